@@ -6,7 +6,7 @@ import { controlSlot } from './control/host.ts'
 import { objectKindSlot } from './control/managed-objects.ts'
 import { connectionSlot } from './control/peers.ts'
 import { hostSlot } from './http/host.ts'
-import { authenticatorSlot, decisionSlot } from './http/principal.ts'
+import { authenticatorSlot } from './http/principal.ts'
 import { metricsSlot } from './metrics.ts'
 import type { Plugin } from './plugin.ts'
 import { serverKeys } from './settings.ts'
@@ -20,7 +20,6 @@ export const kernelSlots = [
   controlSlot,
   hostSlot,
   authenticatorSlot,
-  decisionSlot,
   connectionSlot,
   objectKindSlot,
   metricsSlot,

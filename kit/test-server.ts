@@ -1,9 +1,9 @@
 import { chmodSync } from 'node:fs'
 import { plugins as builtin } from '../config/plugins.ts'
 import type { Log } from '../kernel/base/log.ts'
-import { type Decision, decisionSlot } from '../kernel/http/principal.ts'
 import { boot, type Server } from '../kernel/kernel.ts'
 import { definePlugin, type Plugin } from '../kernel/plugin.ts'
+import { type Decision, decisionSlot } from '../plugins/http/exports.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import type { Teardown } from './scripted-agent.ts'
 
@@ -131,6 +131,7 @@ export const decisionRecorder = (decisions: Decision[]): Plugin =>
     name: 'decision-recorder',
     version: '1.0.0',
     kernel: '^1.0.0',
+    needs: { http: '^1.0.0' },
     fills: [
       decisionSlot.fill({
         async write(decision) {

@@ -17,7 +17,6 @@ export { defineList } from '../kernel/http/list-route.ts'
 export {
   type Authenticator,
   authenticatorSlot,
-  decisionSlot,
   type Principal
 } from '../kernel/http/principal.ts'
 export { type Call, defineRoute } from '../kernel/http/route.ts'
@@ -35,6 +34,7 @@ export {
   respond
 } from '../kernel/wire/message.ts'
 export * as clients from './clients/exports.ts'
+export { type Act, type Decision, type DecisionSink, decisionSlot } from './http/exports.ts'
 export * as quota from './quota/exports.ts'
 export * as rules from './rules/exports.ts'
 export * as stats from './stats/exports.ts'

@@ -7,7 +7,7 @@ export interface Principal {
   readonly userId: string
   readonly role: Role
   /** How the caller was authenticated. An authenticator of a plugin gives its own: [a-z0-9_], at most 16 characters. */
-  readonly method: 'operator_token' | 'api_token' | 'session' | 'none' | (string & {})
+  readonly method: 'operator_token' | 'api_token' | 'session' | 'system' | 'none' | (string & {})
 }
 
 /** A request before authentication: nothing here is verified. */
@@ -41,32 +41,3 @@ export interface AuthenticatedCaller {
 /** Returns the caller, or null. Asked in the order of starts: the first result counts. Not called with Authorization. */
 export type Authenticator = (request: RequestInfo, em: EntityManager) => Promise<AuthenticatedCaller | null>
 export const authenticatorSlot = defineSlot<Authenticator>('kernel.authenticator')
-
-/** Records who asked for which action, and its outcome. */
-export interface Decision {
-  readonly id: string // ULID
-  readonly timestamp: number // ms
-  readonly action: string
-  readonly actor: string | null
-  readonly role: Role | null
-  readonly authMethod: Principal['method']
-  readonly remoteAddr: string
-  readonly method: string
-  readonly path: string
-  readonly resourceKind: string | null
-  readonly resourceId: string | null
-  readonly outcome: 'allow' | 'deny'
-  readonly status: number | null // null: changed, the client's answer is pending
-  readonly reason: string | null // the code of a refusal
-  readonly requestId: string
-}
-
-export interface DecisionSink {
-  /** Writes the decision, in the transaction of the change where there is one. */
-  write(decision: Decision, em: EntityManager): Promise<void>
-  /** Sets the status of a decision that was written with null. */
-  complete(id: string, status: number, reason: string | null, em: EntityManager): Promise<void>
-}
-
-/** Receives the decision on every mutation and every denial. */
-export const decisionSlot = defineSlot<DecisionSink>('kernel.decision')

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
-import type { Decision } from '../../kernel/http/principal.ts'
+import type { Decision } from '../http/exports.ts'
 
 /** A recorded decision. Aggregated refusals are one entry, with the data of the first. */
 export const Entry = defineEntity({

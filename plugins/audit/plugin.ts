@@ -1,7 +1,7 @@
 import { asFunction } from 'awilix'
-import { decisionSlot } from '../../kernel/http/principal.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
+import { decisionSlot } from '../http/exports.ts'
 import { openAuditLog } from './audit-log.ts'
 import { commands } from './commands.ts'
 import { Entry } from './entities.ts'
@@ -18,6 +18,7 @@ export default definePlugin<RouteDeps>({
   name: 'audit',
   version: '1.0.0',
   kernel: '^1.0.0',
+  needs: { http: '^1.0.0' },
   keys,
   codes: [invalidTimestamp, invalidOutcome],
   store: {

@@ -14,10 +14,11 @@ export const EntryRow = closed({
   actor: orNull(Type.String({ description: 'user_id; null: not authenticated.' })),
   role: orNull(Type.Union([Type.Literal('superadmin'), Type.Literal('user')])),
   auth_method: Type.String({
-    description: 'operator_token, api_token, session, none, or the method of a plugin that authenticates.'
+    description:
+      'operator_token, api_token, session, system (no request made the change), none, or the method of a plugin.'
   }),
   remote_addr: orNull(
-    Type.String({ description: 'null: several addresses, beyond the maximum of a minute.' })
+    Type.String({ description: 'null: no request, or several addresses, beyond the maximum of a minute.' })
   ),
   method: Type.String(),
   path: Type.String({ description: 'Without the query; at most 512 characters.' }),

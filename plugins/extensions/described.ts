@@ -22,7 +22,7 @@ const permissions: Readonly<Record<string, string>> = {
   'kernel.authenticator': 'authenticate callers',
   'kernel.connection': 'see agents connect and disconnect',
   'kernel.control': 'serve the control stream',
-  'kernel.decision': 'see every change and every denied request',
+  'http.decision': 'see every change and every denied request',
   'kernel.metrics': 'export metrics',
   'kernel.host': 'serve the operator API',
   'kernel.object-kind': 'keep objects on agents',

@@ -1,15 +1,13 @@
-import type { EntityManager } from '@mikro-orm/sql'
 import { newId } from '../../kernel/base/id.ts'
-import { type Decision, decisionSlot } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
-import { bootstrapRequired } from './codes.ts'
+import { type Decision, isDenial, isTransient, isUnavailable } from './decision.ts'
 import { etagOf, requireMatch } from './etag.ts'
 import type { Guard } from './guard.ts'
 import type { Idempotency } from './idempotency.ts'
 import { isRead, type Outcome, type RequestContext } from './request-context.ts'
 import type { HttpOptions } from './settings.ts'
 
-interface Options extends Pick<HttpOptions, 'store' | 'clock' | 'filled'> {
+interface Options extends Pick<HttpOptions, 'store' | 'clock' | 'recorder'> {
   readonly guard: Pick<Guard, 'confirm'>
   readonly idempotency: Idempotency
 }
@@ -17,17 +15,10 @@ interface Options extends Pick<HttpOptions, 'store' | 'clock' | 'filled'> {
 export type Decisions = ReturnType<typeof openDecisions>
 
 /**
- * Sends one decision about every mutation and every denial to `kernel.decision`:
+ * Sends one decision about every mutation and every denial to `http.decision`:
  * in the transaction of the change, or before the response if nothing was changed.
  */
-export function openDecisions({ store, clock, filled, guard, idempotency }: Options) {
-  const sinks = () => filled(decisionSlot).map(({ value }) => value)
-
-  async function write(decision: Decision, em: EntityManager): Promise<Decision> {
-    for (const sink of sinks()) await sink.write(decision, em)
-    return decision
-  }
-
+export function openDecisions({ store, clock, recorder, guard, idempotency }: Options) {
   /** Returns `change` of a call: caller's check, work, decision and idempotency record are one transaction. */
   const changeOf =
     (context: RequestContext): Call['change'] =>
@@ -43,7 +34,10 @@ export function openDecisions({ store, clock, filled, guard, idempotency }: Opti
         if (conditions) requireMatch(conditions, before) // after what `work` refuses: 404, 403
         const resource = typeof of === 'function' ? of(result) : of
         const status = route.outcome === 'deferred' ? null : route.status
-        const decision = await write(decisionOf({ ...context, resource }, status, null, clock.now()), em)
+        const decision = await recorder.write(
+          decisionOf({ ...context, resource }, status, null, clock.now()),
+          em
+        )
         if (claim) await idempotency.recordChange(claim, resource, em)
         const etag = (route.status !== 204 && (await etagOf(resource, em))) || null
         return { result, resource, decision, etag }
@@ -59,13 +53,12 @@ export function openDecisions({ store, clock, filled, guard, idempotency }: Opti
     const needsNone = (isRead(context) && !isDenial(status, reason)) || isUnavailable(status, reason)
     const isRecorded = decision ? decision.status === status : needsNone
     const keptClaim = claim && !claim.earlier && !isTransient(status) ? claim : null
-    if (!keptClaim && (isRecorded || sinks().length === 0)) return
+    if (!keptClaim && (isRecorded || !recorder.isNeeded())) return
     context.decision = await store.change(async em => {
       if (keptClaim) await idempotency.recordOutcome(keptClaim, context, outcome, em)
       if (isRecorded) return decision
-      if (!decision) return write(decisionOf(context, status, reason, clock.now()), em)
-      for (const sink of sinks()) await sink.complete(decision.id, status, reason, em)
-      return { ...decision, status, reason }
+      if (!decision) return recorder.write(decisionOf(context, status, reason, clock.now()), em)
+      return recorder.complete(decision, status, reason, em)
     })
   }
 
@@ -97,15 +90,3 @@ function decisionOf(
     requestId
   }
 }
-
-const isRefusal = (status: number | null): boolean => status === 401 || status === 403 || status === 429
-
-const isDenial = (status: number | null, reason: string | null): boolean =>
-  isRefusal(status) || reason === bootstrapRequired.code
-
-/** True if the server decided nothing. A flood of such requests must not fill the record or cost writes. */
-const isUnavailable = (status: number, reason: string | null): boolean =>
-  status === 503 && reason !== bootstrapRequired.code
-
-/** True if a retry may have another outcome: this one is not kept for the Idempotency-Key. */
-const isTransient = (status: number): boolean => isRefusal(status) || status >= 500

@@ -1,2 +1,4 @@
-// The bounds on connections, for other HTTP servers.
+// The service `act`, the record of decisions, and the bounds on connections for other HTTP servers.
+export type { Act } from './act.ts'
 export { boundConnections, receiveLimits } from './connections.ts'
+export { type Decision, type DecisionSink, decisionSlot } from './decision.ts'

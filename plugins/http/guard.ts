@@ -63,7 +63,12 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
 }
 
 /** The methods that the kernel gives; a plugin must not claim that a token was shown. */
-const kernelMethods = new Set<string>(['operator_token', 'api_token', 'none'] satisfies Principal['method'][])
+const kernelMethods = new Set<string>([
+  'operator_token',
+  'api_token',
+  'system',
+  'none'
+] satisfies Principal['method'][])
 
 function requireOwnMethod(caller: AuthenticatedCaller, plugin: string): AuthenticatedCaller {
   const { method } = caller.principal

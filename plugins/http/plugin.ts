@@ -2,7 +2,9 @@ import { asFunction } from 'awilix'
 import { hostSlot } from '../../kernel/http/host.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { type Act, openAct } from './act.ts'
 import * as codes from './codes.ts'
+import { decisionSlot, openRecorder, type Recorder } from './decision.ts'
 import { IdempotencyRecord } from './entities.ts'
 import { type HttpMetrics, openHttpMetrics } from './metrics.ts'
 import { Http0001 } from './migrations/0001-repeat.ts'
@@ -10,6 +12,8 @@ import { keys, settingsOf } from './settings.ts'
 
 interface Deps extends Kernel<typeof keys> {
   readonly httpMetrics: HttpMetrics
+  readonly recorder: Recorder
+  readonly act: Act
 }
 
 export default definePlugin<Deps>({
@@ -19,11 +23,16 @@ export default definePlugin<Deps>({
   keys,
   codes: Object.values(codes),
   store: { entities: [IdempotencyRecord], migrations: [{ name: '0001-repeat', class: Http0001 }] },
-  services: { httpMetrics: asFunction(() => openHttpMetrics()).singleton() },
+  services: {
+    httpMetrics: asFunction(() => openHttpMetrics()).singleton(),
+    recorder: asFunction(openRecorder).singleton()
+  },
+  exports: { act: asFunction(openAct).singleton() },
+  slots: [decisionSlot],
   fills: [
-    hostSlot.fillWith(({ config, httpMetrics }: Deps) => async options => {
+    hostSlot.fillWith(({ config, httpMetrics, recorder }: Deps) => async options => {
       const { openHttp } = await import('./http.ts') // commands load this file, too, and do not need Fastify
-      return openHttp({ ...options, ...settingsOf(config), httpMetrics })
+      return openHttp({ ...options, ...settingsOf(config), httpMetrics, recorder })
     }),
     metricsSlot.fillWith(({ httpMetrics }: Deps) => httpMetrics.collect)
   ]

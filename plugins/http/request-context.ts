@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import type { Decision, Principal, RequestInfo } from '../../kernel/http/principal.ts'
+import type { Principal, RequestInfo } from '../../kernel/http/principal.ts'
 import type { Resource, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { Decision } from './decision.ts'
 import type { Conditions } from './etag.ts'
 
 /** The state of one request in the pipeline. */

@@ -4,6 +4,7 @@ import { requirePrivateFile } from '../../kernel/base/config.ts'
 import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
 import type { HostOptions } from '../../kernel/http/host.ts'
 import { Listen } from '../../kernel/settings.ts'
+import type { Recorder } from './decision.ts'
 import type { HttpMetrics } from './metrics.ts'
 
 export const keys = Type.Object({
@@ -29,6 +30,7 @@ type Keys = Static<typeof keys>
 
 export interface HttpOptions extends HostOptions, ReturnType<typeof settingsOf> {
   readonly httpMetrics: HttpMetrics
+  readonly recorder: Recorder
 }
 
 export const settingsOf = (config: Keys) => ({

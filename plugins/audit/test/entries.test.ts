@@ -1,8 +1,8 @@
 import t from 'tap'
 import { Fault, internal } from '../../../kernel/base/errors.ts'
-import { decisionSlot } from '../../../kernel/http/principal.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
+import { decisionSlot } from '../../http/exports.ts'
 import { auditFixture, matchAll } from './fixture.ts'
 
 t.test('a change is one entry with all fields', async t => {
@@ -66,7 +66,7 @@ t.test('a change and its entry are one transaction', async t => {
     name: 'late',
     version: '1.0.0',
     kernel: '^1.0.0',
-    needs: { audit: '^1.0.0' }, // so that it runs after audit
+    needs: { http: '^1.0.0', audit: '^1.0.0' }, // so that it runs after audit
     fills: [
       decisionSlot.fill({
         async write({ outcome, status }) {

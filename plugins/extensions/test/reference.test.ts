@@ -1,5 +1,5 @@
 // The reference of plugins is generated from schemas and manifests.
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type TProperties, Type } from 'typebox'
@@ -235,4 +235,18 @@ t.test('nested fields are shown by their paths', async t => {
       'named.<name>.name optional'
     ]
   )
+})
+
+t.test('the services that the guide names are exports of their owners, with a public type', async t => {
+  const root = join(import.meta.dirname, '../../..')
+  const guide = readFileSync(join(root, 'plugins/README.md'), 'utf8')
+  const rows = [...guide.matchAll(/^\| `(\w+)` \| (\w+) \| `(?:\w+\.)?(\w+)` \|/gm)]
+
+  t.ok(rows.length > 4)
+  for (const [, service = '', owner = '', type = ''] of rows) {
+    const plugin = (await builtin[owner]?.())?.default
+    t.ok(Object.keys(plugin?.exports ?? {}).includes(service), `${owner} exports ${service}`)
+    const types = readFileSync(join(root, `plugins/${owner}/exports.ts`), 'utf8')
+    t.match(types, new RegExp(`(interface|type) .*\\b${type}\\b`), type)
+  }
 })

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { Type } from 'typebox'
 import { ackTimeout, clientNotFound, defineCode, Fault, notOwner } from '../../../kernel/base/errors.ts'
-import { decisionSlot } from '../../../kernel/http/principal.ts'
 import { type Call, defineRoute, type Route } from '../../../kernel/http/route.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { decisionSlot, openRecorder } from '../decision.ts'
 import { httpFixture, superadmin, user } from './fixture.ts'
 
 const post = (run: (call: Call) => Promise<unknown>, more: Partial<Route<Kernel>> = {}) =>
@@ -181,7 +181,10 @@ t.test('a change whose work fails is recorded with the error and without a resou
 t.test('a change that cannot be recorded is not made', async t => {
   const fails = { write: () => Promise.reject(new Error('full')), complete: async () => {} }
   const filled = (slot: { id: string }) => (slot.id === decisionSlot.id ? [{ by: 'x', value: fails }] : [])
-  const { send, store, log } = await httpFixture(t, { routes: [post(rename)], filled: filled as never })
+  const { send, store, log } = await httpFixture(t, {
+    routes: [post(rename)],
+    recorder: openRecorder({ filled: filled as never })
+  })
 
   t.match(await send('POST', '/v1/things', user), { status: 500, body: { error: { code: 'internal' } } })
 

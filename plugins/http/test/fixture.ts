@@ -5,7 +5,6 @@ import type { HttpHost } from '../../../kernel/http/host.ts'
 import {
   type AuthenticatedCaller,
   authenticatorSlot,
-  type Decision,
   type RequestInfo
 } from '../../../kernel/http/principal.ts'
 import type { Route } from '../../../kernel/http/route.ts'
@@ -18,6 +17,7 @@ import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { type Database, openStore } from '../../../kernel/store/open.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
 import { decisionRecorder, type LogLine, recordLog } from '../../../kit/test-server.ts'
+import { type Decision, openRecorder } from '../decision.ts'
 import { openHttp } from '../http.ts'
 import { openHttpMetrics } from '../metrics.ts'
 import httpPlugin from '../plugin.ts'
@@ -81,6 +81,7 @@ export async function httpFixture(
     identity: openIdentity({ store, clock, operatorToken: 'operator-token' }),
     version: '2.0.0',
     httpMetrics: openHttpMetrics(),
+    recorder: openRecorder({ filled: slotReader('http', [plugin, decisionRecorder(decisions)], () => ({})) }),
     ...hostOptions
   })
   if (users !== 'none') await addUsers(store, clock.now())
