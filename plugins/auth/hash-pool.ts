@@ -28,8 +28,10 @@ export type HashPool = ReturnType<typeof openHashPool>
 /** One core is left for the event loop: a flood of guesses must not slow down every other request. */
 const defaultRunning = Math.min(2, Math.max(1, availableParallelism() - 1))
 
+const maxAccepted = 34
+
 /** Each hash takes 19 MiB and a core: one or two run at once, some wait, all others are refused with `busy`. */
-export function openHashPool(maxRunning = defaultRunning, maxWaiting = 32) {
+export function openHashPool(maxRunning = defaultRunning, maxWaiting = maxAccepted - maxRunning) {
   const waiting: (() => void)[] = []
   let free = maxRunning
 
