@@ -30,6 +30,7 @@ export const kernelCodes = Object.values(errors).filter(value => typeof value ==
 /** Names that only one plugin may claim, by kind. */
 const uniqueNames: Readonly<Record<string, (plugin: Plugin) => readonly string[]>> = {
   plugin: ({ name }) => [name],
+  prefix: ({ prefix }) => (prefix === undefined ? [] : [prefix]),
   key: ({ keys }) => Object.keys(keys?.properties ?? {}),
   route: ({ routes }) => (routes ?? []).map(({ method, url }) => `${method} ${url.replaceAll(/:\w+/g, ':')}`),
   action: ({ routes }) => (routes ?? []).map(({ action }) => action),
@@ -42,6 +43,7 @@ const uniqueNames: Readonly<Record<string, (plugin: Plugin) => readonly string[]
 
 const kernelNames: Readonly<Record<string, readonly string[]>> = {
   plugin: ['kernel'],
+  prefix: ['/v1'],
   key: [...Object.keys(serverKeys.properties), 'plugins'],
   code: kernelCodes.map(({ code }) => code)
 }
@@ -49,7 +51,8 @@ const kernelNames: Readonly<Record<string, readonly string[]>> = {
 const Manifest = Type.Object({
   name: Type.String({ pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$', maxLength: 32 }),
   version: Type.String({ pattern: '^\\d+\\.\\d+\\.\\d+(-[0-9A-Za-z.-]+)?$' }),
-  kernel: Type.String({ minLength: 1 })
+  kernel: Type.String({ minLength: 1 }),
+  prefix: Type.Optional(Type.String({ pattern: '^/[a-z][a-z0-9-]{0,31}$' }))
 })
 
 /** Checks manifests before anything runs. Returns all problems, each with the plugins concerned. */
@@ -72,10 +75,10 @@ function manifestProblems(plugin: Plugin): string[] {
   return unmetNeed({ by: `${name} ${plugin.version}`, ...need })
 }
 
-const foreignRoutes = ({ name, routes = [] }: Plugin): string[] =>
+const foreignRoutes = ({ name, prefix, routes = [] }: Plugin): string[] =>
   routes
-    .filter(({ url }) => !url.startsWith('/v1/'))
-    .map(({ url }) => `${name}: route ${url}: begin it with /v1/`)
+    .filter(({ url }) => !url.startsWith('/v1/') && url !== prefix && !url.startsWith(`${prefix}/`))
+    .map(({ url }) => `${name}: route ${url}: begin it with /v1/, or with the plugin's own \`prefix\``)
 
 function duplicateNames(plugins: readonly Plugin[]): string[] {
   return Object.entries(uniqueNames).flatMap(([what, list]) => {

@@ -19,7 +19,7 @@ export {
   authenticatorSlot,
   type Principal
 } from '../kernel/http/principal.ts'
-export { type Call, defineRoute } from '../kernel/http/route.ts'
+export { type Call, defineRoute, type Media } from '../kernel/http/route.ts'
 export { defineStream, type ServerEvent } from '../kernel/http/stream-route.ts'
 export { type Metric, metricsSlot } from '../kernel/metrics.ts'
 export { definePlugin, type Kernel, type PeerCall, type Plugin, type Scope } from '../kernel/plugin.ts'

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TSchema } from 'typebox'
 import type { SlotReader } from '../slot.ts'
@@ -12,7 +13,7 @@ export interface Schemas {
 
 export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  readonly url: string // '/v1/...', parameters as ':name'
+  readonly url: string // '/v1/...', or below the plugin's `prefix`; parameters as ':name'
   readonly action: string // 'client.rename'; in decisions, and the operation's id in OpenAPI
   readonly access: 'public' | 'user' | 'superadmin'
   readonly status?: 200 | 201 | 204 // default: 200
@@ -21,8 +22,11 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly outcome?: 'deferred'
   /** Fields of the reply that hold secrets: a reply with one is not stored for repeated Idempotency-Keys. */
   readonly secrets?: readonly string[]
-  /** 'text': a string, sent as it is. 'constant': the same for all callers until the server stops; `run` is called once. */
-  readonly reply?: 'text' | 'constant'
+  /**
+   * 'text': a string, sent as it is. 'constant': the same for all callers until the server stops; `run` is called once.
+   * 'media': `run` of a GET returns `Media`.
+   */
+  readonly reply?: 'text' | 'constant' | 'media'
   /** The record that the reply of a GET shows. Its version is the ETag. */
   record?(params: Part<S, 'params'>): Resource
   /** Called once, at mount. Extensible routes compose their schemas from slots. */
@@ -65,6 +69,14 @@ export interface Resource {
 }
 type Part<S extends Schemas, K extends keyof Schemas> =
   S extends Record<K, infer T extends TSchema> ? Static<T> : unknown
+
+/** A reply that is not JSON: a page, a script, a picture, a file. */
+export interface Media {
+  readonly type: string // 'text/html; charset=utf-8'
+  readonly body: string | Uint8Array | Readable
+  /** Defaults: `Cache-Control: no-store`, and a Content-Security-Policy that allows only files of this server. */
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 /** Infers S from `schema`, and D from the annotation in `run`. */
 export function defineRoute<D, S extends Schemas>(route: RouteDefinition<D, S>): Route<D> {

@@ -16,8 +16,11 @@ export function schemaOf(plugin: string, route: Route<Kernel>, schemas: Schemas)
       throw new TypeError(
         `${route.action}: an open schema would ignore a misspelled field; add additionalProperties: false`
       )
+  if (route.reply === 'media' && route.method !== 'GET')
+    throw new TypeError(`${route.action}: only a GET may reply with media`)
   const hasPages = route.isList && Type.IsObject(query)
   return {
+    hide: !route.url.startsWith('/v1/'), // pages and files are not the API
     tags: [plugin],
     operationId: route.action,
     summary: route.summary,
@@ -32,6 +35,7 @@ export function schemaOf(plugin: string, route: Route<Kernel>, schemas: Schemas)
 function replySchemaOf({ status, isStream, reply: format }: Route<Kernel>, reply: Schemas['reply']): object {
   if (status === 204) return Type.Null({ description: 'Done.' })
   if (format === 'text') return { description: 'Text.', content: { 'text/plain': { schema: reply } } }
+  if (format === 'media') return { description: 'A file.', content: { '*/*': { schema: {} } } }
   if (!isStream) return reply
   return { description: 'Server-sent events.', content: { 'text/event-stream': { schema: reply } } }
 }

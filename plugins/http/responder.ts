@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { Fault } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/list-route.ts'
+import type { Media } from '../../kernel/http/route.ts'
 import type { Decisions } from './decisions.ts'
 import { errorJson, faultOf, jsonType, sendFault, textType, toJson } from './error-body.ts'
 import { pageOf } from './paging.ts'
@@ -34,6 +35,7 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     if (context.etag !== null) reply.header('etag', context.etag)
     if (format === 'text')
       return send(context, reply, { status, reason: null, body: String(result) }, textType)
+    if (format === 'media') return sendMedia(reply, result as Media)
     const value = isList ? await pageOf(result as Listing<unknown>, request, reply, store) : result
     return send(context, reply, { status, reason: null, body: status === 204 ? '' : toJson(value) })
   }
@@ -66,6 +68,16 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
   }
 
   return { setCommonHeaders, send, sendResult, sendError }
+}
+
+/** A page may load and send only to this server, and may not be shown within another site. */
+const contentSecurityPolicy =
+  "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+
+function sendMedia(reply: FastifyReply, { type, body, headers = {} }: Media): FastifyReply {
+  const defaults = { 'content-security-policy': contentSecurityPolicy, 'referrer-policy': 'no-referrer' }
+  reply.headers({ ...defaults, ...headers }).type(type)
+  return body instanceof Readable ? reply.send(body) : sendBody(reply, Buffer.from(body))
 }
 
 const pieceBytes = 64 * 1024

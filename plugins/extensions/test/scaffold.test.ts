@@ -66,7 +66,7 @@ t.test('all problems of a plugin are reported at once', async t => {
 
   t.same(problems, [
     'acme-bad owns table idle, which does not begin with acme_bad',
-    'acme-bad: route /acme-bad: begin it with /v1/',
+    "acme-bad: route /acme-bad: begin it with /v1/, or with the plugin's own `prefix`",
     'field acme_bad_idle_secs: the agent half does not announce rule.acme-bad',
     'the agent half is named acme-worse, the server half acme-bad',
     'it has no README.md'

@@ -1,0 +1,96 @@
+import { Readable } from 'node:stream'
+import t from 'tap'
+import { Type } from 'typebox'
+import { pluginProblems } from '../../../kernel/check.ts'
+import { defineRoute, type Media } from '../../../kernel/http/route.ts'
+import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
+import { httpFixture, user } from './fixture.ts'
+
+const page = (url: string, access: 'public' | 'user', run: () => Media) =>
+  defineRoute({
+    method: 'GET',
+    url,
+    action: `page${url.replaceAll('/', '.')}`,
+    access,
+    summary: 'Shows a page.',
+    reply: 'media',
+    schema: () => ({ reply: Type.Unknown() }),
+    run: async (_deps: Kernel) => run()
+  })
+
+const html = '<!doctype html><title>Status</title>'
+const picture = Buffer.from([0x89, 0x50, 0, 255])
+const script = {
+  type: 'text/javascript',
+  body: 'go()',
+  headers: { 'cache-control': 'max-age=31536000, immutable' }
+}
+const routes = [
+  page('/status', 'public', () => ({ type: 'text/html; charset=utf-8', body: html })),
+  page('/status/page.js', 'public', () => script),
+  page('/status/logo.png', 'public', () => ({ type: 'image/png', body: picture })),
+  page('/status/export', 'user', () => ({ type: 'text/csv', body: Readable.from(['a,b\n', '1,2\n']) }))
+]
+
+t.test('a page, a script and a picture are sent with their type, bytes and headers', async t => {
+  const { http } = await httpFixture(t, { routes })
+  const get = (url: string) => http.app.inject({ url })
+
+  const [shown, code, logo] = await Promise.all(['/status', '/status/page.js', '/status/logo.png'].map(get))
+
+  t.match(shown, { statusCode: 200, body: html, headers: { 'content-type': 'text/html; charset=utf-8' } })
+  t.match(code?.headers, {
+    'content-type': /^text\/javascript/,
+    'cache-control': 'max-age=31536000, immutable'
+  })
+  t.ok(logo?.rawPayload.equals(picture))
+})
+
+t.test(
+  'a page keeps the hardening of the API: no sniffing, no store, nothing of other sites, no frame',
+  async t => {
+    const { http } = await httpFixture(t, { routes })
+
+    const { headers } = await http.app.inject({ url: '/status' })
+
+    t.match(headers, {
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'content-security-policy': /default-src 'self'.*frame-ancestors 'none'/,
+      'x-request-id': /./
+    })
+  }
+)
+
+t.test('a stream is sent to those who may have it', async t => {
+  const { http, send } = await httpFixture(t, { routes })
+
+  t.equal((await send('GET', '/status/export')).status, 401)
+  const reply = await http.app.inject({ url: '/status/export', headers: user })
+  t.match(reply, { statusCode: 200, body: 'a,b\n1,2\n' })
+  t.match(await http.app.inject({ method: 'HEAD', url: '/status' }), { statusCode: 200, body: '' })
+})
+
+t.test('pages are not in the document of the API', async t => {
+  const { http } = await httpFixture(t, { routes })
+  await http.app.ready()
+
+  t.same(Object.keys((http.document() as { paths: object }).paths), [])
+})
+
+t.test('a plugin has one prefix outside /v1, which no other plugin has', t => {
+  const plugin = (name: string, prefix: `/${string}`) =>
+    definePlugin({ name, version: '1.0.0', kernel: '^1.0.0', prefix, routes: name === 'one' ? routes : [] })
+  const problems = (...plugins: readonly ReturnType<typeof plugin>[]) =>
+    pluginProblems(plugins).filter(problem => !/fills/.test(problem))
+
+  t.same(problems(plugin('one', '/status')), [])
+  t.same(problems(plugin('one', '/status'), plugin('two', '/status')), [
+    'prefix /status is claimed by one and two'
+  ])
+  t.match(problems(plugin('one', '/sta')), [/one: route \/status: begin it with \/v1\/, or with .* `prefix`/])
+  t.match(problems(plugin('two', '/v1')), ['prefix /v1 is claimed by the kernel and two'])
+  t.match(problems(plugin('two', '/a/b')), [/two: manifest \/prefix/])
+  t.end()
+})
