@@ -24,9 +24,11 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly secrets?: readonly string[]
   /**
    * 'text': a string, sent as it is. 'constant': the same for all callers until the server stops; `run` is called once.
-   * 'media': `run` of a GET returns `Media`.
+   * 'media': `run` returns `Media`.
    */
   readonly reply?: 'text' | 'constant' | 'media'
+  /** Takes its body also from a form of a page: each field a string, or an array of strings where it is repeated. */
+  readonly takesForm?: true
   /** The record that the reply of a GET shows. Its version is the ETag. */
   record?(params: Part<S, 'params'>): Resource
   /** Called once, at mount. Extensible routes compose their schemas from slots. */
@@ -70,8 +72,9 @@ export interface Resource {
 type Part<S extends Schemas, K extends keyof Schemas> =
   S extends Record<K, infer T extends TSchema> ? Static<T> : unknown
 
-/** A reply that is not JSON: a page, a script, a picture, a file. */
+/** A reply that is not JSON: a page, a script, a picture, a file; or with 303 and `location` the way to one. */
 export interface Media {
+  readonly status?: number // default: that of the route
   readonly type: string // 'text/html; charset=utf-8'
   readonly body: string | Uint8Array | Readable
   /** Defaults: `Cache-Control: no-store`, and a Content-Security-Policy that allows only files of this server. */

@@ -1,6 +1,7 @@
 // Errors that only the HTTP host raises.
 import { defineCode } from '../../kernel/base/errors.ts'
 
+export const invalidForm = defineCode('invalid_form', 400, 3)
 export const invalidJson = defineCode('invalid_json', 400, 3)
 export const unknownField = defineCode('validation.unknown_field', 400, 3)
 export const unknownParameter = defineCode('validation.unknown_parameter', 400, 3)

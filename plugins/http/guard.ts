@@ -8,7 +8,7 @@ import {
   type RequestInfo
 } from '../../kernel/http/principal.ts'
 import * as codes from './codes.ts'
-import { isJson, isRead, type RequestContext } from './request-context.ts'
+import { isForm, isJson, isRead, type RequestContext } from './request-context.ts'
 import type { HttpOptions } from './settings.ts'
 
 export type Guard = ReturnType<typeof openGuard>
@@ -39,7 +39,7 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
       throw new Fault(codes.bootstrapRequired, 'there is no superadmin yet; finish the onboarding first')
     await caller.touch?.().catch(ignoreUnavailable)
     context.principal = caller.principal
-    if (caller.requires === 'csrf' && !isRead(context)) refuseForgery(context.requestInfo)
+    if (caller.requires === 'csrf' && !isRead(context)) refuseForgery(context)
     refuseAccess(context, caller)
   }
 
@@ -86,11 +86,14 @@ function refuseOtherRole(before: Principal, { role }: Principal): void {
     throw new Fault(roleRequired, `your role was changed to ${role} meanwhile; send the request again`)
 }
 
-function refuseForgery({ originHeader, ownOrigin, csrfHeader, hasBody, contentType }: RequestInfo): void {
+/** A form cannot send a header: the Origin that its browser sends is the proof. */
+function refuseForgery(context: RequestContext): void {
+  const { originHeader, ownOrigin, csrfHeader, hasBody, contentType } = context.requestInfo
   if (originHeader === undefined)
     throw new Fault(codes.csrfOriginRequired, 'a write with a session cookie needs the header Origin')
   if (originHeader !== ownOrigin)
     throw new Fault(codes.csrfOriginMismatch, `Origin is ${originHeader}, this server is ${ownOrigin}`)
+  if (isForm(context)) return
   if (csrfHeader !== '1')
     throw new Fault(codes.csrfHeaderRequired, 'a write with a session cookie needs the header X-Svc-CSRF: 1')
   if (hasBody && !isJson(contentType))

@@ -16,8 +16,6 @@ export function schemaOf(plugin: string, route: Route<Kernel>, schemas: Schemas)
       throw new TypeError(
         `${route.action}: an open schema would ignore a misspelled field; add additionalProperties: false`
       )
-  if (route.reply === 'media' && route.method !== 'GET')
-    throw new TypeError(`${route.action}: only a GET may reply with media`)
   const hasPages = route.isList && Type.IsObject(query)
   return {
     hide: !route.url.startsWith('/v1/'), // pages and files are not the API

@@ -46,6 +46,14 @@ export const isRead = ({ requestInfo: { method } }: Pick<RequestContext, 'reques
 export const isJson = (contentType: string | undefined): boolean =>
   /^application\/json\s*(;|$)/i.test(contentType ?? '')
 
+/** The type of a form's body, as browsers send it by default. */
+export const formType = 'application/x-www-form-urlencoded'
+
+/** True for the body of a page's form, on a route that takes it. */
+export const isForm = ({ route, requestInfo }: Pick<RequestContext, 'route' | 'requestInfo'>): boolean =>
+  route.takesForm === true &&
+  /^application\/x-www-form-urlencoded\s*(;|$)/i.test(requestInfo.contentType ?? '')
+
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? url
 
 /** Undefined once the connection is closed. An IPv4 address that is mapped into IPv6 is returned as IPv4. */

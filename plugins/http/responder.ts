@@ -35,7 +35,11 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     if (context.etag !== null) reply.header('etag', context.etag)
     if (format === 'text')
       return send(context, reply, { status, reason: null, body: String(result) }, textType)
-    if (format === 'media') return sendMedia(reply, result as Media)
+    if (format === 'media') {
+      const media: Media = { status, ...(result as Media) }
+      await decisions.complete(context, { status: media.status ?? status, reason: null, body: '' })
+      return sendMedia(reply, media)
+    }
     const value = isList ? await pageOf(result as Listing<unknown>, request, reply, store) : result
     return send(context, reply, { status, reason: null, body: status === 204 ? '' : toJson(value) })
   }
@@ -74,9 +78,12 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
 const contentSecurityPolicy =
   "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-function sendMedia(reply: FastifyReply, { type, body, headers = {} }: Media): FastifyReply {
+function sendMedia(reply: FastifyReply, { status = 200, type, body, headers = {} }: Media): FastifyReply {
   const defaults = { 'content-security-policy': contentSecurityPolicy, 'referrer-policy': 'no-referrer' }
-  reply.headers({ ...defaults, ...headers }).type(type)
+  reply
+    .code(status)
+    .headers({ ...defaults, ...headers })
+    .type(type)
   return body instanceof Readable ? reply.send(body) : sendBody(reply, Buffer.from(body))
 }
 

@@ -3,7 +3,7 @@ import { Fault, notFound } from '../../kernel/base/errors.ts'
 import type { Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { methodNotAllowed, unsupportedMediaType } from './codes.ts'
-import { isJson, isRead, pathOf, type RequestContext } from './request-context.ts'
+import { isForm, isJson, isRead, pathOf, type RequestContext } from './request-context.ts'
 
 /** Returns `not_found`, or `method_not_allowed` if the path has routes of other methods. */
 export function noSuchRoute({ method, url }: FastifyRequest, routes: readonly Route<Kernel>[]): Fault {
@@ -19,6 +19,6 @@ const patternOf = ({ url }: Route<Kernel>): RegExp =>
 
 export function refuseMediaType(context: RequestContext): void {
   const { hasBody, contentType } = context.requestInfo
-  if (hasBody && !isRead(context) && !isJson(contentType))
+  if (hasBody && !isRead(context) && !isJson(contentType) && !isForm(context))
     throw new Fault(unsupportedMediaType, 'send the body as application/json')
 }

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { pluginProblems } from '../../../kernel/check.ts'
 import { defineRoute, type Media } from '../../../kernel/http/route.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
-import { httpFixture, user } from './fixture.ts'
+import { httpFixture, superadmin, user } from './fixture.ts'
 
 const page = (url: string, access: 'public' | 'user', run: () => Media) =>
   defineRoute({
@@ -93,4 +93,74 @@ t.test('a plugin has one prefix outside /v1, which no other plugin has', t => {
   t.match(problems(plugin('two', '/v1')), ['prefix /v1 is claimed by the kernel and two'])
   t.match(problems(plugin('two', '/a/b')), [/two: manifest \/prefix/])
   t.end()
+})
+
+const subscribe = defineRoute({
+  method: 'POST',
+  url: '/status/subscribe',
+  action: 'page.subscribe',
+  access: 'public',
+  summary: 'Takes a form.',
+  reply: 'media',
+  takesForm: true,
+  schema: () => ({
+    body: Type.Object(
+      { name: Type.String(), topic: Type.Optional(Type.Array(Type.String())) },
+      { additionalProperties: false }
+    ),
+    reply: Type.Unknown()
+  }),
+  run: async (_deps: Kernel, { body }): Promise<Media> => ({
+    status: 303,
+    type: 'text/plain',
+    body: JSON.stringify(body),
+    headers: { location: '/status' }
+  })
+})
+const rename = defineRoute({ ...subscribe, url: '/status/rename', action: 'page.rename', access: 'user' })
+const form = { 'content-type': 'application/x-www-form-urlencoded', host: 'sluice.test' }
+
+t.test('a form is parsed, checked by the schema, answered by a redirect, and recorded', async t => {
+  const { http, decisions } = await httpFixture(t, { routes: [subscribe] })
+  const post = (payload: string, headers = form) =>
+    http.app.inject({ method: 'POST', url: '/status/subscribe', headers, payload })
+
+  const reply = await post('name=A+%26+B&topic=one&topic=two')
+  t.match(reply, { statusCode: 303, headers: { location: '/status' } })
+  t.same(reply.json(), { name: 'A & B', topic: ['one', 'two'] })
+  t.match(decisions.at(-1), { action: 'page.subscribe', status: 303, reason: null })
+
+  t.match((await post('name=a&nmae=b')).json(), { error: { code: 'validation.unknown_field' } })
+  t.match((await post('__proto__=x&name=a')).json(), { error: { code: 'validation.unknown_field' } })
+  t.match(await post('a=1&'.repeat(201)), { statusCode: 400, body: /invalid_form.*at most 200 fields/ })
+  t.match(await post('name=a', { ...form, 'content-type': 'multipart/form-data' }), { statusCode: 415 })
+})
+
+t.test('a form goes only to a route that takes it', async t => {
+  const { send } = await httpFixture(t, {
+    routes: [defineRoute({ ...subscribe, takesForm: undefined as never })]
+  })
+
+  t.match(await send('POST', '/status/subscribe', { ...superadmin, ...form }, 'name=a'), { status: 415 })
+})
+
+t.test('the form of a signed-in user must come from a page of this server', async t => {
+  const principal = { userId: 'bob', role: 'user', method: 'session' } as const
+  const { http } = await httpFixture(t, {
+    routes: [rename],
+    session: () => ({ principal, requires: 'csrf' })
+  })
+  const post = async (origin: object) =>
+    (
+      await http.app.inject({
+        method: 'POST',
+        url: '/status/rename',
+        headers: { ...form, ...origin },
+        payload: 'name=a'
+      })
+    ).statusCode
+
+  t.equal(await post({}), 403)
+  t.equal(await post({ origin: 'http://evil.test' }), 403)
+  t.equal(await post({ origin: 'http://sluice.test' }), 303)
 })
