@@ -34,7 +34,7 @@ export {
   respond
 } from '../kernel/wire/message.ts'
 export * as clients from './clients/exports.ts'
-export { type Act, type Decision, type DecisionSink, decisionSlot } from './http/exports.ts'
+export { type Act, type ActCall, type Decision, type DecisionSink, decisionSlot } from './http/exports.ts'
 export * as quota from './quota/exports.ts'
 export * as rules from './rules/exports.ts'
 export * as stats from './stats/exports.ts'

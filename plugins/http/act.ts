@@ -1,75 +1,91 @@
 // Changes that no request makes: a timer, an expiry.
-
 import type { EntityManager } from '@mikro-orm/sql'
-import { Fault, internal, unauthenticated, userDisabled } from '../../kernel/base/errors.ts'
+import { Fault, internal, roleRequired, unauthenticated, userDisabled } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { currentRequestId } from '../../kernel/base/request-id.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
-import type { Resource } from '../../kernel/http/route.ts'
+import type { Call, Resource } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { type Decision, isDenial, isUnavailable, type Recorder } from './decision.ts'
 
-interface Acting<T> {
-  /** A user's id, who must exist and be enabled; or the plugin itself, as a superadmin: '_' and its name. */
-  readonly actor: string
-  readonly action: string // 'rule.expire'; in the audit log
-  readonly of: Resource | ((made: T) => Resource)
-}
-
 /**
- * Runs `work` in one transaction with its entry in the audit log, as `Call.change` does for a request. Throws what `work`
- * throws, and `unauthenticated` or `user_disabled`; a refusal has an entry, too. The entry has the id of the request that
- * led to the call, if there is one.
+ * Runs `work` with what services take from the call of a request: `principal`, and `change`, which makes a change and its
+ * entry in the audit log one transaction. `actor` is a user, who must exist and be enabled, or the plugin itself, as a
+ * superadmin: '_' and its name. `action` is 'rule.expire' and so on. Throws what `work` throws, and `unauthenticated`,
+ * `user_disabled` or `role_required`; a refusal has an entry, too. The entry has the id of the request that led to the
+ * call, if there is one.
  */
-export type Act = <T>(
-  by: Acting<T>,
-  work: (em: EntityManager, principal: Principal) => Promise<T>
-) => Promise<T>
+export type Act = <T>(actor: string, action: string, work: (call: ActCall) => Promise<T>) => Promise<T>
+
+export type ActCall = Pick<Call, 'principal' | 'change'>
 
 interface Deps extends Pick<Kernel, 'store' | 'clock'> {
   readonly recorder: Recorder
 }
 
 export function openAct({ store, clock, recorder }: Deps): Act {
-  return async ({ actor, action, of }, work) => {
+  return async (actor, action, work) => {
+    const requestId = currentRequestId.getStore() ?? newId(clock.now())
     let principal: Principal | null = null
-    const decision = (status: number, reason: string | null, resource: Resource | null): Decision => {
-      const now = clock.now()
-      return {
-        id: newId(now),
-        timestamp: now,
-        action,
-        actor,
-        role: principal?.role ?? null,
-        authMethod: 'system',
-        remoteAddr: null,
-        method: '',
-        path: '',
-        resourceKind: resource?.kind ?? null,
-        resourceId: resource?.id ?? null,
-        outcome: isDenial(status, reason) ? 'deny' : 'allow',
-        status,
-        reason,
-        requestId: currentRequestId.getStore() ?? newId(now)
-      }
-    }
-    try {
-      return await store.change(async em => {
-        principal = await principalOf(actor, em)
-        const result = await work(em, principal)
-        await recorder.write(decision(200, null, typeof of === 'function' ? of(result) : of), em)
-        return result
+    let recorded: Decision | null = null
+
+    const decisionOf = (status: number, reason: string | null, resource: Resource | null): Decision => ({
+      id: newId(clock.now()),
+      timestamp: clock.now(),
+      action,
+      actor,
+      role: principal?.role ?? null,
+      authMethod: 'system',
+      remoteAddr: null,
+      method: '',
+      path: '',
+      resourceKind: resource?.kind ?? null,
+      resourceId: resource?.id ?? null,
+      outcome: isDenial(status, reason) ? 'deny' : 'allow',
+      status,
+      reason,
+      requestId
+    })
+
+    const change: ActCall['change'] = async (of, makeChange) => {
+      const { result, decision } = await store.change(async em => {
+        await confirm(actor, principal, em)
+        const result = await makeChange(em)
+        const resource = typeof of === 'function' ? of(result) : of
+        return { result, decision: recorded ?? (await recorder.write(decisionOf(200, null, resource), em)) }
       })
-    } catch (error) {
+      recorded = decision // only after the commit
+      return result
+    }
+
+    async function recordRefusal(error: unknown): Promise<void> {
       const { http: status, code } = error instanceof Fault ? error.errorCode : internal
-      const refused = decision(status, code, typeof of === 'function' ? null : of)
-      if (recorder.isNeeded() && !isUnavailable(status, code))
-        await store.change(em => recorder.write(refused, em))
+      if (!recorder.isNeeded() || isUnavailable(status, code)) return
+      await store.change(em =>
+        recorded
+          ? recorder.complete(recorded, status, code, em)
+          : recorder.write(decisionOf(status, code, null), em)
+      )
+    }
+
+    try {
+      principal = await store.read(em => principalOf(actor, em))
+      return await work({ principal, change })
+    } catch (error) {
+      await recordRefusal(error)
       throw error
     }
   }
+}
+
+/** Judges the actor in the transaction of the change. */
+async function confirm(actor: string, before: Principal | null, em: EntityManager): Promise<void> {
+  const own = em.fork({ keepTransactionContext: true }) // its entities must not mix with those of the change
+  const { role } = await principalOf(actor, own)
+  if (role !== before?.role)
+    throw new Fault(roleRequired, `the role of ${actor} was changed to ${role} meanwhile`)
 }
 
 async function principalOf(actor: string, em: EntityManager): Promise<Principal> {

@@ -1,4 +1,4 @@
 // The service `act`, the record of decisions, and the bounds on connections for other HTTP servers.
-export type { Act } from './act.ts'
+export type { Act, ActCall } from './act.ts'
 export { boundConnections, receiveLimits } from './connections.ts'
 export { type Decision, type DecisionSink, decisionSlot } from './decision.ts'

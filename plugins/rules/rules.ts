@@ -16,10 +16,24 @@ import { openUserChanges } from './users.ts'
 /** The service as this plugin itself uses it. */
 export type RulesService = ReturnType<typeof openRules>
 
-/** The service as other plugins use it. */
+/**
+ * The service as other plugins use it. `create`, `update`, `replace` and `remove` take the call of a request, or that of the
+ * service `act`, and answer when the agent has.
+ */
 export type Rules = Pick<
   RulesService,
-  'read' | 'count' | 'ownershipOf' | 'ownersOn' | 'page' | 'matching' | 'removeAll' | 'refresh'
+  | 'read'
+  | 'count'
+  | 'ownershipOf'
+  | 'ownersOn'
+  | 'page'
+  | 'matching'
+  | 'create'
+  | 'update'
+  | 'replace'
+  | 'remove'
+  | 'removeAll'
+  | 'refresh'
 >
 
 export function openRules({ config, store, clock, control, codec, log, filled }: Kernel<typeof keys>) {

@@ -1,9 +1,10 @@
 import t from 'tap'
-import { definePlugin } from '../../../kernel/plugin.ts'
+import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
+import type { Act } from '../../http/exports.ts'
 import { Rule } from '../entities.ts'
-import { removedSlot } from '../exports.ts'
+import { type Rules, removedSlot } from '../exports.ts'
 import { RulePush, RuleRemove } from '../wire.ts'
-import { type Deps, inOrder, inventoryRowOf, rulesFixture, until } from './fixture.ts'
+import { type Deps, inOrder, inventoryRowOf, rule, rulesFixture, until } from './fixture.ts'
 
 const draining = { state: 'draining', state_reason: null }
 
@@ -274,4 +275,42 @@ t.test('a cascade cuts at once, in the same transaction as its cause', async t =
     () => app.objects(clientId),
     rows => rows.length === 1
   )
+})
+
+t.test('a plugin creates and removes rules without a request, as a user or as itself', async t => {
+  const schedule = definePlugin({
+    name: 'schedule',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { http: '^1.0.0', rules: '^1.0.0' }
+  })
+  const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', schedule] })
+  await app.connect(await app.enroll())
+  for (const user of ['ann', 'bob']) await app.user(user)
+  const { act, rules } = app.server.depsOf('schedule') as Kernel & {
+    readonly act: Act
+    readonly rules: Rules
+  }
+
+  const { rule_id: id } = await act('_schedule', 'schedule.open', call =>
+    rules.create({ ...rule, owner: 'ann', placed_by: 'ann' }, 5, call)
+  )
+  t.match(await app.get(id), { state: 'active', owner: 'ann', placed_by: 'ann' })
+  t.match(app.decisions.at(-1), { action: 'schedule.open', actor: '_schedule', resourceId: id, status: 200 })
+
+  await t.rejects(
+    act('bob', 'schedule.close', call => rules.remove(id, 5, call)),
+    { message: /rule/ },
+    'of another owner'
+  )
+  t.match(await app.get(id), { state: 'active' })
+
+  await act('_schedule', 'schedule.close', call => rules.remove(id, 5, call))
+  t.match(await app.get(id), draining)
+  t.match(app.decisions.at(-1), {
+    action: 'schedule.close',
+    actor: '_schedule',
+    resourceId: id,
+    reason: null
+  })
 })
