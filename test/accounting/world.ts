@@ -1,5 +1,5 @@
 // Real processes: a server, two agents that reach it through a proxy, and rules of two users.
-import { cpSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { QuotaRow } from '../../plugins/quota/schema.ts'
 import type { RuleStats } from '../../plugins/stats/schema.ts'
@@ -198,6 +198,7 @@ const state = {
     const copy = `${stateDir}-copy`
     rmSync(copy, { recursive: true, force: true })
     cpSync(stateDir, copy, { recursive: true })
+    chmodSync(copy, 0o700) // cpSync does not keep the mode of a directory
     return copy
   },
   /** Copies the state as a power cut would leave it; `keep` returns how many unsynced log frames remain. */
