@@ -8,7 +8,7 @@ import type { Call, Resource } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { type Decision, isDenial, isUnavailable, type Recorder } from './decision.ts'
+import { type Decision, decisionOf, isUnavailable, type Recorder } from './decision.ts'
 
 /**
  * Runs `work` with what services take from the call of a request: `principal`, and `change`, which makes a change and its
@@ -31,30 +31,28 @@ export function openAct({ store, clock, recorder }: Deps): Act {
     let principal: Principal | null = null
     let recorded: Decision | null = null
 
-    const decisionOf = (status: number, reason: string | null, resource: Resource | null): Decision => ({
-      id: newId(clock.now()),
-      timestamp: clock.now(),
-      action,
-      actor,
-      role: principal?.role ?? null,
-      authMethod: 'system',
-      remoteAddr: null,
-      method: '',
-      path: '',
-      resourceKind: resource?.kind ?? null,
-      resourceId: resource?.id ?? null,
-      outcome: isDenial(status, reason) ? 'deny' : 'allow',
-      status,
-      reason,
-      requestId
-    })
+    const decisionWith = (status: number, reason: string | null, resource: Resource | null): Decision =>
+      decisionOf({
+        timestamp: clock.now(),
+        action,
+        actor,
+        role: principal?.role ?? null,
+        authMethod: 'system',
+        remoteAddr: null,
+        method: '',
+        path: '',
+        resource,
+        status,
+        reason,
+        requestId
+      })
 
     const change: ActCall['change'] = async (of, makeChange) => {
       const { result, decision } = await store.change(async em => {
         await confirm(actor, principal, em)
         const result = await makeChange(em)
         const resource = typeof of === 'function' ? of(result) : of
-        return { result, decision: recorded ?? (await recorder.write(decisionOf(200, null, resource), em)) }
+        return { result, decision: recorded ?? (await recorder.write(decisionWith(200, null, resource), em)) }
       })
       recorded = decision // only after the commit
       return result
@@ -66,7 +64,7 @@ export function openAct({ store, clock, recorder }: Deps): Act {
       await store.change(em =>
         recorded
           ? recorder.complete(recorded, status, code, em)
-          : recorder.write(decisionOf(status, code, null), em)
+          : recorder.write(decisionWith(status, code, null), em)
       )
     }
 

@@ -1,5 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import { newId } from '../../kernel/base/id.ts'
 import type { Principal, Role } from '../../kernel/http/principal.ts'
+import type { Resource } from '../../kernel/http/route.ts'
 import { defineSlot, type SlotReader } from '../../kernel/slot.ts'
 import { bootstrapRequired } from './codes.ts'
 
@@ -31,6 +33,18 @@ export interface DecisionSink {
 
 /** Receives the decision on every mutation and every denial. */
 export const decisionSlot = defineSlot<DecisionSink>('http.decision')
+
+interface Made extends Omit<Decision, 'id' | 'resourceKind' | 'resourceId' | 'outcome'> {
+  readonly resource: Resource | null
+}
+
+export const decisionOf = ({ resource, ...made }: Made): Decision => ({
+  ...made,
+  id: newId(made.timestamp),
+  resourceKind: resource?.kind ?? null,
+  resourceId: resource?.id ?? null,
+  outcome: isDenial(made.status, made.reason) ? 'deny' : 'allow'
+})
 
 export type Recorder = ReturnType<typeof openRecorder>
 

@@ -4,10 +4,10 @@ import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { Fault } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/list-route.ts'
 import type { Media } from '../../kernel/http/route.ts'
-import type { Decisions } from './decisions.ts'
 import { errorJson, faultOf, jsonType, sendFault, textType, toJson } from './error-body.ts'
 import { pageOf } from './paging.ts'
 import { type Outcome, pathOf, type RequestContext } from './request-context.ts'
+import type { Decisions } from './request-decisions.ts'
 import type { HttpOptions } from './settings.ts'
 
 export type Responder = ReturnType<typeof openResponder>

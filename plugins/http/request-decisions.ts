@@ -1,6 +1,5 @@
-import { newId } from '../../kernel/base/id.ts'
 import type { Call } from '../../kernel/http/route.ts'
-import { type Decision, isDenial, isTransient, isUnavailable } from './decision.ts'
+import { type Decision, decisionOf, isDenial, isTransient, isUnavailable } from './decision.ts'
 import { etagOf, requireMatch } from './etag.ts'
 import type { Guard } from './guard.ts'
 import type { Idempotency } from './idempotency.ts'
@@ -35,7 +34,7 @@ export function openDecisions({ store, clock, recorder, guard, idempotency }: Op
         const resource = typeof of === 'function' ? of(result) : of
         const status = route.outcome === 'deferred' ? null : route.status
         const decision = await recorder.write(
-          decisionOf({ ...context, resource }, status, null, clock.now()),
+          decisionAbout({ ...context, resource }, status, null, clock.now()),
           em
         )
         if (claim) await idempotency.recordChange(claim, resource, em)
@@ -57,7 +56,7 @@ export function openDecisions({ store, clock, recorder, guard, idempotency }: Op
     context.decision = await store.change(async em => {
       if (keptClaim) await idempotency.recordOutcome(keptClaim, context, outcome, em)
       if (isRecorded) return decision
-      if (!decision) return recorder.write(decisionOf(context, status, reason, clock.now()), em)
+      if (!decision) return recorder.write(decisionAbout(context, status, reason, clock.now()), em)
       return recorder.complete(decision, status, reason, em)
     })
   }
@@ -65,15 +64,14 @@ export function openDecisions({ store, clock, recorder, guard, idempotency }: Op
   return { changeOf, complete }
 }
 
-function decisionOf(
+function decisionAbout(
   { route, requestInfo, principal, resource, requestId }: RequestContext,
   status: number | null,
   reason: string | null,
   timestamp: number
 ): Decision {
   const isAuthenticated = principal.method !== 'none'
-  return {
-    id: newId(timestamp),
+  return decisionOf({
     timestamp,
     action: route.action,
     actor: isAuthenticated ? principal.userId : null,
@@ -82,11 +80,9 @@ function decisionOf(
     remoteAddr: requestInfo.remoteAddr,
     method: requestInfo.method,
     path: requestInfo.path,
-    resourceKind: resource?.kind ?? null,
-    resourceId: resource?.id ?? null,
-    outcome: isDenial(status, reason) ? 'deny' : 'allow',
+    resource,
     status,
     reason,
     requestId
-  }
+  })
 }
