@@ -15,7 +15,7 @@ export const openCreate =
   async (body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) => {
     const { config, store, clock, control, filled, fields, reading } = services
     const draft = parse(body)
-    const values = fields.parse(body, draft)
+    const values = fields.parse(body, draft, principal)
     const id = newId(clock.now())
     const clientId = await change(resourceOf(id), async em => {
       const placed = await place(body, principal, filled, em)
@@ -24,8 +24,8 @@ export const openCreate =
       const [rule = given] = await fields.withDerived([given], em)
       requireCapablePeer(services, rule)
       await insertRule(rule, em)
-      await fields.check(rule, values, em)
-      await fields.save(id, values, em)
+      await fields.check(rule, values, { principal, em })
+      await fields.save(id, values, { principal, em })
       await requireFreePort(rule, filled, em)
       await requireRoom(rule, config, em)
       await control.objects.put(em, objectKeyOf(rule))

@@ -1,17 +1,27 @@
 // The values of rule fields. The plugins that own the fields parse, store and encode them.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, internal } from '../../kernel/base/errors.ts'
+import type { Principal } from '../../kernel/http/principal.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import type { Codec } from '../../kernel/wire/message.ts'
 import type { Rule } from './entities.ts'
 import type { Values } from './record.ts'
 import { fieldNotLoaded, fieldOf } from './requirements.ts'
-import { derivedFieldSlot, type RuleCore, type RuleDraft, type RuleField } from './rule-field.ts'
+import { derivedFieldSlot, type LoadedField, type RuleCore, type RuleDraft } from './rule-field.ts'
 import { fieldsIn } from './schema.ts'
 import { shapeSlot } from './slots.ts'
 
 type ValuesByRule = ReadonlyMap<string, Values>
 type FieldKeys = Pick<Rule, 'id' | 'fields'>
+
+/** Who changes a rule, and the transaction of the change. */
+export interface ChangeBy {
+  readonly principal: Principal
+  readonly em: EntityManager
+}
+
+/** Who puts back what an agent has refused. */
+export const server: Principal = { userId: '_rules', role: 'superadmin', method: 'system' }
 
 /** Encoded messages by field key. */
 export type Encoded = Readonly<Record<string, Uint8Array>>
@@ -33,31 +43,36 @@ export class Fields {
   hotFields = () => this.#all().filter(field => field.change === 'hot')
 
   /** Returns the normalised value of one field of the body, or null. */
-  parseField(field: RuleField, body: Values, rule: RuleDraft): unknown {
+  parseField(field: LoadedField, body: Values, rule: RuleDraft, principal: Principal): unknown {
     const value = body[field.key] ?? null
-    return value === null ? null : field.parse(value, rule, body)
+    return value === null ? null : field.parse(value, rule, body, { deps: field.deps, principal })
   }
 
   /** Validates the shape of a new rule, and returns the normalised values that its body has. */
-  parse(body: Values, rule: RuleDraft): Values {
+  parse(body: Values, rule: RuleDraft, principal: Principal): Values {
     for (const { value: shape } of this.#filled(shapeSlot)) shape.validate?.(rule)
-    const values = this.#all().map(field => [field.key, this.parseField(field, body, rule)] as const)
+    const values = this.#all().map(
+      field => [field.key, this.parseField(field, body, rule, principal)] as const
+    )
     return Object.fromEntries(values.filter(([, value]) => value !== null))
   }
 
-  async check(rule: RuleCore, values: Values, em: EntityManager): Promise<void> {
-    for (const field of this.#in(values)) await field.check(values[field.key], rule, em)
+  async check(rule: RuleCore, values: Values, { principal, em }: ChangeBy): Promise<void> {
+    for (const { key, check, deps } of this.#in(values))
+      await check(values[key], rule, em, { deps, principal })
   }
 
-  async save(ruleId: string, values: Values, em: EntityManager): Promise<void> {
-    for (const field of this.#in(values)) await field.save(ruleId, values[field.key], em)
+  async save(ruleId: string, values: Values, { principal, em }: ChangeBy): Promise<void> {
+    for (const { key, save, deps } of this.#in(values))
+      await save(ruleId, values[key], em, { deps, principal })
   }
 
   /** Replaces the values of hot fields; null clears. */
-  async replaceHot(rule: RuleCore, values: Values, em: EntityManager): Promise<void> {
+  async replaceHot(rule: RuleCore, values: Values, { principal, em }: ChangeBy): Promise<void> {
     for (const field of this.hotFields().filter(({ key }) => key in values)) {
       const value = values[field.key]
-      await (value === null ? field.clear(rule.id, em) : field.save(rule.id, value, em))
+      const call = { deps: field.deps, principal }
+      await (value === null ? field.clear(rule.id, em, call) : field.save(rule.id, value, em, call))
     }
   }
 
@@ -66,7 +81,7 @@ export class Fields {
     const columns: (readonly [string, ReadonlyMap<string, unknown>])[] = []
     for (const field of this.#all()) {
       const ids = rules.filter(({ fields }) => fields.includes(field.key)).map(({ id }) => id)
-      columns.push([field.key, ids.length === 0 ? new Map() : await field.load(ids, em)])
+      columns.push([field.key, ids.length === 0 ? new Map() : await field.load(ids, em, field)])
     }
     return new Map(
       rules.map(({ id }) => [id, Object.fromEntries(columns.map(([key, map]) => [key, map.get(id) ?? null]))])
@@ -82,7 +97,7 @@ export class Fields {
   async #derive(rules: readonly RuleCore[], em: EntityManager): Promise<ValuesByRule> {
     const derived = new Map(rules.map(({ id }) => [id, {} as Values]))
     for (const field of this.#derived())
-      for (const [id, value] of await field.derive(rules, em))
+      for (const [id, value] of await field.derive(rules, em, field))
         derived.set(id, { ...derived.get(id), [field.key]: value })
     return derived
   }
@@ -126,7 +141,7 @@ export class Fields {
       const field = fieldOf(this.#filled, key)
       const value = derived[key] ?? values[key] ?? null
       if (!field || value === null) throw new Fault(fieldNotLoaded, `the rule's value of ${key} is missing`)
-      return this.#codec.encode(field.message, 'encode' in field ? field.encode(value, rule) : value)
+      return this.#codec.encode(field.message, 'encode' in field ? field.encode(value, rule, field) : value)
     }
     return Object.fromEntries([...keys].map(key => [key, encode(key)]))
   }

@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { Fault } from '../../kernel/base/errors.ts'
 import { defaultAckSecs, removedMeanwhile, requireApplied } from './answer.ts'
 import { type Definition, Rule } from './entities.ts'
+import { type ChangeBy, server } from './fields.ts'
 import { type Draft, insertRule, parse, requireFreePort } from './new-rule.ts'
 import { admit, place } from './placing.ts'
 import type { Values } from './record.ts'
@@ -21,7 +22,7 @@ export const openReplace =
   async (id: string, body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) => {
     const { control, store, filled, fields, reading, states } = services
     const draft = parse(body)
-    const values = fields.parse(body, draft)
+    const values = fields.parse(body, draft, principal)
     const { clientId, afterCommit } = await change(resourceOf(id), async em => {
       const rule = await reading.find(id, principal, em)
       if (rule.state === 'draining') throw new Fault(ruleNotFound, `rule ${id} is being removed`)
@@ -31,10 +32,11 @@ export const openReplace =
       await admit(given, filled, em)
       const [next = given] = await fields.withDerived([given], em)
       requireCapablePeer(services, next)
-      await fields.check(next, values, em)
+      await fields.check(next, values, { principal, em })
       const definitionBefore = belongsOnAgent(rule) ? await definitionOf(services, rule, em) : null
       const formerTargets = [...rule.targets, ...(rule.formerTargets ?? [])].slice(0, maxFormerTargets)
-      await rewrite(services, { ...next, formerTargets, definitionBefore, valuesBefore: null }, values, em)
+      const rewritten = { ...next, formerTargets, definitionBefore, valuesBefore: null }
+      await rewrite(services, rewritten, values, { principal, em })
       await requireFreePort(next, filled, em)
       await control.objects.put(em, objectKeyOf(rule))
       const afterCommit = definitionBefore ? null : await states.enter(next, { state: 'pending' }, em)
@@ -54,19 +56,14 @@ export async function undoReplacement(services: Services, rule: Rule, em: Entity
   if (!before) throw new TypeError(`rule ${rule.id} is not being replaced`)
   const given = { ...rule, ...before.rule, definitionBefore: null, valuesBefore: null }
   const [restored = given] = await services.fields.withDerived([given], em)
-  await rewrite(services, restored, before.values, em)
+  await rewrite(services, restored, before.values, { principal: server, em })
 }
 
 /** Values of fields that never change are deleted with the row, so it is written anew; statistics stay, by its id. */
-async function rewrite(
-  { clock, fields }: Services,
-  rule: Rule,
-  values: Values,
-  em: EntityManager
-): Promise<void> {
-  await em.nativeDelete(Rule, { id: rule.id })
-  await insertRule({ ...rule, updatedAt: clock.now() }, em)
-  await fields.save(rule.id, values, em)
+async function rewrite({ clock, fields }: Services, rule: Rule, values: Values, by: ChangeBy): Promise<void> {
+  await by.em.nativeDelete(Rule, { id: rule.id })
+  await insertRule({ ...rule, updatedAt: clock.now() }, by.em)
+  await fields.save(rule.id, values, by)
 }
 
 /** Returns the definition that the agent applied last. */

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
 import { Rule } from './entities.ts'
-import { keysWith } from './fields.ts'
+import { keysWith, server } from './fields.ts'
 import { portInUse } from './new-rule.ts'
 import { refusalOf } from './reconciliation.ts'
 import { undoReplacement } from './replace.ts'
@@ -64,7 +64,7 @@ async function refused(
   }
   if (valuesBefore === null) return states.fail(rule, { code }, em)
   const isUndone = code !== portInUse.code
-  if (isUndone) await fields.replaceHot(rule, valuesBefore, em)
+  if (isUndone) await fields.replaceHot(rule, valuesBefore, { principal: server, em })
   const keys = isUndone ? keysWith(rule, valuesBefore) : rule.fields
   await em.nativeUpdate(Rule, { id }, { fields: keys, valuesBefore: null })
   await control.objects.put(em, objectKeyOf(rule))

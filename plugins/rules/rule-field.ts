@@ -2,6 +2,8 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TSchema } from 'typebox'
 import { defineCode, type ErrorCode } from '../../kernel/base/errors.ts'
+import type { Principal } from '../../kernel/http/principal.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 import { defineSlot, type Fill } from '../../kernel/slot.ts'
 import type { Capability, Message } from '../../kernel/wire/message.ts'
 import type { Rule } from './entities.ts'
@@ -29,7 +31,18 @@ export interface CapabilityRequirement {
   readonly refusal: ErrorCode
 }
 
-interface FieldParts<B extends TSchema, W extends TSchema> {
+/** The last argument of each hook: the services of the field's plugin, its clock, store and configuration among them. */
+export interface FieldContext<D = Kernel> {
+  readonly deps: D
+}
+
+/** The last argument of a hook that a change calls. */
+export interface FieldCall<D = Kernel> extends FieldContext<D> {
+  /** Who makes the change: the caller of the request, or the actor of `act`. */
+  readonly principal: Principal
+}
+
+interface FieldParts<B extends TSchema, W extends TSchema, D> {
   readonly key: string // 'sni_pattern', in JSON and on the wire
   readonly body: B // schema of the value in requests and replies; absent and null both mean that the rule has none
   readonly absent?: Static<B> // shown in place of null
@@ -41,58 +54,81 @@ interface FieldParts<B extends TSchema, W extends TSchema> {
    */
   distinguish?(value: Static<B>): string
   /**
-   * Returns the normalised value that is stored, or null for none. Throws a Fault with a `validation.` code. Uses only
-   * its arguments; `body` is the whole request.
+   * Returns the normalised value that is stored, or null for none. Throws a Fault with a `validation.` code. Equal input
+   * gives an equal value, at any time and for anybody: that tells whether a request changes it. `body` is the whole request.
    */
-  parse(value: Static<B>, rule: RuleDraft, body: Readonly<Record<string, unknown>>): Static<B> | null
-  /** Throws a Fault when the value conflicts with stored data. Runs in the transaction that saves it. */
-  check(value: Static<B>, rule: RuleCore, em: EntityManager): Promise<void>
+  parse(
+    value: Static<B>,
+    rule: RuleDraft,
+    body: Readonly<Record<string, unknown>>,
+    call: FieldCall<D>
+  ): Static<B> | null
+  /** Throws a Fault when the value conflicts with stored data, or with the time. Runs in the transaction that saves it. */
+  check(value: Static<B>, rule: RuleCore, em: EntityManager, call: FieldCall<D>): Promise<void>
   /** Stores the value; of a hot field also in place of an earlier one. */
-  save(ruleId: string, value: Static<B>, em: EntityManager): Promise<void>
-  load(ruleIds: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, Static<B>>>
-  encode(value: Static<B>, rule: RuleCore): Static<W>
+  save(ruleId: string, value: Static<B>, em: EntityManager, call: FieldCall<D>): Promise<void>
+  load(
+    ruleIds: readonly string[],
+    em: EntityManager,
+    context: FieldContext<D>
+  ): Promise<ReadonlyMap<string, Static<B>>>
+  encode(value: Static<B>, rule: RuleCore, context: FieldContext<D>): Static<W>
 }
 
 /** Never changes after the rule was created. */
-export interface FrozenField<B extends TSchema = TSchema, W extends TSchema = TSchema>
-  extends FieldParts<B, W> {
+export interface FrozenField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel>
+  extends FieldParts<B, W, D> {
   readonly change: 'frozen'
 }
 
 /** May change while the rule runs; the agent's half applies the change to live connections. */
-export interface HotField<B extends TSchema = TSchema, W extends TSchema = TSchema> extends FieldParts<B, W> {
+export interface HotField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel>
+  extends FieldParts<B, W, D> {
   readonly change: 'hot'
   readonly updateEmpty: ErrorCode // for an update that is not a whole rule and has no hot field
-  clear(ruleId: string, em: EntityManager): Promise<void>
+  clear(ruleId: string, em: EntityManager, call: FieldCall<D>): Promise<void>
 }
 
 /** Every part is required: a field that leaves one out does not compile. */
-export type RuleField<B extends TSchema = TSchema, W extends TSchema = TSchema> =
-  | FrozenField<B, W>
-  | HotField<B, W>
+export type RuleField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel> =
+  | FrozenField<B, W, D>
+  | HotField<B, W, D>
 
-export const ruleFieldSlot = defineSlot<RuleField>('rules.field', { keyOf: ({ key }) => key })
+/** A field with the services that its hooks are given. */
+export type LoadedField = RuleField & FieldContext
 
-/** Fills the slot; a function so that the types of schema and message are inferred. */
-export function ruleField<B extends TSchema, W extends TSchema>(field: RuleField<B, W>): Fill {
-  return ruleFieldSlot.fill(field)
+export const ruleFieldSlot = defineSlot<LoadedField>('rules.field', { keyOf: ({ key }) => key })
+
+/** Fills the slot; a function so that the types of schema, message and services are inferred. */
+export function ruleField<B extends TSchema, W extends TSchema, D extends Kernel = Kernel>(
+  field: RuleField<B, W, D>
+): Fill<D> {
+  return ruleFieldSlot.fillWith((deps: D) => ({ ...field, deps }))
 }
 
 /**
  * A value that the agent receives with a rule and that a plugin computes: it is in no request and no reply. The plugin
  * calls `rules.refresh` when the value may have changed.
  */
-export interface DerivedField<W extends TSchema = TSchema> {
+export interface DerivedField<W extends TSchema = TSchema, D = Kernel> {
   readonly key: string
   readonly requires: CapabilityRequirement
   readonly message: Message<W>
   /** Returns values by rule id; a rule that is left out has no value. */
-  derive(rules: readonly RuleCore[], em: EntityManager): Promise<ReadonlyMap<string, Static<W>>>
+  derive(
+    rules: readonly RuleCore[],
+    em: EntityManager,
+    context: FieldContext<D>
+  ): Promise<ReadonlyMap<string, Static<W>>>
 }
 
-export const derivedFieldSlot = defineSlot<DerivedField>('rules.derived', { keyOf: ({ key }) => key })
+export const derivedFieldSlot = defineSlot<DerivedField & FieldContext>('rules.derived', {
+  keyOf: ({ key }) => key
+})
 
-/** Fills the slot; a function so that the type of the message is inferred. */
-export function derivedField<W extends TSchema>(field: DerivedField<W>): Fill {
-  return derivedFieldSlot.fill(field)
+/** Fills the slot; a function so that the types of message and services are inferred. */
+export function derivedField<W extends TSchema, D extends Kernel = Kernel>(
+  field: DerivedField<W, D>
+): Fill<D> {
+  return derivedFieldSlot.fillWith((deps: D) => ({ ...field, deps }))
 }

@@ -3,7 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { closed, orNull } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { CoreRecord, Port, Priority, type RuleRecord, type Values } from './record.ts'
-import { type RuleField, ruleFieldSlot } from './rule-field.ts'
+import { type LoadedField, type RuleField, ruleFieldSlot } from './rule-field.ts'
 import { shapeSlot, type TargetView, targetViewSlot } from './slots.ts'
 import { targetHost } from './targets.ts'
 
@@ -48,7 +48,7 @@ const Create = Type.Object({
 export type CreateBody = Static<typeof Create> & Values
 export type UpdateBody = Partial<Static<typeof Create>> & Values
 
-export const fieldsIn = (filled: SlotReader): RuleField[] => filled(ruleFieldSlot).map(({ value }) => value)
+export const fieldsIn = (filled: SlotReader): LoadedField[] => filled(ruleFieldSlot).map(({ value }) => value)
 
 const viewsIn = (filled: SlotReader): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
 const optionalValue = ({ body }: RuleField) => Type.Optional(orNull(body))

@@ -2,9 +2,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Rule } from './entities.ts'
-import type { Fields } from './fields.ts'
+import type { ChangeBy, Fields } from './fields.ts'
 import { parse } from './new-rule.ts'
 import type { Values } from './record.ts'
 import type { UpdateBody } from './schema.ts'
@@ -28,15 +29,15 @@ export function requireContent(body: UpdateBody, fields: Fields): void {
 const anyRule = { listen_port: 1, targets: [{ host: '192.0.2.1', port: 1 }] }
 
 /** Throws unless the body would be valid for some rule. */
-export function requireValid(body: UpdateBody, fields: Fields): void {
+export function requireValid(body: UpdateBody, fields: Fields, principal: Principal): void {
   const whole = isWhole(body) ? body : { ...anyRule, ...body, listen_port_end: null }
-  fields.parse(whole, parse(whole))
+  fields.parse(whole, parse(whole), principal)
 }
 
 /** Returns the requested value of every hot field, or null. Throws if the body would change anything else. */
 export async function requestedValues(
   { rule, stored, body, fields }: { rule: Rule; stored: Values; body: UpdateBody; fields: Fields },
-  em: EntityManager
+  { principal, em }: ChangeBy
 ): Promise<Values> {
   const whole = isWhole(body) ? body : { ...bodyOf(rule), ...stored, ...body }
   const draft = parse(whole)
@@ -46,10 +47,10 @@ export async function requestedValues(
   if (body.placed_by !== undefined && body.placed_by !== rule.placedBy) throw immutable('placed_by')
   if (body.client !== undefined && !(await isClient(rule, body.client, em))) throw immutable('client')
   for (const field of fields.frozenFields())
-    if (!isDeepStrictEqual(fields.parseField(field, whole, draft), stored[field.key] ?? null))
+    if (!isDeepStrictEqual(fields.parseField(field, whole, draft, principal), stored[field.key] ?? null))
       throw immutable(field.key)
   return Object.fromEntries(
-    fields.hotFields().map(field => [field.key, fields.parseField(field, whole, draft)])
+    fields.hotFields().map(field => [field.key, fields.parseField(field, whole, draft, principal)])
   )
 }
 

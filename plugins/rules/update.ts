@@ -5,7 +5,7 @@ import { Fault } from '../../kernel/base/errors.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import { activationFailed, defaultAckSecs, removedMeanwhile, requireApplied } from './answer.ts'
 import { Rule } from './entities.ts'
-import { keysWith } from './fields.ts'
+import { type ChangeBy, keysWith } from './fields.ts'
 import type { Values } from './record.ts'
 import { missingPart, unsupported } from './requirements.ts'
 import { resourceOf } from './resource.ts'
@@ -22,15 +22,15 @@ export const openUpdate =
     requireContent(body, fields)
     const { isAwaited, clientId } = await change(resourceOf(id), async em => {
       const rule = await reading.find(id, principal, em).catch(refusal => {
-        requireValid(body, fields) // an invalid body is reported first
+        requireValid(body, fields, principal) // an invalid body is reported first
         throw refusal
       })
       const missing = missingPart(filled, rule)
       if (rule.state === 'draining') throw new Fault(ruleNotFound, `rule ${id} is being removed`)
       if (missing) throw missing
       const stored = (await fields.load([rule], em)).get(id) ?? {}
-      const values = await requestedValues({ rule, stored, body, fields }, em)
-      const isAwaited = await replaceHotFields(services, { rule, stored, values }, em)
+      const values = await requestedValues({ rule, stored, body, fields }, { principal, em })
+      const isAwaited = await replaceHotFields(services, { rule, stored, values }, { principal, em })
       const isConnected = control.peers.find(rule.clientId) !== undefined
       return { clientId: rule.clientId, isAwaited: isAwaited && isConnected }
     })
@@ -50,8 +50,9 @@ export const openUpdate =
 async function replaceHotFields(
   services: Services,
   { rule, stored, values }: { rule: Rule; stored: Values; values: Values },
-  em: EntityManager
+  by: ChangeBy
 ): Promise<boolean> {
+  const { principal, em } = by
   const { clock, control, fields } = services
   const isAwaited = rule.state === 'active' || rule.state === 'pending'
   const changed = Object.entries(values).filter(
@@ -61,9 +62,9 @@ async function replaceHotFields(
   const next = { ...rule, fields: keysWith(rule, values) }
   const added = changed.flatMap(([key, value]) => (value === null ? [] : [key]))
   await requireSupport(services, { ...next, fields: added }, em)
-  for (const { key, check } of fields.hotFields())
-    if (values[key] !== null) await check(values[key], next, em)
-  await fields.replaceHot(next, Object.fromEntries(changed), em)
+  for (const { key, check, deps } of fields.hotFields())
+    if (values[key] !== null) await check(values[key], next, em, { deps, principal })
+  await fields.replaceHot(next, Object.fromEntries(changed), by)
   const hotBefore = Object.fromEntries(fields.hotFields().map(({ key }) => [key, stored[key] ?? null]))
   const isInForce = rule.state === 'active' && rule.definitionBefore == null
   const valuesBefore = isInForce ? (rule.valuesBefore ?? hotBefore) : null
