@@ -52,6 +52,8 @@ export interface EngineRule extends Filters {
   /** TCP: a connection without traffic in both directions for this long is reset; 0: never. UDP: the flow ends. */
   readonly idleMs: number
   readonly flowCap: number // UDP: most flows at once, over all ports of the rule
+  /** Asks for a record of each ended connection and flow, in 'connections-ended' events. */
+  readonly reportEnds: boolean
 }
 
 export interface EngineTarget {
@@ -176,8 +178,8 @@ export interface MeterCounters {
 }
 
 /**
- * Events of the engine. 'resolve', 'closed', 'target-health' and 'meter-empty' are always delivered. The others are
- * advisory: they may be dropped under load, and `Sample.eventsDropped` counts them.
+ * Events of the engine. 'resolve', 'closed', 'target-health' and 'meter-empty' are always delivered; 'connections-ended'
+ * counts what it drops. The others are advisory: they may be dropped under load, and `Sample.eventsDropped` counts them.
  */
 export type EngineEvent =
   | { readonly kind: 'resolve'; readonly token: number; readonly ruleId: number; readonly host: string }
@@ -198,6 +200,11 @@ export type EngineEvent =
       readonly reason: string // 'connected', 'refused', 'timeout', 'unreachable', 'reset', or a reason of Resolved
     }
   | { readonly kind: 'meter-empty'; readonly meterId: number } // each time a budget is spent
+  | {
+      readonly kind: 'connections-ended' // of rules with `reportEnds`; those of a rule come before its 'closed'
+      readonly ended: readonly EndedConnection[]
+      readonly lost: number // records dropped since the last such event, because too many waited
+    }
   | { readonly kind: 'splice-selected'; readonly ruleId: number } // once for each rule
   | { readonly kind: 'splice-unsupported'; readonly ruleId: number; readonly errno: string }
   | {
@@ -206,6 +213,40 @@ export type EngineEvent =
       readonly actualBytes: number
       readonly errno: string
     }
+
+/** A TCP connection or UDP flow that has ended, or a TCP connection that its rule has refused. */
+export interface EndedConnection {
+  readonly ruleId: number
+  readonly source: SocketAddress
+  readonly listen: SocketAddress // where the caller has connected, or a flow's last datagram has arrived
+  readonly target: (SocketAddress & { readonly index: number }) | null // null: none was connected
+  readonly openedAt: number // ms since 1970, by the wall clock at the end
+  readonly durationMs: number
+  readonly bytesIn: number // delivered, as in Counters
+  readonly bytesOut: number
+  readonly end: ConnectionEnd
+  readonly refusal: string | null // for 'refused', as in `Counters.rejected`
+}
+
+export interface SocketAddress {
+  readonly address: string // canonical: no zone, IPv6 compressed, IPv4-mapped as IPv4
+  readonly port: number
+}
+
+/** Why a connection or flow has ended. The order is that of `ConnectionEnd` in native/src/engine-events.h. */
+export const connectionEnds = [
+  'caller_closed', // the caller sent its FIN first
+  'target_closed',
+  'caller_reset', // by RST or a network error
+  'target_reset',
+  'idle',
+  'rule_closed', // cut, or still open after the drain time
+  'budget_spent', // and not raised within `Budget.holdMs`
+  'dial_failed', // no target could be connected
+  'target_unreachable', // a flow: ICMP
+  'refused' // by a filter, a meter, 'loop' or 'descriptors', also while it was open
+] as const
+export type ConnectionEnd = (typeof connectionEnds)[number]
 
 /** ESTOPPED: the engine has stopped. The other codes are those of the system call, or EINVAL for an invalid rule. */
 export type EngineFault = Error & {

@@ -1,7 +1,16 @@
 // `sluice/agent-plugin`: all that a plugin's agent half builds on.
 export { type Static, Type } from 'typebox'
 export { type Capability, defineMessage, defineRequest, Refused, respond } from '../kernel/wire/message.ts'
-export type { EngineEvent, Filter, Filters, Match, Meter, Rate } from './engine.ts'
+export type {
+  ConnectionEnd,
+  EndedConnection,
+  EngineEvent,
+  Filter,
+  Filters,
+  Match,
+  Meter,
+  Rate
+} from './engine.ts'
 export {
   type AgentCall,
   type AgentField,

@@ -38,7 +38,8 @@ export const eventKinds = [
   'meter-empty',
   'splice-selected',
   'splice-unsupported',
-  'pipe-size'
+  'pipe-size',
+  'connections-ended'
 ] as const
 
 /** One shape for all kinds; fields that a kind does not use are empty or 0. */
@@ -52,5 +53,5 @@ export interface NativeEvent {
   readonly reason: string
   readonly from: number
   readonly to: number
-  readonly counters?: Float64Array
+  readonly row?: Float64Array
 }

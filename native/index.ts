@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import type { Engine, EngineEvent, EngineOptions } from '../agent/engine.ts'
 import { eventKinds, type NativeEngine, type NativeEvent, type NativeModule } from './bridge.ts'
 import { loadModule } from './load.ts'
-import { healths, type ReasonOf, readCounters, readSample } from './sample.ts'
+import { healths, type ReasonOf, readCounters, readEnded, readSample } from './sample.ts'
 
 export type NativeStatus =
   | { readonly ok: true; readonly openEngine: (options: EngineOptions) => Engine; readonly from: string }
@@ -77,7 +77,7 @@ function cachedReasons(native: NativeEngine): ReasonOf {
 }
 
 function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
-  const { id, target, value, otherValue, text, reason, from, to, counters } = event
+  const { id, target, value, otherValue, text, reason, from, to, row = new Float64Array() } = event
   const kind = eventKinds[event.kind]
   if (kind === undefined)
     throw new RangeError(`the native engine sent an event of unknown kind ${event.kind}`)
@@ -86,7 +86,7 @@ function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
     case 'resolve':
       return { kind, token: value, ruleId: id, host: text }
     case 'closed':
-      return { kind, counters: readCounters(counters ?? new Float64Array(), reasonOf) }
+      return { kind, counters: readCounters(row, reasonOf) }
     case 'dns-failed':
       return { kind, ruleId: id, host: text, reason }
     case 'flow-evicted':
@@ -101,5 +101,7 @@ function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
       return { kind, ruleId: id, errno: text }
     case 'pipe-size':
       return { kind, requestedBytes: value, actualBytes: otherValue, errno: text }
+    case 'connections-ended':
+      return { kind, ended: readEnded(row, text, reasonOf), lost: value }
   }
 }

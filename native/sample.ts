@@ -1,13 +1,14 @@
 // Reads counters from a row of numbers, which is cheaper to pass than objects. `Engine::write_sample` writes it.
 import type {
   Counters,
+  EndedConnection,
   Health,
   MeterCounters,
   PortCounters,
   Sample,
   TargetCounters
 } from '../agent/engine.ts'
-import { peekBoundsMs } from '../agent/engine.ts'
+import { connectionEnds, peekBoundsMs } from '../agent/engine.ts'
 
 /** Health states, in the order of `TargetHealth::State`. */
 export const healths: readonly Health[] = ['unknown', 'healthy', 'failed']
@@ -80,4 +81,28 @@ export function readSample(row: Float64Array, reasonOf: ReasonOf): Sample {
     peekDurations: { counts: repeat(peekBoundsMs.length + 1, next), sumMs: next() },
     eventsDropped: next()
   }
+}
+
+/** Reads the records of 'connections-ended'. `text`: source, listen and target address of each, one a line. */
+export function readEnded(row: Float64Array, text: string, reasonOf: ReasonOf): readonly EndedConnection[] {
+  const next = rowReader(row)
+  const addresses = text.split('\n').values()
+  const readAddress = () => ({ address: addresses.next().value ?? '', port: next() })
+  return repeat(next(), () => {
+    const source = readAddress()
+    const listen = readAddress()
+    const target = { ...readAddress(), index: next() }
+    return {
+      ruleId: next(),
+      source,
+      listen,
+      target: target.index < 0 ? null : target,
+      openedAt: next(),
+      durationMs: next(),
+      bytesIn: next(),
+      bytesOut: next(),
+      end: connectionEnds[next()] ?? 'dial_failed',
+      refusal: reasonOf(next()) || null
+    }
+  })
 }

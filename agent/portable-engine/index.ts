@@ -2,6 +2,7 @@
 // the reference that the native engine is tested against.
 import { type Engine, type EngineOptions, type EngineRule, engineFault, type Resolved } from '../engine.ts'
 import { snapshot } from './counters.ts'
+import { EndedConnections } from './ended-connections.ts'
 import type { EngineContext } from './engine-context.ts'
 import { batchEvents } from './engine-events.ts'
 import { checkRule } from './engine-fault.ts'
@@ -23,6 +24,7 @@ class PortableEngine implements Engine {
   readonly #events: ReturnType<typeof batchEvents>
   readonly #meters = new Meters(meterId => this.#events.emit({ kind: 'meter-empty', meterId }))
   readonly #peeks = new PeekHistogram()
+  readonly #ended = new EndedConnections(event => this.#events.emit(event))
   readonly #tcp: EngineContext
   readonly #udp: EngineContext
   readonly #listeners: Listeners
@@ -36,6 +38,7 @@ class PortableEngine implements Engine {
       descriptors: new Descriptors(),
       meters: this.#meters,
       peeks: this.#peeks,
+      ended: this.#ended,
       emit: this.#events.emit,
       resolve: this.#resolve
     }
@@ -93,6 +96,7 @@ class PortableEngine implements Engine {
   async #removeWhenEnded({ state }: TcpRule | UdpRule): Promise<void> {
     await state.ended
     this.#rules.delete(state.rule.id)
+    this.#ended.flush()
     this.#events.emit({ kind: 'closed', counters: snapshot(state.counters) })
   }
 

@@ -1,9 +1,10 @@
 // State that both TCP and UDP rules have: counters, filters, meters, target health, DNS.
 import { isIP } from 'node:net'
-import type { EngineRule, Filters } from '../engine.ts'
+import type { EngineRule, Filters, SocketAddress } from '../engine.ts'
 import { canonicalAddress } from '../net/address.ts'
 import { type CompiledFilters, compileFilters } from '../net/filter.ts'
 import { type LiveCounters, type LivePortCounters, zeroCounters } from './counters.ts'
+import { EndRecord } from './ended-connections.ts'
 import type { EngineContext } from './engine-context.ts'
 import type { MeterChain } from './meters/meter-chain.ts'
 import type { DialFailure } from './net/dial-failure.ts'
@@ -40,6 +41,15 @@ export class RuleState {
     rejected[reason] = (rejected[reason] ?? 0) + 1
   }
 
+  /** Begins the record of a connection or flow, where the rule asks for it. */
+  beginRecord(addresses: () => readonly [source: SocketAddress, listen: SocketAddress]): EndRecord | null {
+    return this.rule.reportEnds ? new EndRecord(this.rule.id, ...addresses()) : null
+  }
+
+  endRecord(record: EndRecord | null): void {
+    if (record) this.#context.ended.add(record.finish())
+  }
+
   sourceRefusal(address: string, port: number): string | null {
     return this.#filters.source(canonicalAddress(address), port, null)
   }
@@ -71,7 +81,7 @@ export class RuleState {
     const target = this.rule.targets[index]
     const counters = this.counters.targets[index]
     if (!target || !counters) throw new TypeError(`the rule has no target ${index}`)
-    return { host: target.host, port: target.port + listenPort - this.rule.from, counters }
+    return { index, host: target.host, port: target.port + listenPort - this.rule.from, counters }
   }
 
   /** Returns the canonical addresses of a target's host. The signal ends the wait for DNS. */

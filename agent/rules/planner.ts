@@ -88,6 +88,7 @@ const draftWithoutFields = (
   probeMs: 0,
   idleMs: protocol === 'udp' ? udpIdleMs : tcpIdleMs,
   flowCap: udpFlowCap,
+  reportEnds: false,
   source: null,
   target: []
 })

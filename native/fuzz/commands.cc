@@ -122,6 +122,7 @@ RuleConfig Session::random_config() {
   config.probe_ms = timing & 1 ? 1 : 0;
   config.idle_ms = config.is_udp || timing & 2 ? 1 + timing / 64 : 0;
   config.flow_cap = 1 + timing / 16 % 4;
+  config.report_ends = timing & 4;
   config.filters = std::make_shared<Filters>();
   return config;
 }
@@ -219,6 +220,11 @@ void Session::take_events() {
   for (const EngineEvent& event : engine_.take_events()) {
     if (event.kind == EngineEvent::Kind::resolve) tokens_.push_back(event.value);
     if (event.kind == EngineEvent::Kind::closed) rule_closed(event.id);
+    for (const EndedConnection& ended : event.ended) {
+      const auto found = rules_.find(ended.rule);
+      must(found != rules_.end(), "records of a rule come before it is reported as closed");
+      must(found->second.config.report_ends, "only a rule that asks for it has records");
+    }
   }
 }
 

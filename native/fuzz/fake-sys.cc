@@ -100,6 +100,7 @@ std::vector<Address> local_addresses() { return {}; }
 int listen_on(Protocol, const Address&, Sharing, Fd&) { return -ENOSYS; }
 int accept_from(int, Address&, Fd&) { return -ENOSYS; }
 int connect_to(const Address&, Fd&) { return -ENOSYS; }
+Address local_address(int) { return {}; }
 void keep_alive(int) {}
 int socket_error(int) { return ENOSYS; }
 void arm_reset(int) {}

@@ -67,6 +67,12 @@ socklen_t Address::to(sockaddr_storage& raw) const {
   return sizeof four;
 }
 
+std::string Address::text() const {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(family == Family::v6 ? AF_INET6 : AF_INET, bytes.data(), text.data(), text.size());
+  return text.data();
+}
+
 bool Address::is_loopback() const {
   if (family == Family::v4) return bytes[0] == 127;
   return bytes[15] == 1 &&

@@ -28,6 +28,7 @@ struct Address {
   bool is_unspecified() const { return bytes == std::array<uint8_t, 16>{}; }
   bool is_loopback() const;
   Address with_port(uint16_t other) const;
+  std::string text() const;  // without the port
 };
 
 /** An address prefix such as '10.0.0.0/8'; a bare address is a prefix of full length. */

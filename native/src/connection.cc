@@ -17,6 +17,7 @@ Connection::Connection(TcpRuleShard& shard, Caller caller)
       admission_(shard.rule->meters),
       caller_address_(caller.address),
       port_index_(caller.port_index),
+      opened_ms_(shard.worker.loop.now_ms()),
       is_caller_watched_(caller.is_watched) {
   caller_->set_owner(*this);
   pump(Direction::in).set_early_data(std::move(caller.early_data));
@@ -29,7 +30,7 @@ void Connection::begin() {
   dialer_->begin();
   // Watched after the target's socket, so that epoll reports the target first.
   if (!has_ended_ && !is_caller_watched_ && worker().loop.watch(caller_->fd(), *caller_) < 0)
-    end(Ending::reset);
+    end(Ending::reset, ConnectionEnd::dial_failed);
 }
 
 void Connection::endpoint_ready(Endpoint& endpoint, uint32_t events) {
@@ -49,7 +50,7 @@ void Connection::endpoint_ready(Endpoint& endpoint, uint32_t events) {
 
 /** Handles events during the dial. A FIN after data is a half-close: the caller waits for the answer. */
 void Connection::on_caller_event(uint32_t events) {
-  if (events & (EPOLLERR | EPOLLHUP)) return end(Ending::reset);
+  if (events & (EPOLLERR | EPOLLHUP)) return end(Ending::reset, ConnectionEnd::caller_reset);
   char byte = 0;
   if (events & EPOLLRDHUP && !pump(Direction::in).has_early_data() && sys::peek(caller_->fd(), &byte, 1) == 0)
     worker().loop.arm_after(timer_, kSilentCloseMs);
@@ -63,7 +64,7 @@ void Connection::dial_succeeded(ConnectedTarget connected) {
   target_index_ = connected.target;
   target_address_ = connected.address;
   const Reason refusal = shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
-  if (refusal != kNoReason) return dial_failed(refusal);
+  if (refusal != kNoReason) return refuse(refusal);
   shard_.counters.targets[target_index_].connections.add(1);
   if (connected.is_failover) shard_.counters.failovers.add(1);
   active_ms_ = worker().loop.now_ms();
@@ -72,8 +73,13 @@ void Connection::dial_succeeded(ConnectedTarget connected) {
 }
 
 void Connection::dial_failed(Reason refusal) {
-  if (refusal != kNoReason) shard_.rule->reject(refusal);
-  end(Ending::reset);
+  if (refusal != kNoReason) return refuse(refusal);
+  end(Ending::reset, ConnectionEnd::dial_failed);
+}
+
+void Connection::refuse(Reason refusal) {
+  shard_.rule->reject(refusal);
+  end(Ending::reset, ConnectionEnd::refused, refusal);
 }
 
 void Connection::resume() {
@@ -95,7 +101,7 @@ void Connection::run_pump(Direction direction) {
 /** Flushes to the other side what the failed side has sent; then both are reset. */
 void Connection::side_failed(Direction source) {
   if (has_ended_ || (has_failed_side_ && failed_source_ == source)) return;
-  if (has_failed_side_) return end(Ending::reset);
+  if (has_failed_side_) return end_failed();
   has_failed_side_ = true;
   failed_source_ = source;
   worker().loop.arm_after(timer_, kFlushTimeoutMs);
@@ -108,16 +114,24 @@ void Connection::side_failed(Direction source) {
 void Connection::end_if_done() {
   if (has_ended_) return;
   if (has_failed_side_) {
-    if (pump(failed_source_).is_drained()) end(Ending::reset);
+    if (pump(failed_source_).is_drained()) end_failed();
     return;
   }
-  if (pumps_[0].has_forwarded_end() && pumps_[1].has_forwarded_end()) end(Ending::close);
+  if (!pumps_[0].has_forwarded_end() || !pumps_[1].has_forwarded_end()) return;
+  end(Ending::close,
+      ended_first_ == Direction::in ? ConnectionEnd::caller_closed : ConnectionEnd::target_closed);
+}
+
+void Connection::end_failed() {
+  end(Ending::reset,
+      failed_source_ == Direction::in ? ConnectionEnd::caller_reset : ConnectionEnd::target_reset);
 }
 
 void Connection::delivered(Direction direction, int64_t count) {
   const size_t index = index_of(direction);
   shard_.counters.ports[port_index_].bytes[index].add(count);
   shard_.counters.targets[target_index_].bytes[index].add(count);
+  bytes_[index] += count;
   active_ms_ = worker().loop.now_ms();
   admission_.delivered(direction, count);
 }
@@ -131,10 +145,11 @@ void Connection::arm_idle_timer() {
 
 void Connection::on_timer() {
   const int64_t now_ms = worker().loop.now_ms();
-  if (!target_ || has_failed_side_) return end(Ending::reset);
+  if (!target_) return end(Ending::reset, ConnectionEnd::caller_closed);
+  if (has_failed_side_) return end_failed();
   if (pumps_[0].is_waiting_for_meter() || pumps_[1].is_waiting_for_meter()) active_ms_ = now_ms;
   const int64_t idle_ms = shard_.rule->idle_ms;
-  if (idle_ms > 0 && now_ms - active_ms_ >= idle_ms) return end(Ending::reset);
+  if (idle_ms > 0 && now_ms - active_ms_ >= idle_ms) return end(Ending::reset, ConnectionEnd::idle);
   if (!is_kept_alive_) sys::keep_alive(target_->fd());
   is_kept_alive_ = true;
   arm_idle_timer();
@@ -144,9 +159,7 @@ void Connection::recheck_filters() {
   Reason refusal = shard_.check_source(caller_address_);
   if (refusal == kNoReason && target_)
     refusal = shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
-  if (refusal == kNoReason) return;
-  shard_.rule->reject(refusal);
-  end(Ending::reset);
+  if (refusal != kNoReason) refuse(refusal);
 }
 
 void Connection::retry_metering() {
@@ -156,7 +169,7 @@ void Connection::retry_metering() {
   resume();
 }
 
-void Connection::end(Ending ending) {
+void Connection::end(Ending ending, ConnectionEnd why, Reason refusal) {
   if (has_ended_) return;
   has_ended_ = true;
   timer_.cancel();
@@ -166,12 +179,27 @@ void Connection::end(Ending ending) {
     worker().loop.delete_later(std::move(dialer_));
   }
   for (Pump& pump : pumps_) pump.discard();
+  if (shard_.rule->report_ends) report_end(why, refusal);
   close_endpoint(std::move(caller_), ending);
   if (target_) close_endpoint(std::move(target_), ending);
   admission_.leave();
   shard_.counters.ports[port_index_].active.add(-1);
   worker().context.descriptors.release(TcpRuleShard::kDescriptors);
   shard_.remove(*this);
+}
+
+void Connection::report_end(ConnectionEnd why, Reason refusal) {
+  const int64_t duration_ms = worker().loop.now_ms() - opened_ms_;
+  worker().ended.add({.rule = shard_.rule->id,
+                      .source = caller_address_,
+                      .listen = sys::local_address(caller_->fd()),
+                      .target = target_address_,
+                      .target_index = target_index_,
+                      .opened_at_ms = sys::unix_ms() - duration_ms,
+                      .duration_ms = duration_ms,
+                      .bytes = bytes_,
+                      .end = why,
+                      .refusal = refusal});
 }
 
 void Connection::close_endpoint(std::unique_ptr<Endpoint> endpoint, Ending ending) {

@@ -32,7 +32,7 @@ class Connection final : public DeferredDelete,
   Reason enter() { return admission_.enter(worker().loop.now_us()); }
   void begin();
   /** Resets both sides. */
-  void reset() { end(Ending::reset); }
+  void reset(ConnectionEnd why) { end(Ending::reset, why); }
   /** Resets the connection if the current filters no longer allow it. */
   void recheck_filters();
   /** Continues pumps that wait for a meter which has changed. */
@@ -47,6 +47,8 @@ class Connection final : public DeferredDelete,
   TcpRuleShard& shard() { return shard_; }
   Worker& worker() { return shard_.worker; }
   bool has_ended() const { return has_ended_; }
+  /** Called with the direction whose end is forwarded first. */
+  void ends_first(Direction direction) { ended_first_ = direction; }
   bool has_forwarded_end(Direction direction) const {
     return pumps_[index_of(direction)].has_forwarded_end();
   }
@@ -65,7 +67,10 @@ class Connection final : public DeferredDelete,
   void end_if_done();
   void on_timer();
   void arm_idle_timer();
-  void end(Ending ending);
+  void end(Ending ending, ConnectionEnd why, Reason refusal = kNoReason);
+  void refuse(Reason refusal);
+  void end_failed();
+  void report_end(ConnectionEnd why, Reason refusal);
   void close_endpoint(std::unique_ptr<Endpoint> endpoint, Ending ending);
   Pump& pump(Direction direction) { return pumps_[index_of(direction)]; }
 
@@ -80,12 +85,15 @@ class Connection final : public DeferredDelete,
   const int port_index_;
   int target_index_ = -1;
   size_t index_ = 0;  // among the connections of its shard
+  const int64_t opened_ms_;
   int64_t active_ms_ = 0;
+  std::array<int64_t, 2> bytes_{};  // delivered, by direction
   bool is_caller_watched_;
   bool has_ended_ = false;
   bool has_failed_side_ = false;
   bool is_kept_alive_ = false;
   Direction failed_source_ = Direction::in;  // the direction whose source failed
+  Direction ended_first_ = Direction::in;
   MethodTimer<Connection, &Connection::on_timer> timer_{*this};
 };
 

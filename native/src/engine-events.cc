@@ -1,9 +1,12 @@
 #include "engine-events.h"
 
+#include <utility>
+
 namespace sluice {
 
 namespace {
 constexpr size_t kMaxAdvisory = 4096;
+constexpr size_t kMaxEndedWaiting = 16'384;
 }
 
 void EventQueue::push_advisory(EngineEvent event) {
@@ -15,6 +18,16 @@ void EventQueue::push_advisory(EngineEvent event) {
     }
   }
   enqueue(std::move(event));
+}
+
+bool EventQueue::push_ended(std::vector<EndedConnection>& ended, int64_t lost) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_waiting_ >= kMaxEndedWaiting) return false;
+    ended_waiting_ += ended.size() + 1;  // a batch that only says how many were lost counts, too
+  }
+  enqueue({.kind = EngineEvent::Kind::connections_ended, .value = lost, .ended = std::exchange(ended, {})});
+  return true;
 }
 
 void EventQueue::enqueue(EngineEvent event) {
@@ -36,6 +49,7 @@ std::vector<EngineEvent> EventQueue::take() {
   const std::lock_guard lock(mutex_);
   std::vector<EngineEvent> batch;
   batch.swap(queue_);
+  ended_waiting_ = 0;
   return batch;
 }
 

@@ -1,15 +1,45 @@
 // Events for JavaScript. Any thread pushes them to one queue; JavaScript takes them in batches.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "address.h"
+#include "reasons.h"
 #include "target-health.h"
 
 namespace sluice {
+
+/** Why a connection or flow has ended; see `connectionEnds` in agent/engine.ts. */
+enum class ConnectionEnd : uint8_t {
+  caller_closed,
+  target_closed,
+  caller_reset,
+  target_reset,
+  idle,
+  rule_closed,
+  budget_spent,
+  dial_failed,
+  target_unreachable,
+  refused,
+};
+
+struct EndedConnection {
+  int rule;
+  Address source;
+  Address listen;
+  Address target;
+  int target_index;  // -1: none was connected
+  int64_t opened_at_ms;  // since 1970
+  int64_t duration_ms;
+  std::array<int64_t, 2> bytes;  // by direction
+  ConnectionEnd end;
+  Reason refusal;
+};
 
 struct EngineEvent {
   enum class Kind : uint8_t {
@@ -22,6 +52,7 @@ struct EngineEvent {
     splice_selected,
     splice_unsupported,
     pipe_size,  // value: bytes requested, other_value: bytes granted
+    connections_ended,  // value: records lost
   };
   Kind kind;
   int id = 0;  // rule or meter
@@ -32,6 +63,7 @@ struct EngineEvent {
   std::string reason{};
   TargetHealth::State from{};
   TargetHealth::State to{};
+  std::vector<EndedConnection> ended{};
 };
 
 class EventQueue {
@@ -43,6 +75,8 @@ class EventQueue {
   void push(EngineEvent event) { enqueue(std::move(event)); }
   /** Pushes an event, or drops and counts it when JavaScript does not keep up. */
   void push_advisory(EngineEvent event);
+  /** Pushes records of ended connections, or returns false when too many wait. `lost`: how many were dropped. */
+  bool push_ended(std::vector<EndedConnection>& ended, int64_t lost);
   std::vector<EngineEvent> take();
   int64_t dropped() const;
 
@@ -52,6 +86,7 @@ class EventQueue {
   std::function<void()> wake_;
   mutable std::mutex mutex_;
   std::vector<EngineEvent> queue_;
+  size_t ended_waiting_ = 0;  // records
   int64_t dropped_ = 0;
 };
 

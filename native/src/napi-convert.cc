@@ -66,6 +66,26 @@ std::optional<Rate> rate(const Napi::Value& raw) {
   return Rate{std::max(0.0, number(object.Get("perSec"))), std::max(0.0, number(object.Get("burst")))};
 }
 
+/** Sets a row of numbers, and the addresses as one text: far cheaper than objects. `readEnded` reads them. */
+void set_ended(Napi::Object object, const std::vector<EndedConnection>& ended) {
+  std::string text;
+  std::vector<double> row{static_cast<double>(ended.size())};
+  const auto put = [&](auto value) { row.push_back(static_cast<double>(value)); };
+  for (const EndedConnection& one : ended) {
+    for (const Address& address : {one.source, one.listen, one.target}) {
+      text += address.text() + '\n';
+      put(address.port);
+    }
+    put(one.target_index);
+    put(one.rule);
+    for (const int64_t value : {one.opened_at_ms, one.duration_ms, one.bytes[0], one.bytes[1]}) put(value);
+    put(one.end);
+    put(one.refusal);
+  }
+  object.Set("text", text);
+  object.Set("row", doubles(object.Env(), row));
+}
+
 }  // namespace
 
 std::shared_ptr<const Filters> filters(const Napi::Object& raw, Reasons& reasons, std::string& error) {
@@ -95,6 +115,7 @@ RuleConfig rule(const Napi::Object& raw) {
   config.probe_ms = std::max<int64_t>(0, to_int64(raw.Get("probeMs")));
   config.idle_ms = std::max<int64_t>(0, to_int64(raw.Get("idleMs")));
   config.flow_cap = std::max<int64_t>(0, to_int64(raw.Get("flowCap")));
+  config.report_ends = raw.Get("reportEnds").ToBoolean();
   return config;
 }
 
@@ -141,6 +162,10 @@ Napi::Object event(Napi::Env env, const EngineEvent& event, Engine& engine) {
   object.Set("target", event.target);
   object.Set("value", static_cast<double>(event.value));
   object.Set("otherValue", static_cast<double>(event.other_value));
+  if (event.kind == EngineEvent::Kind::connections_ended) {
+    set_ended(object, event.ended);
+    return object;
+  }
   object.Set("text", event.text);
   object.Set("reason", event.reason);
   object.Set("from", static_cast<int>(event.from));
@@ -148,7 +173,7 @@ Napi::Object event(Napi::Env env, const EngineEvent& event, Engine& engine) {
   if (event.kind != EngineEvent::Kind::closed) return object;
   std::vector<double> counters;
   engine.write_rule(event.id, counters);
-  object.Set("counters", doubles(env, counters));
+  object.Set("row", doubles(env, counters));
   engine.forget(event.id);
   return object;
 }

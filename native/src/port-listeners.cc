@@ -168,7 +168,7 @@ void PortListeners::on_accepted(Fd socket, const Address& caller, uint16_t port)
   if (refusal == kNoReason && !worker_.context.descriptors.reserve(TcpRuleShard::kDescriptors))
     refusal = worker_.context.refusals.descriptors;
   if (refusal != kNoReason) {
-    shard.rule->reject(refusal);
+    shard.refuse(socket.get(), caller, refusal);
     return sys::arm_reset(socket.get());
   }
   shard.start_connection(
@@ -196,7 +196,10 @@ void PortListeners::finish_peek(SniPeek& peek, TcpRuleShard* shard, Reason reaso
   Reason refusal = reason;
   if (shard != nullptr) refusal = shard->check_source(caller.address);
   if (shard != nullptr && refusal == kNoReason) return shard->start_connection(std::move(caller));
-  if (refusal != kNoReason) (shard != nullptr ? *shard->rule : refusal_rule()).reject(refusal);
+  if (shard != nullptr)
+    shard->refuse(caller.endpoint->fd(), caller.address, refusal);
+  else if (refusal != kNoReason)
+    refusal_rule().reject(refusal);
   caller.endpoint->reset();
   worker_.loop.delete_later(std::move(caller.endpoint));
   worker_.context.descriptors.release(TcpRuleShard::kDescriptors);

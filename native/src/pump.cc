@@ -171,8 +171,9 @@ void Pump::forward_end() {
   has_forwarded_end_ = true;
   release_pipe();
   // When both directions have ended, closing the socket sends the FIN.
-  if (!connection_.has_forwarded_end(opposite(direction_)))
-    sys::shut_write(connection_.sink(direction_).fd());
+  if (connection_.has_forwarded_end(opposite(direction_))) return;
+  connection_.ends_first(direction_);
+  sys::shut_write(connection_.sink(direction_).fd());
 }
 
 void Pump::delivered(size_t count) {

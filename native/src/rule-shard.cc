@@ -26,7 +26,7 @@ void RuleShard::close(int64_t drain_ms) {
   is_closed_ = true;
   const int64_t at_ms = worker.loop.now_ms() + drain_ms;
   if (drain_ms <= 0)
-    reset_all();
+    on_drained();
   else if (!drain_timer_.is_armed() || at_ms < drain_timer_.at_ms())
     worker.loop.timers().arm(drain_timer_, at_ms);
   end_when_empty();

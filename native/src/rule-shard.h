@@ -32,7 +32,7 @@ class RuleShard : public DeferredDelete {
 
   /** Closes the sockets of a UDP rule. Those of a TCP rule belong to its `PortListeners`. */
   virtual void stop_listening() {}
-  virtual void reset_all() = 0;
+  virtual void reset_all(ConnectionEnd why) = 0;
   /** Lets connections that wait for a meter retry. */
   virtual void meter_changed() = 0;
 
@@ -55,12 +55,13 @@ class RuleShard : public DeferredDelete {
 
  private:
   const Filters& filters();
+  void on_drained() { reset_all(ConnectionEnd::rule_closed); }
 
   std::shared_ptr<const Filters> filters_;
   uint32_t filters_version_;
   bool is_closed_ = false;
   bool has_ended_ = false;
-  MethodTimer<RuleShard, &RuleShard::reset_all> drain_timer_{*this};
+  MethodTimer<RuleShard, &RuleShard::on_drained> drain_timer_{*this};
 };
 
 }  // namespace sluice

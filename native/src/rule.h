@@ -35,6 +35,7 @@ struct RuleConfig {
   MeterChain meters;
   int64_t idle_ms = 0;
   int64_t flow_cap = 0;
+  bool report_ends = false;
   std::shared_ptr<const Filters> filters;
 
   int port_count() const { return to - from + 1; }

@@ -94,6 +94,12 @@ int accept_from(int listener, Address& caller, Fd& socket) {
   return 0;
 }
 
+Address local_address(int socket) {
+  sockaddr_storage raw{};
+  socklen_t size = sizeof raw;
+  return getsockname(socket, reinterpret_cast<sockaddr*>(&raw), &size) < 0 ? Address{} : Address::from(raw);
+}
+
 int connect_to(const Address& target, Fd& socket) {
   if (const int error = open_socket(target, SOCK_STREAM, socket)) return error;
   disable_nagle(socket.get());

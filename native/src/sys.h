@@ -48,6 +48,8 @@ int listen_on(Protocol protocol, const Address& address, Sharing sharing, Fd& so
 int accept_from(int listener, Address& caller, Fd& socket);
 /** Begins to connect; the descriptor becomes writable when it is connected. */
 int connect_to(const Address& target, Fd& socket);
+/** Returns the address to which a socket is bound. */
+Address local_address(int socket);
 /** Turns TCP keepalive on. */
 void keep_alive(int socket);
 /** Returns the pending error of a socket (SO_ERROR) as a positive errno; 0: none. */

@@ -47,7 +47,7 @@ TcpRuleShard::~TcpRuleShard() = default;
 void TcpRuleShard::start_connection(Caller caller) {
   auto connection = std::make_unique<Connection>(*this, std::move(caller));
   if (const Reason refusal = connection->enter()) {
-    rule->reject(refusal);
+    refuse(connection->caller_->fd(), connection->caller_address_, refusal);
     worker.context.descriptors.release(kDescriptors);
     connection->close_endpoint(std::move(connection->caller_), Connection::Ending::reset);
     worker.loop.delete_later(std::move(connection));
@@ -75,8 +75,23 @@ std::vector<Connection*> TcpRuleShard::all_connections() const {
   return all;
 }
 
-void TcpRuleShard::reset_all() {
-  for (Connection* connection : all_connections()) connection->reset();
+void TcpRuleShard::refuse(int socket, const Address& caller, Reason refusal) {
+  rule->reject(refusal);
+  if (!rule->report_ends) return;
+  worker.ended.add({.rule = rule->id,
+                    .source = caller,
+                    .listen = sys::local_address(socket),
+                    .target = {},
+                    .target_index = -1,
+                    .opened_at_ms = sys::unix_ms(),
+                    .duration_ms = 0,
+                    .bytes = {},
+                    .end = ConnectionEnd::refused,
+                    .refusal = refusal});
+}
+
+void TcpRuleShard::reset_all(ConnectionEnd why) {
+  for (Connection* connection : all_connections()) connection->reset(why);
 }
 
 void TcpRuleShard::meter_changed() {

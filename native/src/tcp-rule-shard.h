@@ -20,7 +20,9 @@ class TcpRuleShard final : public RuleShard {
 
   /** Starts a connection for a caller that the source filter allows and whose descriptors are reserved. */
   void start_connection(Caller caller);
-  void reset_all() override;
+  /** Counts, and reports where the rule asks for it, a caller that is refused. */
+  void refuse(int socket, const Address& caller, Reason refusal);
+  void reset_all(ConnectionEnd why) override;
   void meter_changed() override;
   void remove(Connection& connection);
 

@@ -48,6 +48,22 @@ Address SourceAddress::address() const {
   return Address::from(storage);
 }
 
+Address ReplySource::address() const {
+  if (size == 0) return {};
+  const auto& head = *reinterpret_cast<const cmsghdr*>(control.data());
+  sockaddr_storage raw{};
+  if (head.cmsg_level == IPPROTO_IPV6) {
+    auto& six = reinterpret_cast<sockaddr_in6&>(raw);
+    six.sin6_family = AF_INET6;
+    six.sin6_addr = value_of<in6_pktinfo>(head).ipi6_addr;
+  } else {
+    auto& four = reinterpret_cast<sockaddr_in&>(raw);
+    four.sin_family = AF_INET;
+    four.sin_addr = value_of<in_pktinfo>(head).ipi_spec_dst;
+  }
+  return Address::from(raw);
+}
+
 UdpBatch::UdpBatch() : memory_(std::make_unique_for_overwrite<std::byte[]>(kSlots * kSlotStride)) {
   prepare({0, kSlots});
 }

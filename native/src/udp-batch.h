@@ -29,6 +29,8 @@ struct ReplySource {
   static constexpr size_t kMaxBytes = CMSG_SPACE(sizeof(in6_pktinfo));
   alignas(cmsghdr) std::array<std::byte, kMaxBytes> control{};
   size_t size = 0;  // 0: the kernel chooses the address
+
+  Address address() const;
 };
 
 /** The sender of queued datagrams. Must live until `UdpBatch::send` has reported the result. */

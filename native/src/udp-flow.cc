@@ -33,7 +33,8 @@ UdpFlow::UdpFlow(UdpRuleShard& shard, const UdpPath& path)
       path_(path),
       admission_(shard.rule->meters),
       dialer_(shard, path.port_index, *this),
-      last_active_ms_(shard.worker.loop.now_ms()) {}
+      opened_ms_(shard.worker.loop.now_ms()),
+      last_active_ms_(opened_ms_) {}
 
 Reason UdpFlow::enter() { return admission_.enter(shard_.worker.loop.now_us()); }
 
@@ -58,13 +59,13 @@ void UdpFlow::ready(uint32_t) {
 
 void UdpFlow::recheck_filters() {
   const Reason source = shard_.check_source(path_.source.address());
-  if (source != kNoReason) return end(source);
+  if (source != kNoReason) return end(ConnectionEnd::refused, source);
   if (!target_) return;
   const Reason refusal = shard_.check_target(address_, shard_.rule->targets[target_index_].host);
-  if (refusal != kNoReason) end(refusal);
+  if (refusal != kNoReason) end(ConnectionEnd::refused, refusal);
 }
 
-void UdpFlow::end(Reason refusal) {
+void UdpFlow::end(ConnectionEnd why, Reason refusal) {
   if (has_ended_) return;
   has_ended_ = true;
   settle();
@@ -73,6 +74,7 @@ void UdpFlow::end(Reason refusal) {
   admission_.leave();
   buffered_.reset();
   if (refusal != kNoReason) shard_.rule->reject(refusal);
+  if (shard_.rule->report_ends) report_end(why, refusal);
   shard_.remove(*this);
 }
 
@@ -83,7 +85,7 @@ void UdpFlow::dial_succeeded(ConnectedUdpTarget connected) {
   target_index_ = attempt_.target();
   recheck_filters();
   if (has_ended_) return;
-  if (shard_.worker.loop.watch(target_.get(), *this, EPOLLIN) != 0) return end(kNoReason);
+  if (shard_.worker.loop.watch(target_.get(), *this, EPOLLIN) != 0) return end(ConnectionEnd::dial_failed);
   shard_.counters.targets[target_index_].connections.add(1);
   if (connected.is_failover) shard_.counters.failovers.add(1);
   send_buffered();
@@ -154,6 +156,7 @@ void UdpFlow::count(Direction direction, int count, int64_t bytes) {
   port.bytes[index_of(direction)].add(bytes);
   port.datagrams[index_of(direction)].add(count);
   shard_.counters.targets[target_index_].bytes[index_of(direction)].add(bytes);
+  bytes_[index_of(direction)] += bytes;
   admission_.delivered(direction, bytes);
 }
 
@@ -184,6 +187,21 @@ void UdpFlow::target_replied() {
   attempt_.succeed();
 }
 
+void UdpFlow::report_end(ConnectionEnd why, Reason refusal) {
+  const int64_t duration_ms = shard_.worker.loop.now_ms() - opened_ms_;
+  const auto port = static_cast<uint16_t>(shard_.rule->from + path_.port_index);
+  shard_.worker.ended.add({.rule = shard_.rule->id,
+                           .source = path_.source.address(),
+                           .listen = reply_source_.address().with_port(port),
+                           .target = address_,
+                           .target_index = target_index_,
+                           .opened_at_ms = sys::unix_ms() - duration_ms,
+                           .duration_ms = duration_ms,
+                           .bytes = bytes_,
+                           .end = why,
+                           .refusal = refusal});
+}
+
 /** Ends the flow after an ICMP error. The caller's next datagram begins a new flow. */
 void UdpFlow::evict(int error) {
   const char* reason = eviction_reason(error);
@@ -196,7 +214,7 @@ void UdpFlow::evict(int error) {
     attempt_ = TargetAttempt(shard_.rule->health, target_index_);
   }
   attempt_.fail(reason, shard_.worker.loop.now_ms());
-  end(kNoReason);
+  end(ConnectionEnd::target_unreachable);
 }
 
 }  // namespace sluice

@@ -31,7 +31,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   /** Ends the flow if the current filters no longer allow it. */
   void recheck_filters();
   /** Ends the flow; a refusal is counted. */
-  void end(Reason refusal);
+  void end(ConnectionEnd why, Reason refusal = kNoReason);
   /** Counts what was sent at least `kSettleMs` ago. Returns true if something is still to be counted. */
   bool settle_old(int64_t now_ms);
   /** How long an ICMP error may take: datagrams that it names are not counted as delivered. */
@@ -43,7 +43,9 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
 
  private:
   void dial_succeeded(ConnectedUdpTarget connected) override;
-  void dial_failed(Reason refusal) override { end(refusal); }
+  void dial_failed(Reason refusal) override {
+    end(refusal == kNoReason ? ConnectionEnd::dial_failed : ConnectionEnd::refused, refusal);
+  }
   void on_sent(Direction direction, int count, int64_t bytes, int error) override;
   void buffer(int slot);
   void send_buffered();
@@ -55,6 +57,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   void settle();
   void target_replied();
   void evict(int error);
+  void report_end(ConnectionEnd why, Reason refusal);
 
   UdpRuleShard& shard_;
   const UdpPath path_;
@@ -66,7 +69,9 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   int target_index_ = -1;
   ReplySource reply_source_;
   std::unique_ptr<std::vector<std::vector<std::byte>>> buffered_;  // until there is a target
+  const int64_t opened_ms_;
   int64_t last_active_ms_;
+  std::array<int64_t, 2> bytes_{};  // delivered, by direction
   /** The newest message to the target, of one or more datagrams. Not counted yet: ICMP may name it as refused. */
   struct {
     int64_t bytes;

@@ -84,7 +84,7 @@ void UdpRuleShard::stop_listening() {
     worker.loop.delete_later(std::move(listener));
   }
   listeners_.clear();
-  for (UdpFlow* flow : all_flows()) flow->end(kNoReason);
+  for (UdpFlow* flow : all_flows()) flow->end(ConnectionEnd::rule_closed);
 }
 
 bool UdpRuleShard::receive(int listener, int port_index) {
@@ -194,7 +194,7 @@ void UdpRuleShard::recheck_filters() {
 void UdpRuleShard::sweep() {
   const int64_t silent_since_ms = worker.loop.now_ms() - rule->idle_ms;
   for (UdpFlow* flow : all_flows())
-    if (flow->last_active_ms() <= silent_since_ms) flow->end(kNoReason);
+    if (flow->last_active_ms() <= silent_since_ms) flow->end(ConnectionEnd::idle);
   arm_sweep();
 }
 

@@ -21,7 +21,7 @@ class UdpRuleShard final : public RuleShard {
   void open();
   /** Closes the listeners and ends all flows: a flow has no end of its own to wait for. */
   void stop_listening() override;
-  void reset_all() override {}
+  void reset_all(ConnectionEnd) override {}
   void meter_changed() override {}
 
   UdpBatch& batch() const { return worker.udp_batch; }

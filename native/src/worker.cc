@@ -21,7 +21,7 @@ class Worker::BudgetHold final : public DeferredDelete {
     std::vector<RuleShard*> shards;
     for (const auto& [id, shard] : worker_.shards_)
       if (!shard->rule->is_udp && shard->uses_meter(*meter_)) shards.push_back(shard.get());
-    for (RuleShard* shard : shards) shard->reset_all();
+    for (RuleShard* shard : shards) shard->reset_all(ConnectionEnd::budget_spent);
   }
 
   Worker& worker_;
@@ -80,6 +80,7 @@ void Worker::remove_shard(RuleShard& shard) {
   const std::shared_ptr<Rule> rule = shard.rule;
   loop.delete_later(std::move(found->second));
   shards_.erase(found);
+  ended.flush();
   if (rule->threads_active.fetch_sub(1) == 1)
     context.events.push({.kind = EngineEvent::Kind::closed, .id = rule->id});
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ended-connections.h"
 #include "engine-context.h"
 #include "event-loop.h"
 #include "pipe-pool.h"
@@ -71,6 +72,7 @@ class Worker {
   PipePool pipes;
   std::array<char, 16 * 1024> buffer;  // for copying; no bytes stay in it
   UdpBatch udp_batch;
+  EndedConnections ended{loop, context.events};
 
  private:
   class BudgetHold;

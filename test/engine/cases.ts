@@ -2,11 +2,13 @@
 import { budget } from './cases/budget.ts'
 import { bytes } from './cases/bytes.ts'
 import { dialing } from './cases/dialing.ts'
+import { ended } from './cases/ended.ts'
 import { filters } from './cases/filters.ts'
 import { health } from './cases/health.ts'
 import { lifecycle } from './cases/lifecycle.ts'
 import { meters } from './cases/meters.ts'
 import { tlsNames } from './cases/tls-names.ts'
+import { udpEnded } from './cases/udp-ended.ts'
 import { udpFlows } from './cases/udp-flows.ts'
 import { udpLifecycle } from './cases/udp-lifecycle.ts'
 import { udpLimits } from './cases/udp-limits.ts'
@@ -21,6 +23,14 @@ export const cases = {
   ...meters,
   ...budget,
   ...tlsNames,
-  ...health
+  ...health,
+  ...ended
 }
-export const udpCases = { ...udpFlows, ...udpLifecycle, ...udpLimits, ...udpMeters, ...udpTargets }
+export const udpCases = {
+  ...udpFlows,
+  ...udpLifecycle,
+  ...udpLimits,
+  ...udpMeters,
+  ...udpTargets,
+  ...udpEnded
+}

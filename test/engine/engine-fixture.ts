@@ -87,6 +87,7 @@ export async function ruleTo(
     probeMs: 0,
     meters: [],
     flowCap: 1024,
+    reportEnds: false,
     source: null,
     target: [],
     ...changes

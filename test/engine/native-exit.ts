@@ -29,6 +29,7 @@ async function openForwarder({ from, port }: Ports): Promise<void> {
     meters: [1],
     idleMs: 60_000,
     flowCap: 1,
+    reportEnds: false,
     source: null,
     target: []
   })

@@ -37,6 +37,7 @@ await engine.open({
   probeMs: 0,
   meters: [1, 2],
   flowCap: 1024,
+  reportEnds: false,
   source: null,
   target: []
 })

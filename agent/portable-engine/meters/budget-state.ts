@@ -83,6 +83,6 @@ export class BudgetState {
   }
 
   #resetAll(): void {
-    for (const waiter of [...this.#meter.waiters]) waiter.reset()
+    for (const waiter of [...this.#meter.waiters]) waiter.reset('budget_spent')
   }
 }

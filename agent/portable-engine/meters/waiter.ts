@@ -1,3 +1,5 @@
+import type { ConnectionEnd } from '../../engine.ts'
+
 /** `in` is towards the target, `out` towards the caller. */
 export type Direction = 'in' | 'out'
 
@@ -6,7 +8,7 @@ export interface Waiter {
   /** Retries a `reserve` that returned 0, within this call: it may succeed now. */
   resume(direction: Direction): void
   /** Resets a connection that was on hold for too long. */
-  reset(): void
+  reset(why: ConnectionEnd): void
 }
 
 /** A waiter's place in a queue, for one direction: called when asking again may succeed. */

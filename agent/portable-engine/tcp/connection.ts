@@ -1,6 +1,8 @@
 // One connection, from accept to close: its target is dialed, bytes are relayed, both sockets close.
 import type { Socket } from 'node:net'
+import type { ConnectionEnd } from '../../engine.ts'
 import type { LivePortCounters } from '../counters.ts'
+import type { EndRecord } from '../ended-connections.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction, Waiter } from '../meters/waiter.ts'
 import type { RuleState } from '../rule-state.ts'
@@ -17,6 +19,7 @@ export class Connection implements Waiter {
   readonly #port: LivePortCounters
   readonly #state: RuleState
   readonly #ending = new AbortController()
+  readonly #record: EndRecord | null
   #target: ConnectedTarget | null = null // once connected
   #relay: Relay | null = null
 
@@ -24,14 +27,17 @@ export class Connection implements Waiter {
     this.#caller = caller
     this.#port = port
     this.#state = state
+    this.#record = beginRecord(state, caller)
   }
 
   /** Resolves when both sockets are closed: no byte is counted after that. */
   async run(admission: Admission): Promise<void> {
     const callerClosed = closeOf(this.#caller)
-    const abort = () => this.#ending.abort()
-    const limit = setTimeout(abort, dialLimitMs)
-    const endWatch = watchPendingCaller(this.#caller, abort)
+    const limit = setTimeout(() => this.#ending.abort(), dialLimitMs)
+    const endWatch = watchPendingCaller(this.#caller, () => {
+      this.#record?.because(this.#caller.destroyed ? 'caller_reset' : 'caller_closed')
+      this.#ending.abort()
+    })
 
     const outcome = await connectTarget(this.#state, this.#port.port, this.#ending.signal)
 
@@ -40,6 +46,7 @@ export class Connection implements Waiter {
     if ('refusal' in outcome) this.#refuse(outcome.refusal)
     else await this.#connected(outcome, admission)
     await callerClosed
+    this.#state.endRecord(this.#record)
   }
 
   /** Applies changed filters. A connection that is still dialing is checked again once it has connected. */
@@ -54,7 +61,8 @@ export class Connection implements Waiter {
   }
 
   /** Aborts the dial and resets both sockets. */
-  reset(): void {
+  reset(why: ConnectionEnd): void {
+    this.#record?.because(why)
     this.#ending.abort()
     resetSocket(this.#caller)
     if (this.#target) resetSocket(this.#target.socket)
@@ -64,6 +72,7 @@ export class Connection implements Waiter {
   #connected(target: ConnectedTarget, admission: Admission): Promise<void> {
     const closed = closeOf(target.socket)
     this.#target = target
+    this.#record?.connected(target.index, target)
     const refusal = this.#filterRefusal()
     if (this.#ending.signal.aborted || refusal !== null) this.#refuse(refusal)
     else this.#startRelay(target, admission)
@@ -71,13 +80,14 @@ export class Connection implements Waiter {
   }
 
   #startRelay({ socket, counters: target, isFailover }: ConnectedTarget, admission: Admission): void {
-    const port = this.#port
+    const [port, record] = [this.#port, this.#record]
     target.connectionsTotal++
+    this.#watchEnds(socket)
     if (isFailover) this.#state.counters.targetFailovers++
     // All bytes pass the caller's socket, so its timer is the connection's. Waiting for a meter is not idle.
     this.#caller.on('timeout', () => {
       if (this.#relay?.isWaiting) this.#restartIdleTimer()
-      else this.reset()
+      else this.reset('idle')
     })
     this.#restartIdleTimer()
     this.#relay = new Relay(this.#caller, socket, {
@@ -87,9 +97,21 @@ export class Connection implements Waiter {
         const counter = direction === 'in' ? 'bytesIn' : 'bytesOut'
         port[counter] += bytes
         target[counter] += bytes
+        record?.delivered(direction, bytes)
         admission.delivered(direction, bytes)
       }
     })
+  }
+
+  /** Notes which side ends first, and how. */
+  #watchEnds(target: Socket): void {
+    const record = this.#record
+    if (!record) return
+    if (this.#caller.readableEnded) record.closedBy('caller_closed')
+    this.#caller.once('end', () => record.closedBy('caller_closed'))
+    this.#caller.once('error', () => record.because('caller_reset'))
+    target.once('end', () => record.closedBy('target_closed'))
+    target.once('error', () => record.because('target_reset'))
   }
 
   #restartIdleTimer(): void {
@@ -106,9 +128,20 @@ export class Connection implements Waiter {
 
   #refuse(reason: string | null): void {
     if (reason !== null && !this.#ending.signal.aborted) this.#state.countRejection(reason)
-    this.reset()
+    this.#record?.because(reason === null ? 'dial_failed' : 'refused', reason)
+    this.reset('dial_failed')
   }
 }
+
+/** Begins the record of a caller, where the rule asks for it. */
+export const beginRecord = (state: RuleState, caller: Socket): EndRecord | null =>
+  state.beginRecord(() => {
+    const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = caller
+    return [
+      { address: remoteAddress, port: remotePort },
+      { address: localAddress, port: localPort }
+    ]
+  })
 
 const closeOf = (socket: Socket): Promise<void> =>
   new Promise(resolve => socket.once('close', () => resolve()))

@@ -9,6 +9,7 @@ import { connectFirst } from './happy-eyeballs.ts'
 
 export interface ConnectedTarget {
   readonly socket: Socket
+  readonly index: number // in the rule's targets
   readonly counters: LiveTargetCounters
   readonly isFailover: boolean // the dial to another target failed before
   readonly host: string // as written in the rule

@@ -6,7 +6,7 @@ import type { EngineContext } from '../engine-context.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import { RuleState } from '../rule-state.ts'
 import { timeoutMs } from '../timeout.ts'
-import { Connection } from './connection.ts'
+import { beginRecord, Connection } from './connection.ts'
 import { startHealthProbes } from './health-probes.ts'
 import type { Listeners } from './listeners.ts'
 import { resetSocket } from './reset-socket.ts'
@@ -64,8 +64,8 @@ export class TcpRule implements Acceptor {
     // A range opens all ports or none: callers of the first ports are not served before the last one is open.
     const isOpen = this.#shut !== null && caller.remoteAddress !== undefined
     const refusal = isOpen ? this.#admit(caller, port) : null
-    if (refusal !== null) this.state.countRejection(refusal)
-    if (refusal !== null || !isOpen) resetSocket(caller)
+    if (refusal !== null) this.#refuse(caller, refusal)
+    else if (!isOpen) resetSocket(caller)
   }
 
   /** Begins a connection, or returns the reason why it is refused. */
@@ -86,6 +86,14 @@ export class TcpRule implements Acceptor {
     return admission.refusal
   }
 
+  #refuse(caller: Socket, reason: string): void {
+    const record = beginRecord(this.state, caller)
+    record?.because('refused', reason)
+    this.state.endRecord(record)
+    this.state.countRejection(reason)
+    resetSocket(caller)
+  }
+
   async #run(connection: Connection, port: LivePortCounters, admission: Admission): Promise<void> {
     this.#connections.add(connection)
     this.state.counters.connectionsTotal++
@@ -99,7 +107,7 @@ export class TcpRule implements Acceptor {
   }
 
   #resetAll(): void {
-    for (const connection of this.#connections) connection.reset()
+    for (const connection of this.#connections) connection.reset('rule_closed')
   }
 
   #endWhenEmpty(): void {

@@ -9,6 +9,7 @@ import type { UnreachableAddresses } from './unreachable-addresses.ts'
 
 export interface ConnectedUdpTarget extends SocketAddress {
   readonly socket: UdpSocket
+  readonly index: number // in the rule's targets
   readonly counters: LiveTargetCounters
   readonly host: string // as written in the rule
   readonly attempt: Attempt // succeeds with the target's first reply

@@ -1,5 +1,7 @@
 // A UDP flow: the datagrams of one source address to one port, forwarded to one target, and its replies.
+import type { ConnectionEnd } from '../../engine.ts'
 import type { LivePortCounters } from '../counters.ts'
+import type { EndRecord } from '../ended-connections.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
 import { PendingDatagrams } from './pending-datagrams.ts'
@@ -35,6 +37,7 @@ export class UdpFlow {
   readonly #admission: Admission
   readonly #ending = new AbortController()
   readonly #pending = new PendingDatagrams()
+  readonly #record: EndRecord | null
   #replySocket: UdpSocket
   #target: ConnectedUdpTarget | null = null
   #isAttemptReported = false
@@ -49,6 +52,7 @@ export class UdpFlow {
     this.#replySocket = socket
     this.#owner = owner
     this.#admission = admission
+    this.#record = owner.state.beginRecord(() => [source, socket.local])
   }
 
   get #hasEnded(): boolean {
@@ -57,12 +61,18 @@ export class UdpFlow {
 
   /** Resolves when nothing is counted for the flow any more. */
   async run(): Promise<void> {
+    await this.#run()
+    this.#record?.arrivedAt(this.#replySocket.local)
+    this.#owner.state.endRecord(this.#record)
+  }
+
+  async #run(): Promise<void> {
     const handlers = {
       onMessage: (bytes: Buffer) => this.#reply(bytes),
       onError: (errno: string) => this.#targetFailed(errno)
     }
     const outcome = await connectUdpTarget(this.#owner, this.port.port, handlers, this.#ending.signal)
-    if (!('socket' in outcome)) return this.end(outcome.refusal)
+    if (!('socket' in outcome)) return this.#refuse(outcome.refusal)
 
     this.#target = outcome
     if (this.#hasEnded) this.#release(outcome)
@@ -85,12 +95,13 @@ export class UdpFlow {
     const refusal =
       state.sourceRefusal(this.#source.address, this.#source.port) ??
       (target && state.targetRefusal(target.address, target.port, target.host))
-    if (refusal !== null) this.end(refusal)
+    if (refusal !== null) this.#refuse(refusal)
   }
 
   /** Idempotent. `refusal`: the reason to count, if any. */
-  end(refusal: string | null): void {
+  end(why: ConnectionEnd, refusal: string | null = null): void {
     if (this.#hasEnded) return
+    this.#record?.because(why, refusal)
     this.#ending.abort()
     this.#settle()
     this.#pending.takeAll()
@@ -98,6 +109,10 @@ export class UdpFlow {
     if (refusal !== null) this.#owner.state.countRejection(refusal)
     this.#owner.flowEnded(this)
     if (this.#target) this.#release(this.#target)
+  }
+
+  #refuse(reason: string | null): void {
+    this.end(reason === null ? 'dial_failed' : 'refused', reason)
   }
 
   #release({ attempt, socket }: ConnectedUdpTarget): void {
@@ -109,6 +124,7 @@ export class UdpFlow {
     this.recheckFilters()
     if (this.#hasEnded) return
     target.counters.connectionsTotal++
+    this.#record?.connected(target.index, target)
     if (target.isFailover) this.#owner.state.counters.targetFailovers++
     for (const bytes of this.#pending.takeAll()) this.#send('in', bytes)
   }
@@ -171,6 +187,7 @@ export class UdpFlow {
     this.port[bytesName] += bytes
     this.port[datagramsName]++
     target[bytesName] += bytes
+    this.#record?.delivered(direction, bytes)
   }
 
   /** Ends the flow after an ICMP error. The caller's next datagram begins a new flow. */
@@ -184,7 +201,7 @@ export class UdpFlow {
     const failing = this.#isAttemptReported ? this.#owner.state.health.probe(attempt.index) : attempt
     failing.failed(errno === 'ECONNREFUSED' ? 'refused' : 'unreachable')
     this.#isAttemptReported = true
-    this.end(null)
+    this.end('target_unreachable')
   }
 }
 

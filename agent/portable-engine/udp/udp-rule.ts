@@ -42,7 +42,7 @@ export class UdpRule implements FlowOwner {
     const shut = this.#shut
     if (!shut) return
     this.#shut = null
-    for (const flow of this.#flows.values()) flow.end(null)
+    for (const flow of this.#flows.values()) flow.end('rule_closed')
     clearTimeout(this.#settling)
     void Promise.all([shut(), ...this.#running]).then(() => this.state.end())
   }
@@ -119,7 +119,7 @@ export class UdpRule implements FlowOwner {
 
   #sweep(): void {
     const silentSince = performance.now() - this.state.rule.idleMs
-    for (const flow of this.#flows.values()) if (flow.lastSeenAt <= silentSince) flow.end(null)
+    for (const flow of this.#flows.values()) if (flow.lastSeenAt <= silentSince) flow.end('idle')
   }
 }
 

@@ -28,7 +28,7 @@ export function bindSocket(
   socket.once('error', error => failures.push(error))
   socket.bind({ address, port, exclusive: true }) // synchronous, since there is no name to resolve
   const [failure] = failures
-  if (failure === undefined) return new UdpSocket(socket, null, handlers)
+  if (failure === undefined) return new UdpSocket(socket, { address, port }, null, handlers)
 
   socket.close()
   throw failure
@@ -43,12 +43,14 @@ export async function connectSocket(
   socket.connect(port, address)
   try {
     await once(socket, 'connect')
-    return new UdpSocket(socket, socket.remoteAddress(), handlers)
+    return new UdpSocket(socket, unbound, socket.remoteAddress(), handlers)
   } catch (error) {
     socket.close()
     throw error
   }
 }
+
+const unbound: SocketAddress = { address: '', port: 0 } // a socket that connects is bound by the system
 
 const literalLookup: NonNullable<SocketOptions['lookup']> = (address, _, answer) =>
   answer(null, address, familyOf(address) === 'ipv4' ? 4 : 6)
@@ -59,12 +61,19 @@ const open = (address: string, options: Omit<SocketOptions, 'type'> = {}): Socke
 export class UdpSocket {
   /** Resolves when the socket is closed; no `onSent` is called later. */
   readonly closed: Promise<void>
+  readonly local: SocketAddress // to which it was asked to bind
   readonly #socket: Socket
   #isOpen = true
 
   /** `remote` null: the socket is not connected. */
-  constructor(socket: Socket, remote: SocketAddress | null, { onMessage, onError }: SocketHandlers) {
+  constructor(
+    socket: Socket,
+    local: SocketAddress,
+    remote: SocketAddress | null,
+    { onMessage, onError }: SocketHandlers
+  ) {
     this.#socket = socket
+    this.local = local
     this.closed = new Promise(resolve => socket.once('close', () => resolve()))
     socket.removeAllListeners('error').on('error', error => onError(errnoOf(error)))
     socket.on('message', (bytes, from) => {

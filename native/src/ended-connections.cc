@@ -1,0 +1,31 @@
+#include "ended-connections.h"
+
+namespace sluice {
+
+namespace {
+/** A record waits this long for others, so that JavaScript is not woken for each. */
+constexpr int64_t kDelayMs = 100;
+constexpr size_t kBatch = 256;
+}  // namespace
+
+void EndedConnections::add(EndedConnection ended) {
+  batch_.push_back(ended);
+  if (batch_.size() >= kBatch)
+    flush();
+  else if (!timer_.is_armed())
+    loop_.arm_after(timer_, kDelayMs);
+}
+
+void EndedConnections::flush() {
+  timer_.cancel();
+  if (batch_.empty() && lost_ == 0) return;
+  if (events_.push_ended(batch_, lost_)) {
+    lost_ = 0;
+    return;
+  }
+  lost_ += static_cast<int64_t>(batch_.size());
+  batch_.clear();
+  loop_.arm_after(timer_, kDelayMs);
+}
+
+}  // namespace sluice

@@ -1,0 +1,43 @@
+// The native engine does not wait for JavaScript: records that pile up are dropped, and counted.
+import { spawnSync } from 'node:child_process'
+import t from 'tap'
+import { endedIn } from './cases/ended.ts'
+import { engineFixture, ruleTo, until } from './engine-fixture.ts'
+import { nativeUnderTest } from './native-under-test.ts'
+
+/** More than the engine keeps. */
+const callers = 20_000
+
+/** Records that the threads, at most 4, have not sent yet, or have in the batch that is the last to fit. */
+const batches = 4 * 2 * 256
+
+/** Connects one after the other, in another process: this one does nothing meanwhile. */
+const call = (port: number) =>
+  spawnSync(process.execPath, [
+    '-e',
+    `const { connect } = require('net')
+    let begun = 0
+    const next = () => {
+      if (begun++ < ${callers}) connect(${port}, '127.0.0.1').on('error', () => {}).on('close', next)
+    }
+    for (let at = 0; at < 32; at++) next()`
+  ])
+
+const native = nativeUnderTest()
+if (!native.ok) t.plan(0, native.reason)
+else
+  t.test('while JavaScript is busy, records beyond 16,384 are dropped and counted', async t => {
+    const fixture = engineFixture(t, native.openEngine)
+    const { engine, events } = fixture
+    const source = { allow: [], deny: [], refusal: 'source_denied' }
+    const rule = await ruleTo([9], { source, reportEnds: true })
+    await engine.open(rule)
+
+    t.equal(call(rule.from).status, 0)
+
+    const lost = () =>
+      events.reduce((sum, event) => sum + (event.kind === 'connections-ended' ? event.lost : 0), 0)
+    await until(() => lost() + endedIn(fixture).length === callers)
+    t.equal(fixture.counters().rejected['source_denied'], callers)
+    t.ok(lost() >= callers - 16_384 - batches, `${lost()} lost`)
+  })
