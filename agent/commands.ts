@@ -1,7 +1,8 @@
 import { text } from 'node:stream/consumers'
-import { type Static, type TObject, Type } from 'typebox'
+import type { Static, TObject } from 'typebox'
 import { Fault, wrongUsage } from '../kernel/base/errors.ts'
 import { ownVersion } from '../kernel/base/version.ts'
+import { Type } from '../kernel/cli/args.ts'
 import { type Command, defineCommand } from '../kernel/cli/command.ts'
 import { type AgentStart, enrollAgent, startAgent } from './main.ts'
 

@@ -2,9 +2,10 @@
 // which the validation refuses.
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
-import { type TObject, type TSchema, Type } from 'typebox'
-import { exactValue, type PlaceOf } from '../kernel/base/config.ts'
+import type { TObject, TSchema } from 'typebox'
+import type { PlaceOf } from '../kernel/base/config.ts'
 import { Fault, reasonOf, startupInvalid } from '../kernel/base/errors.ts'
+import { exactValue } from './exact-value.ts'
 
 type Table = Readonly<Record<string, unknown>>
 type Env = Readonly<Record<string, string | undefined>>
@@ -65,11 +66,11 @@ export function readKeys(schema: TObject, { file, env, flags, prefixes = ['SVC_'
 
 /** Items of lists are separated by commas. */
 const valueFrom = (schema: TSchema, text: string): unknown =>
-  Type.IsArray(schema)
+  'items' in schema
     ? text
         .split(',')
         .filter(part => part !== '')
-        .map(part => exactValue(schema.items, part.trim()))
+        .map(part => exactValue(schema.items as TSchema, part.trim()))
     : exactValue(schema, text)
 
 /** Returns the lines of keys by their dotted names, as far as each stands at the begin of a line. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Errors } from 'typebox/value'
 import * as errors from './base/errors.ts'
-import { unmetNeed } from './base/version.ts'
+import { unmetNeed } from './base/version-range.ts'
 import { controlSlot } from './control/host.ts'
 import { objectKindSlot } from './control/managed-objects.ts'
 import { connectionSlot } from './control/peers.ts'

@@ -4,18 +4,22 @@ import { join } from 'node:path'
 import { CommanderError } from 'commander'
 import t from 'tap'
 import { commands as agentCommands } from '../agent/commands.ts'
+import { commandIndex } from '../config/build/command-index.ts'
+import { index } from '../config/command-index.ts'
 import { plugins as builtin } from '../config/plugins.ts'
 import { Fault } from '../kernel/base/errors.ts'
 import { kernelCodes } from '../kernel/check.ts'
 import { completion } from '../plugins/cli/completion.ts'
+import { filledBare, withExtraArgs } from '../plugins/cli/installed.ts'
 import { convertArgs, openProgram } from '../plugins/cli/program.ts'
-import { withExtraArgs } from '../plugins/cli/run.ts'
 
 const root = join(import.meta.dirname, '..')
 const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
 const withoutCompletion = [
   ...agentCommands,
-  ...plugins.flatMap(({ commands }) => commands ?? []).map(command => withExtraArgs(command, plugins))
+  ...plugins
+    .flatMap(({ commands }) => commands ?? [])
+    .map(command => withExtraArgs(command, slot => filledBare(slot, plugins)))
 ]
 const all = [...withoutCompletion, completion(withoutCompletion)]
 
@@ -39,6 +43,10 @@ t.test('every expected command exists', async t => {
     []
   )
   t.equal(names.size, all.length, 'no name is used twice')
+})
+
+t.test('the index is that of the commands; else run npm run index', async t => {
+  t.same(index, JSON.parse(JSON.stringify(await commandIndex())))
 })
 
 t.test('each command and each of its arguments has a description', async t => {

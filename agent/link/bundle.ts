@@ -12,7 +12,7 @@ import {
 import { dirname } from 'node:path'
 import { type Static, type TObject, Type } from 'typebox'
 import { Check } from 'typebox/value'
-import { requirePrivateFile } from '../../kernel/base/config.ts'
+import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, startupInvalid } from '../../kernel/base/errors.ts'
 
 const Fingerprint = Type.String({ pattern: '^[0-9a-f]{64}$' })

@@ -1,5 +1,5 @@
 import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
-import { unmetNeed } from '../../kernel/base/version.ts'
+import { unmetNeed } from '../../kernel/base/version-range.ts'
 import { objectHandlers } from '../objects/object-handlers.ts'
 import type { AgentPlugin } from '../plugin.ts'
 

@@ -12,6 +12,7 @@ const { status } = spawnSync('tsc', ['-p', 'config/build/tsconfig.json', '--chec
 if (status !== 0) process.exit(status ?? 1)
 for (const proto of globSync('{kernel,plugins,agent}/**/*.proto', { cwd: root, exclude: ['**/test/**'] }))
   cpSync(join(root, proto), join(root, 'dist', proto))
+cpSync(join(root, 'config/command-index.json'), join(root, 'dist/config/command-index.json'))
 cpSync(join(root, 'plugins/extensions/template'), join(root, 'dist/plugins/extensions/template'), {
   recursive: true
 })

@@ -1,10 +1,9 @@
-import { statSync } from 'node:fs'
 import { closestMatch } from 'leven'
-import { type TObject, type TSchema, type TStringOptions, Type } from 'typebox'
+import { type TObject, type TStringOptions, Type } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Settings } from 'typebox/system'
 import { Default, Errors } from 'typebox/value'
-import { Fault, insecurePermissions, startupInvalid } from './errors.ts'
+import { Fault, startupInvalid } from './errors.ts'
 
 Settings.Set({ maxErrors: 64 }) // at the default of 8 a configuration's ninth problem would be lost
 
@@ -20,23 +19,6 @@ export const ListenAddress = (options: TStringOptions) =>
     text => Number(/^(?:\[[0-9a-fA-F:.]+\]|[^:\s]+):(0|[1-9]\d{0,4})$/.exec(text)?.[1]) <= 65_535,
     () => 'must be HOST:PORT, with a port from 0 to 65535 and IPv6 addresses in brackets'
   )
-
-/** Converts a number or a boolean that is written exactly: decimal digits, `true` or `false`. Returns any other text as is. */
-export function exactValue(schema: TSchema | undefined, text: string): unknown {
-  if (Type.IsInteger(schema))
-    return /^(0|-?[1-9]\d*)$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : text
-  if (Type.IsNumber(schema)) return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
-  return Type.IsBoolean(schema) && /^(true|false)$/.test(text) ? text === 'true' : text
-}
-
-/** Throws when other users may read a file with secrets. */
-export function requirePrivateFile(file: string, what: string): void {
-  if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
-    throw new Fault(
-      insecurePermissions,
-      `${file} holds ${what} and others may read it; run: chmod 600 ${file}`
-    )
-}
 
 /**
  * Adds defaults and finds all problems: unknown keys, with the closest name, and invalid values. `where` prefixes keys; a

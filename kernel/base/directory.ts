@@ -1,4 +1,4 @@
-// The directories of server and agent: where they are by default, and that only their owner can use them.
+// Directories and files of server and agent: where they are by default, and that only their owner can use them.
 import { mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
@@ -24,4 +24,13 @@ export function makePrivateDir(dir: string, key: string): void {
     insecurePermissions,
     `others may read or write ${dir}; run: chmod 700 ${dir}, or give another ${key}`
   )
+}
+
+/** Throws when other users may read a file with secrets. */
+export function requirePrivateFile(file: string, what: string): void {
+  if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
+    throw new Fault(
+      insecurePermissions,
+      `${file} holds ${what} and others may read it; run: chmod 600 ${file}`
+    )
 }

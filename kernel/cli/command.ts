@@ -1,17 +1,20 @@
-import { type Static, type TObject, type TProperties, Type } from 'typebox'
+import type { Static, TObject, TProperties } from 'typebox'
 import type { Kernel } from '../services.ts'
 import type { Filled, Slot } from '../slot.ts'
 import type { PluginStore } from '../store/open.ts'
+import { Type } from './args.ts'
 
 /**
  * A command of the executable. `args` defines names, types and help of its arguments: those in `positional` are
- * positional (the last may be an array), all others are `--kebab-case` options.
+ * positional (the last may be an array), all others are `--kebab-case` options. They are checked by type, const, enum,
+ * anyOf, minimum, maximum, minItems and maxItems.
  */
 export interface CommandDefinition<A extends TObject = TObject> {
   readonly name: string // 'client enroll': one or two words
   readonly summary: string
   readonly args?: A
   readonly positional?: readonly string[]
+  readonly reads?: readonly Slot<never>[] // all slots that it reads with `filled`
   readonly extraArgs?: (filled: CommandCall<object>['filled']) => TProperties // options that plugins add through a slot
   /** 'api' (default): calls a server over HTTP. 'data': works on the data directory. 'server': runs one. */
   readonly needs?: 'api' | 'data' | 'server' | 'nothing'
@@ -34,10 +37,11 @@ export interface CommandCall<A> {
   readonly open: (plugin: string) => Promise<Kernel>
   /** For needs 'server'. */
   readonly serve: (options: ServeOptions) => Promise<RunningServer>
+  /** For needs 'data' and 'server'. */
   readonly dataDir: () => string
   readonly keys: () => Readonly<Record<string, unknown>> // top-level keys of the configuration, validated, with defaults
-  readonly filled: <T>(slot: Slot<T>) => readonly Filled<T>[] // values of `fill` only: nothing is wired
   readonly stores: readonly PluginStore[] // tables and migrations of kernel and plugins
+  readonly filled: <T>(slot: Slot<T>) => readonly Filled<T>[] // values of `fill` only: nothing is wired
   readonly print: Print
   readonly input: NodeJS.ReadableStream
   readonly env: Readonly<Record<string, string | undefined>>

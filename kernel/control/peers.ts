@@ -1,5 +1,5 @@
 import { type ErrorCode, Fault } from '../base/errors.ts'
-import { isAtLeast } from '../base/version.ts'
+import { isAtLeast } from '../base/version-range.ts'
 import type { Client } from '../identity/entities.ts'
 import { defineSlot } from '../slot.ts'
 import type { Capability } from '../wire/message.ts'

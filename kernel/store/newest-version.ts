@@ -1,5 +1,5 @@
 import { Fault, schemaTooNew } from '../base/errors.ts'
-import { isAtLeast } from '../base/version.ts'
+import { isAtLeast } from '../base/version-range.ts'
 import { StoreValue } from '../identity/entities.ts'
 import type { Database } from './open.ts'
 

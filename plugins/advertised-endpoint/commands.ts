@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import type { Setting } from './routes.ts'
 

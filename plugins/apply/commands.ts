@@ -1,9 +1,10 @@
 import { createInterface } from 'node:readline/promises'
-import { Type } from 'typebox'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { documentKindSlot, liveTrafficSlot, ruleFieldSlot } from '../rules/exports.ts'
 import { contextOf, kindsIn } from './context.ts'
 import { type Document, formatDocument, readDocument } from './document.ts'
 import { makePlan, type Step } from './plan.ts'
@@ -14,6 +15,8 @@ const File = Type.String({
 const prune = Type.Optional(
   Type.Boolean({ description: 'Delete what the file leaves out, only of the kinds that it has.' })
 )
+
+const reads = [documentKindSlot, ruleFieldSlot, liveTrafficSlot] // of the kinds, too
 
 const renewMs = 20_000
 
@@ -52,6 +55,7 @@ const exportAll = defineCommand({
       })
     )
   }),
+  reads,
   async run(call) {
     const context = await contextOf(call)
     const lists = kindsIn(call).map(
@@ -67,6 +71,7 @@ const diff = defineCommand({
   summary: 'Show the plan of `apply`, with old and new values.',
   args: Type.Object({ file: File, prune }),
   positional: ['file'],
+  reads,
   async run(call) {
     const { file, prune } = call.args
     const document = readDocument(file, kindNamesIn(call))
@@ -79,6 +84,7 @@ const apply = defineCommand({
   summary: 'Bring rules, grants and other objects into the state of a file; shows its plan first.',
   args: Type.Object({ file: File, prune, yes: Type.Optional(Type.Boolean({ description: 'Do not ask.' })) }),
   positional: ['file'],
+  reads,
   async run(call) {
     const { file, prune, yes } = call.args
     const document = readDocument(file, kindNamesIn(call))

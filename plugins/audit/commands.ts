@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import type { EntryRow, Page } from './schema.ts'
 

@@ -1,16 +1,18 @@
-import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { askPassword } from '../users/exports.ts'
 import type { Recovery } from './recovery.ts'
-import { ResetBody, type ResetReply } from './schema.ts'
+import type { ResetReply } from './schema.ts'
 
 interface Deps extends Kernel {
   readonly recovery: Recovery
 }
 
-const { keep_api_tokens } = ResetBody.properties
+const keep_api_tokens = Type.Optional(
+  Type.Boolean({ description: 'Do not revoke the bearer tokens of the user.' })
+)
 
 // `open` returns the container of this plugin.
 const openAuth = (call: Pick<CommandCall<object>, 'open'>) => call.open('auth') as Promise<Deps>

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { Type } from 'typebox'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
 import { writeBackup } from './file.ts'
@@ -36,6 +36,7 @@ const restore = defineCommand({
   }),
   positional: ['file'],
   needs: 'data',
+  reads: [revocationSlot],
   async run({ args, dataDir, filled, stores, print }) {
     const restored = await restoreTo({
       file: resolve(args.file),

@@ -1,10 +1,14 @@
-import { type ErrorCode, Fault, internal, serverUnreachable, wrongUsage } from '../../kernel/base/errors.ts'
+import type { IncomingMessage } from 'node:http'
+import { text as textOf } from 'node:stream/consumers'
+import { Fault, internal, reasonOf, serverUnreachable, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Api } from '../../kernel/cli/command.ts'
+
+const timeoutMs = 300_000
 
 interface Options {
   readonly origin: string
   readonly token: string | undefined
-  readonly codes: readonly ErrorCode[]
+  readonly exitOf: (code: string) => Promise<number>
   readonly plainHttp: 'refused' | 'allowed' // to another host
 }
 
@@ -21,20 +25,24 @@ interface RequestParts {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface CliApi extends Api {
-  /** Returns the response; throws a Fault for an error response. */
-  request(method: string, path: string, parts?: RequestParts): Promise<Response>
+interface Reply {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly text: string
 }
 
-/** Calls the operator API with fetch. Token '': the request has another secret. */
-export function openApi({ origin, token, codes, plainHttp }: Options): CliApi {
-  const codesByName = new Map(codes.map(row => [row.code, row]))
+export interface CliApi extends Api {
+  /** Returns the response; throws a Fault for an error response. */
+  request(method: string, path: string, parts?: RequestParts): Promise<Reply>
+}
 
+/** Token '': the request has another secret. */
+export function openApi({ origin, token, exitOf, plainHttp }: Options): CliApi {
   async function request(
     method: string,
     path: string,
     { body, headers: extra }: RequestParts = {}
-  ): Promise<Response> {
+  ): Promise<Reply> {
     const url = urlOf(path, origin)
     if (token !== undefined && plainHttp === 'refused' && isExposed(url))
       throw new Fault(
@@ -46,47 +54,58 @@ export function openApi({ origin, token, codes, plainHttp }: Options): CliApi {
       ...(token && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'content-type': 'application/json' })
     }
-    const reply = await fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(
+    const reply = await send(url, { method, headers }, body && JSON.stringify(body)).catch(
       (cause: unknown) => {
-        throw new Fault(
-          serverUnreachable,
-          `no server answers at ${url.origin}; is it running? See SVC_SERVER`,
-          {
-            cause
-          }
-        )
+        const message = `no server answers at ${url.origin}: ${causeOf(cause)}; is it running? See SVC_SERVER`
+        throw new Fault(serverUnreachable, message, { cause })
       }
     )
-    if (!reply.ok) throw refusalOf(reply.status, await reply.text(), codesByName)
+    if (reply.status >= 300) throw await refusalOf(reply, exitOf)
     return reply
   }
 
   return {
     request,
-    get: async <T>(path: string) => read<T>(await request('GET', path)),
+    get: async <T>(path: string) => bodyOf<T>(await request('GET', path)),
     send: async <T>(method: string, path: string, body?: object) =>
-      read<T>(await request(method, path, { body })),
+      bodyOf<T>(await request(method, path, { body })),
     async list<T>(path: string) {
       const all: T[] = []
       for (let next: string | undefined = path; next !== undefined; ) {
-        const reply: Response = await request('GET', next)
-        all.push(...(await read<T[]>(reply)))
-        next = /<([^>]+)>; rel="next"/.exec(reply.headers.get('link') ?? '')?.[1]
+        const reply: Reply = await request('GET', next)
+        all.push(...bodyOf<T[]>(reply))
+        next = /<([^>]+)>; rel="next"/.exec(String(reply.headers['link'] ?? ''))?.[1]
       }
       return all
     }
   }
 }
 
-async function read<T>(reply: Response): Promise<T> {
-  const text = await reply.text()
-  return (text === '' ? undefined : JSON.parse(text)) as T // checked by the server's own schemas
+async function send(url: URL, options: object, body: string | undefined): Promise<Reply> {
+  // Not fetch, and not an import of node:http, which loads fetch, too: that is half of a command's start.
+  const { request: open } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
+  const request = open(url, { ...options, timeout: timeoutMs })
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  request.on('response', resolve).on('error', reject)
+  request.on('timeout', () => request.destroy(new Error(`it is silent for ${timeoutMs / 1000} s`)))
+  request.end(body)
+  const response = await promise
+  return { status: response.statusCode ?? 0, headers: response.headers, text: await textOf(response) }
 }
 
-function refusalOf(status: number, text: string, codes: ReadonlyMap<string, ErrorCode>): Fault {
+/** A name with several addresses fails with one error for each, and no message of its own. */
+const causeOf = (error: unknown): string =>
+  error instanceof AggregateError ? error.errors.map(reasonOf).join(', ') : reasonOf(error)
+
+const bodyOf = <T>({ text }: Reply): T => (text === '' ? undefined : JSON.parse(text)) as T // checked by the server's own schemas
+
+async function refusalOf({ status, headers, text }: Reply, exitOf: Options['exitOf']): Promise<Fault> {
   const { error } = parse(text) as ErrorBody
-  const row = codes.get(error?.code ?? '') ?? { code: error?.code ?? internal.code, http: status, exit: 1 }
-  const message = error?.message ?? `status ${status} with a body that is not from a sluice server`
+  const code = error?.code ?? internal.code
+  const row = { code, http: status, exit: await exitOf(code) }
+  const elsewhere = status < 400 && headers.location !== undefined ? `; it leads to ${headers.location}` : ''
+  const message =
+    error?.message ?? `status ${status} with a body that is not from a sluice server${elsewhere}`
   return new Fault(row, message, error?.details && { details: error.details })
 }
 

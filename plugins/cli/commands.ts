@@ -1,8 +1,10 @@
-import { Type } from 'typebox'
+import { Type } from '../../kernel/cli/args.ts'
 import { type Command, defineCommand } from '../../kernel/cli/command.ts'
 import { newSecret } from '../../kernel/identity/secret.ts'
+import { commands as login } from './login.ts'
 
 export const commands: readonly Command[] = [
+  ...login,
   defineCommand({
     name: 'server',
     summary: 'Run the server: operator API and control stream.',

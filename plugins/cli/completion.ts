@@ -1,12 +1,13 @@
 // Prints a script with the names and options of all commands. The shell reads it once; completion does not run sluice.
-import { Type } from 'typebox'
+import { Type } from '../../kernel/cli/args.ts'
 import { type Command, defineCommand } from '../../kernel/cli/command.ts'
+import type { Described } from './installed.ts'
 import { optionsOf } from './program.ts'
 
 type Shell = 'bash' | 'zsh' | 'fish'
 
 /** Returns the command `completion` for these commands and itself. */
-export function completion(commands: readonly Command[]): Command {
+export function completion(commands: readonly Described[]): Command {
   const self: Command = defineCommand({
     name: 'completion',
     summary: 'Print a script that completes commands in a shell.',
@@ -30,7 +31,7 @@ interface Entry {
 }
 
 /** Returns the words that may follow: the commands of a group; options and argument choices of a command. */
-function tableOf(commands: readonly Command[]): Entry[] {
+function tableOf(commands: readonly Described[]): Entry[] {
   const groups = new Map<string, Set<string>>([['', new Set(['--config', '--help', '--version'])]])
   for (const { name } of commands) {
     const [first = '', second] = name.split(' ')
@@ -47,11 +48,10 @@ function tableOf(commands: readonly Command[]): Entry[] {
 }
 
 /** Returns the choices of arguments that are a union of literals. */
-const choicesOf = ({ args, positional = [] }: Command): string[] =>
+const choicesOf = ({ args, positional = [] }: Described): string[] =>
   positional.flatMap(name => {
-    const schema = args.properties[name]
-    if (!Type.IsUnion(schema)) return []
-    return schema.anyOf.flatMap(choice => (Type.IsLiteral(choice) ? [String(choice.const)] : []))
+    const { anyOf = [] } = { ...args.properties[name] } as { anyOf?: readonly object[] } // of any schema
+    return anyOf.flatMap(choice => ('const' in choice ? [String(choice.const)] : []))
   })
 
 /** Returns cases by the words before the cursor, without options. Without a case the shell completes files. */

@@ -2,8 +2,8 @@
 import { resolve } from 'node:path'
 import { type TObject, Type } from 'typebox'
 import { type ConfigFile, readKeys } from '../../config/sources.ts'
-import { type PlaceOf, requirePrivateFile, throwProblems, validateConfig } from '../../kernel/base/config.ts'
-import { defaultDir } from '../../kernel/base/directory.ts'
+import { type PlaceOf, throwProblems, validateConfig } from '../../kernel/base/config.ts'
+import { defaultDir, requirePrivateFile } from '../../kernel/base/directory.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { serverKeys } from '../../kernel/settings.ts'
 

@@ -1,23 +1,20 @@
 // The file of `sluice login`: one credential for each server, readable by its user only.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Static, Type } from 'typebox'
-import { Check } from 'typebox/value'
 import { systemClock } from '../../kernel/base/clock.ts'
-import { requirePrivateFile } from '../../kernel/base/config.ts'
+import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, unauthenticated, wrongUsage } from '../../kernel/base/errors.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-const Login = Type.Object({
-  user_id: Type.String(),
-  credential_id: Type.String(),
-  token: Type.String(),
-  expires_at: Type.String() // RFC 3339
-})
-export type Login = Static<typeof Login>
+export interface Login {
+  readonly user_id: string
+  readonly credential_id: string
+  readonly token: string
+  readonly expires_at: string // RFC 3339
+}
 
-const File = Type.Object({ version: Type.Literal(1), servers: Type.Record(Type.String(), Login) })
+type Logins = Readonly<Record<string, Login>>
 
 export const credentialFile = (env: Env): string =>
   join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '.', '.config'), 'sluice', 'credentials.json')
@@ -49,12 +46,12 @@ export function writeLogin(file: string, origin: string, login: Login | null): v
   renameSync(draft, file)
 }
 
-function read(file: string): Static<typeof File>['servers'] {
+function read(file: string): Logins {
   if (!existsSync(file)) return {}
   requirePrivateFile(file, 'tokens')
   try {
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
-    if (Check(File, value)) return value.servers
+    if (isFile(value)) return value.servers
   } catch (cause) {
     throw new Fault(wrongUsage, `${file} is not JSON; remove it and log in again`, { cause })
   }
@@ -63,6 +60,19 @@ function read(file: string): Static<typeof File>['servers'] {
     `${file} has a format that this version does not support; remove it and log in again`
   )
 }
+
+const isFile = (value: unknown): value is { readonly servers: Logins } =>
+  isObject(value) &&
+  value['version'] === 1 &&
+  isObject(value['servers']) &&
+  Object.values(value['servers']).every(isLogin)
+
+const isLogin = (value: unknown): value is Login =>
+  isObject(value) &&
+  ['user_id', 'credential_id', 'token', 'expires_at'].every(key => typeof value[key] === 'string')
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
 
 /** Scheme, host and port: a path does not identify the server. */
 const keyOf = (origin: string): string => new URL(origin).origin

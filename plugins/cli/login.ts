@@ -1,8 +1,8 @@
 // `login` exchanges a password for a credential, which later commands use. The password is not stored.
 import { hostname } from 'node:os'
-import { Type } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, reasonOf, unauthenticated } from '../../kernel/base/errors.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { type CliApi, originIn } from './api.ts'
 import { askSecret } from './ask-secret.ts'
@@ -74,12 +74,13 @@ type Call = CommandCall<{ readonly origin?: string }>
 async function exchange(call: Call, { origin, user, password }: PasswordLogin): Promise<Login> {
   const { request } = call.connect(origin, '') as CliApi // what openApi returns
   const session = await request('POST', '/v1/auth/login', { body: { user_id: user, password } })
-  const cookie = (session.headers.getSetCookie()[0] ?? '').split(';', 1)[0] ?? ''
+  const cookie = (session.headers['set-cookie']?.[0] ?? '').split(';', 1)[0] ?? ''
   const headers = { cookie, origin: call.args.origin ?? new URL(origin).origin, 'x-svc-csrf': '1' }
   try {
     const path = `/v1/users/${encodeURIComponent(user)}/credentials`
     const body = { label: `cli@${hostname()}`.slice(0, 64), expires_in_secs: lifetimeSecs }
-    const issued = (await (await request('POST', path, { body, headers })).json()) as Issued // checked by the server
+    const { text } = await request('POST', path, { body, headers })
+    const issued = JSON.parse(text) as Issued // checked by the server
     const { credential_id, token, created_at } = issued
     const expires_at = timestamp(Date.parse(created_at) + lifetimeSecs * 1000)
     return { user_id: user, credential_id, token, expires_at }

@@ -1,10 +1,9 @@
 import { definePlugin } from '../../kernel/plugin.ts'
 import { commands } from './commands.ts'
-import { commands as login } from './login.ts'
 
 export default definePlugin({
   name: 'cli',
   version: '1.0.0',
   kernel: '^1.0.0',
-  commands: [...commands, ...login]
+  commands
 })

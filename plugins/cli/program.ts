@@ -1,9 +1,9 @@
 import { Command as Program } from 'commander'
-import { type TObject, type TSchema, Type } from 'typebox'
-import { Errors } from 'typebox/value'
-import { exactValue } from '../../kernel/base/config.ts'
+import type { TObject, TSchema } from 'typebox'
+import { exactValue } from '../../config/exact-value.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Command } from '../../kernel/cli/command.ts'
+import type { Described } from './installed.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -26,17 +26,17 @@ const needsOptions: Readonly<Record<Command['needs'], readonly Option[]>> = {
 }
 
 /** Returns the options that a command has besides its own. */
-const addedTo = ({ args, needs }: Command): readonly Option[] => [
+const addedTo = ({ args, needs }: Described): readonly Option[] => [
   ...('config' in args.properties ? [] : [configOption]),
   ...needsOptions[needs],
   ['--output <format>', 'table or json', 'table']
 ]
 
 /** Builds the commander program: a group for commands with the same first word, help, arguments and options. */
-export function openProgram(
+export function openProgram<C extends Described>(
   version: string,
-  commands: readonly Command[],
-  run: (command: Command, args: Args) => Promise<void>
+  commands: readonly C[],
+  run: (command: C, args: Args) => Promise<void>
 ): Program {
   const program = new Program('sluice')
     .description('Self-hosted TCP and UDP port forwarding for fleets.')
@@ -68,26 +68,27 @@ export function openProgram(
   return program
 }
 
-function describe(sub: Program, command: Command): void {
+function describe(sub: Program, command: Described): void {
   const { args, positional = [] } = command
   for (const name of positional) {
-    const schema = args.properties[name] ?? Type.Unknown()
-    const dots = Type.IsArray(schema) ? '...' : ''
+    const schema = args.properties[name] ?? {}
+    const dots = typeOf(schema) === 'array' ? '...' : ''
     const word = `${name.toUpperCase()}${dots}`
-    sub.argument(Type.IsOptional(schema) ? `[${word}]` : `<${word}>`, descriptionOf(schema))
+    sub.argument(isRequired(args, name) ? `<${word}>` : `[${word}]`, descriptionOf(schema))
   }
   for (const [name, schema] of Object.entries(args.properties)) {
     if (positional.includes(name)) continue
     const flag = flagOf(name)
-    const value = Type.IsBoolean(schema) ? '' : Type.IsArray(schema) ? ' <value...>' : ' <value>'
-    if (Type.IsOptional(schema)) sub.option(`${flag}${value}`, descriptionOf(schema))
-    else sub.requiredOption(`${flag}${value}`, descriptionOf(schema))
+    const type = typeOf(schema)
+    const value = type === 'boolean' ? '' : type === 'array' ? ' <value...>' : ' <value>'
+    if (isRequired(args, name)) sub.requiredOption(`${flag}${value}`, descriptionOf(schema))
+    else sub.option(`${flag}${value}`, descriptionOf(schema))
   }
   for (const [flag, help, fallback] of addedTo(command)) sub.option(flag, help, fallback)
 }
 
 /** Returns the flags of a command in the order of its help: '--ack-timeout-secs'. */
-export const optionsOf = (command: Command): string[] => [
+export const optionsOf = (command: Described): string[] => [
   ...Object.keys(command.args.properties)
     .filter(name => !command.positional?.includes(name))
     .map(flagOf),
@@ -106,6 +107,11 @@ const snake = (options: Args): Args =>
     ])
   )
 
+const typeOf = (schema: TSchema): unknown => Reflect.get(schema, 'type')
+
+const isRequired = ({ required }: TObject, name: string): boolean =>
+  Array.isArray(required) && required.includes(name)
+
 /** Converts and checks the arguments by the command's schema; leaves out options that are not its own. */
 export function convertArgs(args: TObject, given: Args): Args {
   const own = Object.fromEntries(
@@ -113,19 +119,53 @@ export function convertArgs(args: TObject, given: Args): Args {
       .filter(key => given[key] !== undefined)
       .map(key => [key, convert(args.properties[key], given[key])])
   )
-  const errors = Errors(args, own)
-  const [error] = errors
-  if (!error) return own
-  const name = error.instancePath.slice(1).toUpperCase() || 'arguments'
-  const choice = errors
-    .filter(({ instancePath }) => instancePath === error.instancePath)
-    .flatMap(({ params }) => ('allowedValue' in params ? [String(params.allowedValue)] : []))
-  const wording = choice.length > 0 ? `must be one of ${choice.join(', ')}` : error.message
-  throw new Fault(wrongUsage, `${name} ${wording}`)
+  for (const [key, value] of Object.entries(own)) {
+    const problem = problemOf(args.properties[key] ?? {}, value)
+    if (problem !== null) throw new Fault(wrongUsage, `${key.toUpperCase()} ${problem}`)
+  }
+  return own
 }
 
-const convert = (schema: TSchema | undefined, given: unknown): unknown => {
-  if (Array.isArray(given))
-    return given.map(item => convert(Type.IsArray(schema) ? schema.items : undefined, item))
+const convert = (schema: Schema | undefined, given: unknown): unknown => {
+  if (Array.isArray(given)) return given.map(item => convert(schema?.items, item))
   return typeof given === 'string' ? exactValue(schema, given) : given
+}
+
+/** The keywords of JSON Schema by which arguments are checked. */
+interface Schema {
+  readonly type?: string
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Schema[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly items?: Schema
+  readonly minItems?: number
+  readonly maxItems?: number
+}
+
+/** Returns why a value is refused: 'must be >= 1'; null: it is not. */
+function problemOf(schema: Schema, value: unknown): string | null {
+  const choices =
+    schema.enum ?? (schema.anyOf ?? [schema]).flatMap(branch => ('const' in branch ? [branch.const] : []))
+  if (choices.length > 0) return choices.includes(value) ? null : `must be one of ${choices.join(', ')}`
+  if (schema.anyOf) {
+    const problems = schema.anyOf.map(branch => problemOf(branch, value))
+    return problems.includes(null) ? null : (problems[0] ?? null)
+  }
+  if (schema.type !== undefined && !isOfType(schema.type, value)) return `must be ${schema.type}`
+  if (Array.isArray(value)) {
+    const { minItems = 0, maxItems = Number.POSITIVE_INFINITY, items = {} } = schema
+    if (value.length < minItems) return `must not have fewer than ${minItems} items`
+    if (value.length > maxItems) return `must not have more than ${maxItems} items`
+    return value.map(item => problemOf(items, item)).find(problem => problem !== null) ?? null
+  }
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema
+  if (typeof value === 'number' && value < minimum) return `must be >= ${minimum}`
+  return typeof value === 'number' && value > maximum ? `must be <= ${maximum}` : null
+}
+
+function isOfType(type: string, value: unknown): boolean {
+  if (type === 'array') return Array.isArray(value)
+  return type === 'integer' ? Number.isSafeInteger(value) : typeof value === type
 }

@@ -1,34 +1,25 @@
-import { dirname, resolve } from 'node:path'
 import { CommanderError } from 'commander'
-import { Type } from 'typebox'
-import { importExternal } from '../../config/external/import.ts'
-import { type Builtin, loadPlugins, pluginSections } from '../../config/external/load.ts'
-import { type ConfigFile, readConfigFile } from '../../config/sources.ts'
+import type { Builtin } from '../../config/external/load.ts'
+import type { ConfigFile } from '../../config/sources.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { escapeControlChars, openLog } from '../../kernel/base/log.ts'
+import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
-import { kernelCodes } from '../../kernel/check.ts'
-import type { Command, CommandCall } from '../../kernel/cli/command.ts'
-import { inDependencyOrder } from '../../kernel/dependency-order.ts'
-import { type ServerOptions, wire } from '../../kernel/kernel.ts'
+import type { CommandCall } from '../../kernel/cli/command.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
-import { type Filled, ownerOf, type Slot, slotReader } from '../../kernel/slot.ts'
-import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openApi, originIn } from './api.ts'
 import { completion } from './completion.ts'
-import { checkedKeys, dataDirOf, type GivenKeys, givenKeys, logOf } from './config.ts'
 import { tokenFor } from './credential-file.ts'
-import { refuseDuplicateCommands } from './duplicate-commands.ts'
-import { checkFilesystem } from './filesystem.ts'
+import { type CommandIndex, type CommandModules, Installed, type LoadedCommand } from './installed.ts'
 import { keepOwner } from './owner.ts'
 import { openPrint } from './print.ts'
 import { convertArgs, openProgram } from './program.ts'
-import { handleSignals, serve } from './serve.ts'
+import { handleSignals } from './signals.ts'
 
 interface Source {
   readonly plugins: Builtin<Plugin>
-  readonly agentCommands: readonly Command[]
+  readonly modules: CommandModules
+  readonly index: CommandIndex
 }
 type Args = Readonly<Record<string, unknown>>
 
@@ -39,28 +30,32 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   const version = ownVersion()
   const printError = (text: string): void => void process.stderr.write(`${text}\n`)
   try {
+    const words = wordsIn(argv)
     // `agent` commands have a configuration of their own, and `plugin` commands must work while a plugin is broken. For
     // all others the file defines which plugins are loaded.
-    const isWithoutPlugins = /^(agent|plugin)$/.test(groupIn(argv))
+    const isWithoutPlugins = /^(agent|plugin)$/.test(words[0] ?? '')
     const configFile = isWithoutPlugins ? null : (configIn(argv) ?? process.env['SVC_CONFIG'] ?? null)
-    const file = configFile === null ? null : readConfigFile(configFile)
-    const { plugins, sections } = await loadPlugins<Plugin>({
-      half: 'plugin',
-      builtin: source.plugins,
-      table: file === null ? {} : pluginSections(file.table, file.placeOf),
-      placeOf: file?.placeOf,
-      baseDir: configFile === null ? process.cwd() : dirname(resolve(configFile)),
-      importExternal
+    const file =
+      configFile === null ? null : (await import('../../config/sources.ts')).readConfigFile(configFile)
+    const installed = new Installed({
+      ...source,
+      file,
+      async loadManifests() {
+        const { loadManifests } = await import('./manifests.ts')
+        const ownCommands = (await source.modules['agent']?.()) ?? {}
+        return loadManifests(source.plugins, ownCommands, file)
+      }
     })
-    const known = [
-      ...source.agentCommands,
-      ...plugins.flatMap(({ commands }) => commands ?? []).map(command => withExtraArgs(command, plugins))
-    ]
-    const complete = completion(known)
-    refuseDuplicateCommands(plugins, [...source.agentCommands, complete])
-    const commands = [...known, complete]
-    const context = { version, plugins, sections, file }
-    const program = openProgram(version, commands, (command, args) => execute(command, args, context))
+    const described = await installed.described(words)
+    const complete = completion(described)
+    const ofGroup = described.filter(({ name }) => name.split(' ', 1)[0] === words[0])
+    const offered = ofGroup.length > 0 ? ofGroup : [...described, complete] // to describe them all takes time
+    const context = { version, installed, file }
+    const program = openProgram(version, offered, async ({ name }, args) => {
+      const isOwn = name === complete.name
+      const chosen = isOwn ? { command: complete, filled: () => [] } : await installed.load(name)
+      await execute(chosen, args, context)
+    })
     await program.parseAsync(argv, { from: 'user' })
     return 0
   } catch (error) {
@@ -75,16 +70,16 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
 
 interface Context {
   readonly version: string
-  readonly plugins: readonly Plugin[]
-  readonly sections: ServerOptions['sections']
+  readonly installed: Installed
   readonly file: ConfigFile | null
 }
 
-async function execute(command: Command, given: Args, context: Context): Promise<void> {
+async function execute({ command, filled }: LoadedCommand, given: Args, context: Context): Promise<void> {
   const { env } = process
-  const codes = [...kernelCodes, ...context.plugins.flatMap(({ codes }) => codes ?? [])]
+  const { installed } = context
   const plainHttp = given['insecure_http'] === true ? 'allowed' : 'refused'
-  const connect = (origin: string, token: string | undefined) => openApi({ origin, token, codes, plainHttp })
+  const exitOf = (code: string) => installed.exitOf(code)
+  const connect = (origin: string, token: string | undefined) => openApi({ origin, token, exitOf, plainHttp })
   const output = given['output']
   if (output !== 'table' && output !== 'json') throw new Fault(wrongUsage, '--output is table or json')
   const stop = new AbortController()
@@ -93,31 +88,13 @@ async function execute(command: Command, given: Args, context: Context): Promise
   if (command.until === 'stopped') handleSignals(stop, force)
 
   const origin = originIn(given['server'], env)
-  const keys = (): GivenKeys => givenKeys(context, given)
+  const serverSide = await serverSideOf(command, given, context, { signal: stop.signal, acquired })
   const call: CommandCall<Args> = {
+    ...serverSide,
     args: convertArgs(command.args, given),
     api: connect(origin, command.needs === 'api' ? tokenFor(origin, env) : undefined),
     connect,
-    keys: () => checkedKeys(context, keys()),
-    dataDir: () => dataDirOf(keys().keys),
-    filled: slot => filledBare(slot, context.plugins),
-    stores: [kernelStore, ...context.plugins],
-    async open(plugin) {
-      const current = keys()
-      const { depsOf, releases } = await wire(optionsOf(context, current, await openLog(logOf(current.keys))))
-      acquired.defer(() => releases.run())
-      return depsOf(plugin)
-    },
-    serve: ({ signal = stop.signal, defaults = {}, onLog }) => {
-      const given = keys()
-      const current = { ...given, keys: { ...defaults, ...given.keys } }
-      return serve({
-        options: log => optionsOf(context, current, log),
-        log: logOf(current.keys),
-        onLog,
-        signal
-      })
-    },
+    filled,
     print: openPrint(
       output,
       text => void process.stdout.write(`${text}\n`),
@@ -129,7 +106,7 @@ async function execute(command: Command, given: Args, context: Context): Promise
     signal: stop.signal,
     forceSignal: force.signal
   }
-  const dir = command.needs === 'data' ? dataDirOf(keys().keys) : given['state_dir']
+  const dir = command.needs === 'data' ? serverSide.dataDir() : given['state_dir']
   const restoreOwner = typeof dir === 'string' ? keepOwner(dir) : () => {}
   try {
     await command.run(call)
@@ -140,14 +117,24 @@ async function execute(command: Command, given: Args, context: Context): Promise
   }
 }
 
-const optionsOf = (
-  { plugins, sections, version }: Context,
-  { keys, placeOf }: GivenKeys,
-  log: ServerOptions['log']
-): ServerOptions => {
-  const dataDir = dataDirOf(keys)
-  checkFilesystem(dataDir)
-  return { plugins, sections, keys, placeOf, version, log, dataDir }
+type ServerSide = Pick<CommandCall<object>, 'keys' | 'dataDir' | 'stores' | 'open' | 'serve'>
+type Lifetime = { readonly signal: AbortSignal; readonly acquired: Releases }
+
+async function serverSideOf(
+  { name, needs }: LoadedCommand['command'],
+  given: Args,
+  { installed, version, file }: Context,
+  lifetime: Lifetime
+): Promise<ServerSide> {
+  if (needs === 'data' || needs === 'server') {
+    const { plugins, sections } = await installed.manifests()
+    const { openServerSide } = await import('./server-side.ts')
+    return openServerSide({ version, plugins, sections, file }, given, lifetime)
+  }
+  const absent = (): never => {
+    throw new TypeError(`${name} has no data directory: its \`needs\` is ${needs}`)
+  }
+  return { keys: absent, dataDir: absent, stores: [], open: absent, serve: absent }
 }
 
 /** An empty variable is unset, for every reader: `SVC_TOKEN=` hides no other credential. */
@@ -156,35 +143,12 @@ function unsetEmptyVariables(): void {
     if (name.startsWith('SVC_') && value === '') delete process.env[name]
 }
 
-/** Reads a slot as commands do: values of `fillWith` get services that fail at their first use. */
-export const filledBare: <T>(slot: Slot<T>, plugins: readonly Plugin[]) => readonly Filled<T>[] = (
-  slot,
-  plugins
-) =>
-  slotReader(ownerOf(slot), inDependencyOrder(plugins), name => {
-    return new Proxy({}, { get: (_, service) => absent(`${name} uses ${String(service)} in ${slot.id}`) })
-  })(slot)
-
-function absent(use: string): object {
-  const fail = (): never => {
-    throw new TypeError(
-      `${use}, which a command reads without services: use it in a function that only the server calls`
-    )
-  }
-  return new Proxy(fail, { get: fail })
-}
-
-export const withExtraArgs = (command: Command, plugins: readonly Plugin[]): Command => {
-  const more = command.extraArgs?.(slot => filledBare(slot, plugins))
-  return more ? { ...command, args: Type.Object({ ...command.args.properties, ...more }) } : command
-}
-
 /** Returns the last --config, as commander does for every option. */
 function configIn(argv: readonly string[]): string | undefined {
   const at = argv.findLastIndex(word => /^--config(=|$)/.test(word))
   return at < 0 ? undefined : argv[at] === '--config' ? argv[at + 1] : argv[at]?.slice('--config='.length)
 }
 
-/** Returns the first word of the command's name; only --config may stand before it. */
-const groupIn = (argv: readonly string[]): string =>
-  argv.find((word, at) => !word.startsWith('-') && argv[at - 1] !== '--config') ?? ''
+/** Returns the words that may be the command's name; only --config may stand before it. */
+const wordsIn = (argv: readonly string[]): string[] =>
+  argv.filter((word, at) => !word.startsWith('-') && argv[at - 1] !== '--config').slice(0, 2)

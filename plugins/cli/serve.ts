@@ -1,5 +1,6 @@
+import { openLog } from '../../config/log.ts'
 import { Fault, internal } from '../../kernel/base/errors.ts'
-import { type Log, openLog } from '../../kernel/base/log.ts'
+import type { Log } from '../../kernel/base/log.ts'
 import type { RunningServer, ServeOptions } from '../../kernel/cli/command.ts'
 import { boot, logReleaseFailure, type ServerOptions } from '../../kernel/kernel.ts'
 import { watchDisk } from './disk.ts'
@@ -40,12 +41,4 @@ export async function serve({ options, log: logOptions, onLog, signal }: Options
   })
   done.catch(() => {}) // the caller may await it later
   return { origin: server.origin, done }
-}
-
-/** The first signal aborts `stop`, the second `force`. SIGHUP is ignored, so that a closed terminal stops nothing. */
-export function handleSignals(stop: AbortController, force: AbortController): void {
-  const onSignal = (): void => (stop.signal.aborted ? force : stop).abort()
-  process.on('SIGTERM', onSignal)
-  process.on('SIGINT', onSignal)
-  process.on('SIGHUP', () => {})
 }

@@ -3,12 +3,15 @@
 // East Asian wide and full-width forms, and emoji: two columns each.
 const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1faff}\u{20000}-\u{3fffd}]/u
-const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+let segmenter: Intl.Segmenter | undefined // slow to make, and few texts need it
 
 const charWidth = (char: string): number =>
   wide.test(char) || /\ufe0f/.test(char) ? 2 : /^\p{M}/u.test(char) ? 0 : 1
 
-const chars = (text: string): string[] => [...segmenter.segment(text)].map(({ segment }) => segment)
+function chars(text: string): string[] {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+  return [...segmenter.segment(text)].map(({ segment }) => segment)
+}
 
 export const widthOf = (text: string): number =>
   /^[\x20-\x7e]*$/.test(text) ? text.length : chars(text).reduce((sum, char) => sum + charWidth(char), 0)

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import { type Command, defineCommand } from '../../kernel/cli/command.ts'
 import { findClient } from './client-argument.ts'
 import type { ClientRow } from './row.ts'

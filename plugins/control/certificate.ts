@@ -2,7 +2,7 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { requirePrivateFile } from '../../kernel/base/config.ts'
+import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
 
 export interface Certificate {

@@ -11,6 +11,7 @@ const doctor = defineCommand({
   name: 'doctor',
   summary: 'Check ports, disk, clock, certificate, endpoint and agents; the server may run.',
   needs: 'data',
+  reads: [checkSlot],
   async run({ dataDir, keys, filled, print }) {
     const dir = dataDir()
     const context = { dataDir: dir, keys: keys(), isRunning: isLocked(dir) }

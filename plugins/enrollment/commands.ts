@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand, type Print } from '../../kernel/cli/command.ts'
 import { findClient } from '../clients/exports.ts'
 import type { Invitation } from './schema.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
-import { requirePrivateFile } from '../../kernel/base/config.ts'
+import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
 import type { HostOptions } from '../../kernel/http/host.ts'
 import { Listen } from '../../kernel/settings.ts'

@@ -2,7 +2,8 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { Check, Errors } from 'typebox/value'
-import { closestName, exactValue } from '../../kernel/base/config.ts'
+import { exactValue } from '../../config/exact-value.ts'
+import { closestName } from '../../kernel/base/config.ts'
 import { type ErrorCode, Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import { unknownField, unknownParameter } from './codes.ts'
 

@@ -3,12 +3,12 @@ import { defineCode } from '../../kernel/base/errors.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { on } from '../../kernel/wire/message.ts'
-import { pushOptionsSlot, removedSlot, shapeSlot, targetViewSlot } from '../rules/exports.ts'
+import { removedSlot, shapeSlot, targetViewSlot } from '../rules/exports.ts'
+import { fills as commandFills } from './commands.ts'
 import { HealthInterval } from './entities.ts'
 import { field, healthOnUdp } from './field.ts'
 import { type Healths, openHealths } from './health.ts'
 import { MultiTarget0001 } from './migrations/0001-health-interval.ts'
-import { pushOptions } from './options.ts'
 import { Health, messages, targetsCapability } from './wire.ts'
 
 const unsupported = defineCode('multi_target_unsupported_by_client', 422, 3)
@@ -38,7 +38,7 @@ export default definePlugin<Deps>({
         async rule =>
           healths.forget(rule)
     ),
-    pushOptionsSlot.fill(pushOptions)
+    ...commandFills
   ],
   messages,
   handlers: [

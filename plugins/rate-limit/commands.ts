@@ -1,17 +1,21 @@
-import { Type } from 'typebox'
+import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { findClientId } from '../clients/exports.ts'
-import { properties } from './limits.ts'
+import { pushOptionsSlot } from '../rules/command-exports.ts'
+import { eachLimit, limitNames } from './limit-names.ts'
 import type { EnvelopeRow, OwnerRow } from './schema.ts'
 
 const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
 const Owner = Type.String({ description: 'user_id' })
-const columns = ['client_id', 'owner_id', ...Object.keys(properties), 'updated_at']
+const limitArgs = eachLimit(description =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description }))
+)
+const columns = ['client_id', 'owner_id', ...limitNames, 'updated_at']
 
 const set = defineCommand({
   name: 'owner-limit set',
   summary: 'Limit all rules of an owner on a client together.',
-  args: Type.Object({ client: Client, owner: Owner, ...properties }),
+  args: Type.Object({ client: Client, owner: Owner, ...limitArgs }),
   positional: ['client', 'owner'],
   async run({ api, args: { client, owner, ...limits }, print }) {
     print.data(
@@ -57,16 +61,25 @@ const remove = defineCommand({
 const setRule = defineCommand({
   name: 'rule set-limit',
   summary: 'Limit a rule, open connections included; without options, remove all its limits.',
-  args: Type.Object({ rule: Type.String({ description: 'rule_id' }), ...properties }),
+  args: Type.Object({ rule: Type.String({ description: 'rule_id' }), ...limitArgs }),
   positional: ['rule'],
   async run({ api, args: { rule, ...limits }, print }) {
     const path = `/v1/rules/${encodeURIComponent(rule)}`
     const { rate_limit } = await api.send<{ rate_limit: object | null }>('PUT', path, { rate_limit: limits })
-    print.data({ rule_id: rule, ...rate_limit }, ['rule_id', ...Object.keys(properties)])
+    print.data({ rule_id: rule, ...rate_limit }, ['rule_id', ...limitNames])
+  }
+})
+
+const pushOptions = pushOptionsSlot.fill({
+  args: limitArgs,
+  body(args) {
+    const given = limitNames.filter(name => args[name] !== undefined)
+    return given.length === 0 ? {} : { rate_limit: Object.fromEntries(given.map(name => [name, args[name]])) }
   }
 })
 
 export const commands = [set, show, list, remove, setRule]
+export const fills = [pushOptions]
 
 interface OwnerArgs {
   readonly client: string

@@ -1,7 +1,7 @@
 import { defineCode } from '../../kernel/base/errors.ts'
-import { pushOptionsSlot, ruleField } from '../rules/exports.ts'
+import { ruleField } from '../rules/exports.ts'
 import { RuleLimit } from './entities.ts'
-import { encodeLimits, parseLimits, properties, RateLimit } from './limits.ts'
+import { encodeLimits, parseLimits, RateLimit } from './limits.ts'
 import { unsupported } from './requirement.ts'
 import { capability, key, Limits } from './wire.ts'
 
@@ -28,12 +28,4 @@ export const field = ruleField({
     return new Map(rows.map(({ rule, limits }) => [rule, limits]))
   },
   encode: encodeLimits
-})
-
-export const pushOptions = pushOptionsSlot.fill({
-  args: properties,
-  body(args) {
-    const given = Object.keys(properties).filter(name => args[name] !== undefined)
-    return given.length === 0 ? {} : { [key]: Object.fromEntries(given.map(name => [name, args[name]])) }
-  }
 })

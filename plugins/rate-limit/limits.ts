@@ -1,6 +1,7 @@
 // Validates limits, and encodes them for the agent. Bits become bytes here and nowhere else.
 import { type Static, Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { eachLimit, limitNames } from './limit-names.ts'
 import type { Limits } from './wire.ts'
 
 export const limitRange = defineCode('validation.rate_limit_range', 400, 3)
@@ -11,20 +12,10 @@ const Positive = (description: string) =>
     Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, code: limitRange.code, description })
   )
 
-export const properties = {
-  bandwidth_in_bps: Positive('Bits per second towards the targets.'),
-  bandwidth_out_bps: Positive('Bits per second towards the callers.'),
-  bandwidth_in_burst_bytes: Positive('Default: 100 ms of the rate, at least 16 KiB.'),
-  bandwidth_out_burst_bytes: Positive('Default: 100 ms of the rate, at least 16 KiB.'),
-  concurrent_connections: Positive('Open at the same time; a UDP flow is a connection.'),
-  new_connections_per_sec: Positive('A UDP flow is a connection.'),
-  new_connections_burst: Positive('Default: one second of the rate.')
-}
+export const properties = eachLimit(Positive)
 
 export const RateLimit = Type.Object(properties, { additionalProperties: false })
 export type RateLimit = Static<typeof RateLimit>
-
-const names = Object.keys(properties) as (keyof RateLimit)[] // its own keys
 
 const rateOf: Partial<Record<keyof RateLimit, keyof RateLimit>> = {
   bandwidth_in_burst_bytes: 'bandwidth_in_bps',
@@ -39,7 +30,7 @@ export function parseLimits(given: RateLimit, pointer: string): RateLimit | null
       throw new Fault(burstWithoutRate, `${pointer}/${burst} needs ${pointer}/${rate}`, {
         details: { field: `${pointer}/${burst}`, reason: 'without_rate' }
       })
-  const present = names.filter(name => given[name] !== undefined)
+  const present = limitNames.filter(name => given[name] !== undefined)
   return present.length === 0 ? null : Object.fromEntries(present.map(name => [name, given[name]]))
 }
 

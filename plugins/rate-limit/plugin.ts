@@ -7,10 +7,10 @@ import { on } from '../../kernel/wire/message.ts'
 import { removingSlot } from '../clients/exports.ts'
 import { removedSlot } from '../rules/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
-import { commands } from './commands.ts'
+import { fills as commandFills, commands } from './commands.ts'
 import { Envelope, RuleLimit } from './entities.ts'
 import { type Envelopes, envelopeNotFound, openEnvelopes, type Services } from './envelopes.ts'
-import { field, limitMissing, pushOptions } from './field.ts'
+import { field, limitMissing } from './field.ts'
 import { burstWithoutRate, limitRange } from './limits.ts'
 import { RateLimit0001 } from './migrations/0001-rate-limit.ts'
 import { RateLimit0002 } from './migrations/0002-enforced.ts'
@@ -45,7 +45,7 @@ export default definePlugin<Deps>({
   fills: [
     field,
     requirement,
-    pushOptions,
+    ...commandFills,
     objectKindSlot.fillWith(({ envelopes }: Deps) => envelopes.kind),
     connectionSlot.fillWith(({ envelopes }: Deps) => envelopes.connection),
     metricsSlot.fillWith(openMetrics),

@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import { type Column, defineCommand } from '../../kernel/cli/command.ts'
 import type { RuleRecord } from './record.ts'
 import { columnSlot, pushOptionsSlot } from './slots.ts'
@@ -46,6 +47,7 @@ const push = defineCommand({
     ack_timeout_secs: Wait
   }),
   positional: ['client', 'listen', 'target'],
+  reads: [pushOptionsSlot],
   extraArgs: filled => Object.assign({}, ...filled(pushOptionsSlot).map(({ value }) => value.args)),
   async run({ api, args, filled, print }) {
     const { client, listen, target, protocol, prefer_ipv6, owner, ack_timeout_secs: secs } = args
@@ -60,6 +62,7 @@ const list = defineCommand({
   name: 'rule list',
   summary: 'List the rules.',
   args: Filter,
+  reads: [columnSlot],
   async run({ api, args, filled, print }) {
     const query = new URLSearchParams(args).toString()
     const rules = await api.list<RuleRecord>(`/v1/rules${query === '' ? '' : `?${query}`}`)

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { isHidden, type Role, unitOf } from './unit.ts'
 

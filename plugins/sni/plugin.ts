@@ -3,11 +3,11 @@ import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { on } from '../../kernel/wire/message.ts'
 import { removingSlot } from '../clients/exports.ts'
-import { portSharingSlot, pushOptionsSlot } from '../rules/exports.ts'
+import { portSharingSlot } from '../rules/exports.ts'
+import { fills as commandFills } from './commands.ts'
 import { SniFallback, SniPattern } from './entities.ts'
 import { fallback, onUnsupportedRule, pattern, unsupported } from './fields.ts'
 import { Sni0001 } from './migrations/0001-sni.ts'
-import { pushOptions, tlsName } from './options.ts'
 import { patternMalformed } from './pattern.ts'
 import { openPeeks, type PeekSums } from './peeks.ts'
 import { fallbackDuplicate, legacyToSni, routeDuplicate, sharing } from './sharing.ts'
@@ -35,8 +35,7 @@ export default definePlugin<Deps>({
           peeks.forgetClient(client.id)
     ),
     metricsSlot.fillWith(({ peeks }: Deps) => peeks.metrics),
-    pushOptionsSlot.fill(pushOptions),
-    tlsName
+    ...commandFills
   ],
   messages,
   handlers: [

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { Type } from 'typebox'
+import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import type { RuleStats, Summary } from './schema.ts'
 

@@ -1,6 +1,7 @@
-import { type TProperties, Type } from 'typebox'
+import type { TProperties } from 'typebox'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { findClientId } from '../clients/exports.ts'
 import { bar, csv, size } from './chart.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Type } from 'typebox'
+import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { enrollAgent, runAgent } from './agent-process.ts'
 import { operatorTokenIn } from './operator-token.ts'

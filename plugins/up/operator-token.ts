@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { requirePrivateFile } from '../../kernel/base/config.ts'
-import { makePrivateDir } from '../../kernel/base/directory.ts'
+import { makePrivateDir, requirePrivateFile } from '../../kernel/base/directory.ts'
 import { newSecret } from '../../kernel/identity/secret.ts'
 import { checkFilesystem } from '../cli/exports.ts'
 

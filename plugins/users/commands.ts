@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { askPassword } from './ask-password.ts'
 import type { RemovedUser, UserRow } from './schema.ts'

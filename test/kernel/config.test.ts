@@ -2,15 +2,10 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Type } from 'typebox'
+import { exactValue } from '../../config/exact-value.ts'
 import { readConfigFile, readKeys } from '../../config/sources.ts'
-import {
-  closestName,
-  exactValue,
-  ListenAddress,
-  requirePrivateFile,
-  throwProblems,
-  validateConfig
-} from '../../kernel/base/config.ts'
+import { closestName, ListenAddress, throwProblems, validateConfig } from '../../kernel/base/config.ts'
+import { requirePrivateFile } from '../../kernel/base/directory.ts'
 
 const schema = Type.Object({
   port: Type.Integer({ default: 7080, minimum: 1 }),

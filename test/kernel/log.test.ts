@@ -9,7 +9,7 @@ const formats = ['json', 'pretty'] as const
 /** Starts a process that runs `code` with a `log`. Its standard error is a pipe, or the file at `path`. */
 function startLogging(format: (typeof formats)[number], code: string, path?: string) {
   const script = `
-    import { openLog } from ${JSON.stringify(import.meta.resolve('../../kernel/base/log.ts'))}
+    import { openLog } from ${JSON.stringify(import.meta.resolve('../../config/log.ts'))}
     const log = await openLog({ level: 'info', format: '${format}' })
     ${code}`
   const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], {

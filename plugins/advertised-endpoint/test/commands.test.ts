@@ -12,7 +12,12 @@ t.test('the endpoint is shown, set and cleared from the command line', async t =
   const run = async (name: string, args: Args = {}) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
-      api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
+      api: openApi({
+        origin: server.origin,
+        token: operatorToken,
+        exitOf: async () => 1,
+        plainHttp: 'refused'
+      }),
       print: { data: value => void printed.push(value), value() {}, line() {} }
     }
     const command = plugin.commands?.find(command => command.name === name)

@@ -2,10 +2,11 @@ import t, { type Test } from 'tap'
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
+import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
 import type { Fill, Slot, SlotReader } from '../../../kernel/slot.ts'
 import { type KitServer, testAgent, testServer } from '../../../kit/public.ts'
-import { filledBare } from '../../cli/run.ts'
+import { filledBare } from '../../cli/installed.ts'
 import { capability as rateLimit } from '../../rate-limit/wire.ts'
 import { ruleFieldSlot } from '../../rules/exports.ts'
 import { contextOf, kindsIn } from '../context.ts'
@@ -243,7 +244,9 @@ async function applyFixture(t: Test) {
   }
 }
 
-const manifests = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
+const manifests = inDependencyOrder(
+  await Promise.all(Object.values(builtin).map(async load => (await load()).default))
+)
 
 const filled: SlotReader = slot => filledBare(slot, manifests)
 

@@ -21,7 +21,8 @@ async function commandFixture(t: Test, ...names: readonly string[]) {
   if (rows.length > 0) await server.depsOf('clients').store.change(em => em.insertMany(Client, rows))
   const commands = [...(clients.commands ?? []), ...(enrollment.commands ?? [])]
   const codes = [...kernelCodes, ...(clients.codes ?? []), ...(enrollment.codes ?? [])]
-  const api = openApi({ origin: server.origin, token: operatorToken, codes, plainHttp: 'refused' })
+  const exitOf = async (code: string) => codes.find(row => row.code === code)?.exit ?? 1
+  const api = openApi({ origin: server.origin, token: operatorToken, exitOf, plainHttp: 'refused' })
 
   /** Returns what the command prints, or the error code and the exit code. */
   async function run(...argv: readonly string[]): Promise<string> {

@@ -14,7 +14,12 @@ t.test('quotas are set, cleared, shown, listed and deleted from the command line
   const run = async (name: string, args: Args = {}) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
-      api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
+      api: openApi({
+        origin: server.origin,
+        token: operatorToken,
+        exitOf: async () => 1,
+        plainHttp: 'refused'
+      }),
       print: { data: value => void printed.push(value), value() {}, line: text => void lines.push(text) }
     }
     const command = plugin.commands?.find(command => command.name === name)

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { openApi } from '../../cli/api.ts'
-import { pushOptions } from '../field.ts'
+import { fills } from '../commands.ts'
 import plugin from '../plugin.ts'
 import { rateLimitFixture } from './fixture.ts'
 
@@ -15,7 +15,12 @@ t.test('limits of a rule and of an owner are set and removed from the command li
   const run = async (name: string, args: Args = {}) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
-      api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
+      api: openApi({
+        origin: server.origin,
+        token: operatorToken,
+        exitOf: async () => 1,
+        plainHttp: 'refused'
+      }),
       print: { data: value => void printed.push(value), value() {}, line: text => void printed.push(text) }
     }
     const command = plugin.commands?.find(command => command.name === name)
@@ -43,7 +48,8 @@ t.test('limits of a rule and of an owner are set and removed from the command li
 })
 
 t.test('limits are options of a push; without one the body has none', async t => {
-  const { body } = pushOptions.make(() => ({})) as { body: (args: Args) => object } // of the slot that it fills
+  const [pushOptions] = fills
+  const { body } = pushOptions!.make(() => ({})) as { body: (args: Args) => object } // of the slot that it fills
 
   t.same(body({ client: 'edge', concurrent_connections: 3 }), { rate_limit: { concurrent_connections: 3 } })
   t.same(body({ client: 'edge' }), {})

@@ -18,7 +18,12 @@ t.test('the traffic of a client is found by the name of the client', async t => 
   const run = async (name: string, args: Args) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args: { ...args, ...span },
-      api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
+      api: openApi({
+        origin: server.origin,
+        token: operatorToken,
+        exitOf: async () => 1,
+        plainHttp: 'refused'
+      }),
       print: { data: value => void printed.push(value), value() {}, line: text => void printed.push(text) }
     }
     const command = plugin.commands?.find(command => command.name === name)

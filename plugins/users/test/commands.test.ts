@@ -23,7 +23,8 @@ const manifests = [users, auth, credentials]
 async function commandFixture(t: Test) {
   const app = await usersFixture(t)
   const codes = [...kernelCodes, ...manifests.flatMap(({ codes }) => codes ?? [])]
-  const api = openApi({ origin: app.server.origin, token: operatorToken, codes, plainHttp: 'refused' })
+  const exitOf = async (code: string) => codes.find(row => row.code === code)?.exit ?? 1
+  const api = openApi({ origin: app.server.origin, token: operatorToken, exitOf, plainHttp: 'refused' })
   const commands = manifests.flatMap(({ commands }) => commands ?? [])
 
   /** Returns what the command prints, or the error code and the exit code. */

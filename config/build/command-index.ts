@@ -1,0 +1,52 @@
+// Writes config/command-index.json: what each command of the built-in plugins is and needs, so that a start loads only the
+// chosen one. Run it after a change of commands, of their arguments, or of error codes: npm run index
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { kernelCodes } from '../../kernel/check.ts'
+import { inDependencyOrder } from '../../kernel/dependency-order.ts'
+import type { Slot } from '../../kernel/slot.ts'
+import { type CommandIndex, filledBare, withExtraArgs } from '../../plugins/cli/installed.ts'
+import { commandModules } from '../commands.ts'
+import { plugins as builtin } from '../plugins.ts'
+
+export async function commandIndex(): Promise<CommandIndex> {
+  const loaded = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
+  const plugins = inDependencyOrder(loaded)
+  const modules = new Map(
+    await Promise.all(Object.entries(commandModules).map(async ([by, load]) => [by, await load()] as const))
+  )
+  /** Returns the plugins that fill the slots, or null when one does it in its manifest only. */
+  const readersOf = (slots: readonly Slot<never>[]): string[] | null => {
+    const fillers = plugins.filter(({ fills = [] }) => fills.some(({ slot }) => slots.includes(slot)))
+    const isLight = fillers.every(({ name, fills = [] }) =>
+      fills.filter(({ slot }) => slots.includes(slot)).every(fill => modules.get(name)?.fills?.includes(fill))
+    )
+    return isLight ? fillers.map(({ name }) => name) : null
+  }
+  const commands = [...modules].flatMap(([by, { commands = [] }]) =>
+    commands.map(command => {
+      const { name, summary, args, positional, needs } = withExtraArgs(command, slot =>
+        filledBare(slot, plugins)
+      )
+      const isExtended = command.extraArgs !== undefined
+      const described = { name, summary, args, ...(positional && { positional }), needs }
+      return { ...described, by, reads: readersOf(command.reads ?? []), isExtended }
+    })
+  )
+  const codes = [...kernelCodes, ...plugins.flatMap(({ codes }) => codes ?? [])]
+  return {
+    plugins: Object.keys(builtin),
+    commands: commands.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    exits: Object.fromEntries(codes.map(({ code, exit }) => [code, exit] as const).sort())
+  }
+}
+
+export const indexFile = join(import.meta.dirname, '..', 'command-index.json')
+
+/** Writes each command on a line of its own, for readable differences. */
+function textOf({ commands, ...rest }: CommandIndex): string {
+  const lines = commands.map(command => JSON.stringify(command)).join(',\n')
+  return `${JSON.stringify({ commands: [], ...rest }).replace('[]', () => `[\n${lines}\n]`)}\n`
+}
+
+if (import.meta.main) writeFileSync(indexFile, textOf(await commandIndex()))

@@ -1,0 +1,63 @@
+import { type DestinationStream, pino } from 'pino'
+import { systemClock, timestamp } from '../kernel/base/clock.ts'
+import { escapeControlChars, type Log } from '../kernel/base/log.ts'
+import { currentRequestId } from '../kernel/base/request-id.ts'
+
+export interface LogOptions {
+  readonly level: string
+  readonly format: 'json' | 'pretty'
+}
+
+type Listener = (event: string, message: string, fields: object) => void
+
+/** Writes JSON or readable lines to standard error: `timestamp`, `level`, `event`, `msg`, `request_id`, and the fields. */
+export async function openLog({ level, format }: LogOptions, listener: Listener = () => {}): Promise<Log> {
+  const options = {
+    level,
+    base: null,
+    timestamp: () => `,"timestamp":"${timestamp(systemClock.now())}"`,
+    formatters: {
+      level: (label: string) => ({ level: label }),
+      ...(format === 'pretty' && { log: escapeFields })
+    }
+  }
+  const out = standardError()
+  const logger = pino(options, format === 'json' ? out : await pretty(out))
+  const put =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (event: string, message: string, fields: object = {}): void => {
+      const request_id = currentRequestId.getStore()
+      logger[level]({ event, msg: message, ...(request_id && { request_id }), ...fields })
+      listener(event, message, fields)
+    }
+  return { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') }
+}
+
+function standardError(): ReturnType<typeof pino.destination> {
+  // Synchronous, so that a crash or a blocked event loop loses no line. At most 1 MiB is buffered when writing fails.
+  const out = pino.destination({ dest: 2, sync: true, maxLength: 1 << 20 })
+  return out.on('error', () => {}) // a full disk: there is no other place to report it
+}
+
+/** Uses pino-pretty's factory: its stream would end for good at the first failed write. */
+async function pretty(out: ReturnType<typeof standardError>): Promise<DestinationStream> {
+  const { prettyFactory } = await import('pino-pretty')
+  const lineOf = prettyFactory({
+    timestampKey: 'timestamp',
+    messageFormat: (line, key) => escapeControlChars(`${line['event']}: ${line[key]}`),
+    ignore: 'event'
+  })
+  return { write: line => void out.write(lineOf(line)) }
+}
+
+/** Escapes control characters in names and values at every depth; line breaks of stacks stay. */
+const escapeFields = (fields: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [escapeControlChars(key), escapeValue(value)])
+  )
+
+function escapeValue(value: unknown): unknown {
+  if (typeof value === 'string') return value.split('\n').map(escapeControlChars).join('\n')
+  if (Array.isArray(value)) return value.map(escapeValue)
+  return typeof value === 'object' && value !== null ? escapeFields(value) : value
+}

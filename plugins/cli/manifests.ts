@@ -1,0 +1,34 @@
+import { dirname, resolve } from 'node:path'
+import { importExternal } from '../../config/external/import.ts'
+import { type Builtin, loadPlugins, pluginSections } from '../../config/external/load.ts'
+import type { ConfigFile } from '../../config/sources.ts'
+import { inDependencyOrder } from '../../kernel/dependency-order.ts'
+import type { Plugin } from '../../kernel/plugin.ts'
+import type { Slot } from '../../kernel/slot.ts'
+import { refuseDuplicateCommands } from './duplicate-commands.ts'
+import { type CommandModule, filledBare, type Manifests, withExtraArgs } from './installed.ts'
+
+/** Loads all manifests. `own` are commands of no plugin. Throws Fault. */
+export async function loadManifests(
+  builtin: Builtin<Plugin>,
+  { commands: own = [] }: CommandModule,
+  file: ConfigFile | null
+): Promise<Manifests> {
+  const { plugins, sections } = await loadPlugins<Plugin>({
+    half: 'plugin',
+    builtin,
+    table: file === null ? {} : pluginSections(file.table, file.placeOf),
+    placeOf: file?.placeOf,
+    baseDir: file === null ? process.cwd() : dirname(resolve(file.path)),
+    importExternal
+  })
+  refuseDuplicateCommands(plugins, own)
+  const ordered = (): Plugin[] => inDependencyOrder(plugins) // at the first read: a start reports a circle with all else
+  const filled = <T>(slot: Slot<T>) => filledBare(slot, ordered())
+  const commands = [...own, ...plugins.flatMap(({ commands }) => commands ?? [])]
+  return {
+    plugins,
+    sections,
+    commands: commands.map(command => ({ command: withExtraArgs(command, filled), filled }))
+  }
+}
