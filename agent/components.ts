@@ -8,11 +8,14 @@ import { wireMessages } from '../kernel/wire/envelope.ts'
 import { bindHandlers, respond } from '../kernel/wire/message.ts'
 import { messages as pinMessages } from '../plugins/control/wire.ts'
 import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
-import { openJournal } from './journal/journal.ts'
+import { type Journal, openJournal } from './journal/journal.ts'
 import { ManagedObjects } from './objects/managed-objects.ts'
 import { openObjectStore } from './objects/object-store.ts'
 import { openEngineLog } from './observe/engine-log.ts'
 import type { AgentCall, AgentPlugin } from './plugin.ts'
+import { openAgentTime } from './rules/agent-time.ts'
+import { openClosings } from './rules/closings.ts'
+import { FieldRules } from './rules/field-rules.ts'
 import type { Guardrails } from './rules/guardrails.ts'
 import { Meters } from './rules/meters.ts'
 import { openPlanner } from './rules/planner.ts'
@@ -53,15 +56,26 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
 
   const pluginMessages = plugins.flatMap(({ messages }) => messages ?? [])
   const codec = openCodec([...wireMessages, ...controlMessages, ...pinMessages, ...pluginMessages])
-  const journal = openJournal({ db: journalDb, clock, log })
-  defer(() => journal.close())
+  const counted = openJournal({ db: journalDb, clock, log })
+  defer(() => counted.close())
+  const time = openAgentTime({ clock, journal: counted })
+  defer(time.stop)
+  const journal: Journal = {
+    ...counted,
+    setServerTime(...at) {
+      if (time.corrected(() => counted.setServerTime(...at))) fieldRules.reconsider()
+    }
+  }
   const onEvents = (batch: readonly EngineEvent[]): void => batch.forEach(dispatch) // defined below
   const engine = options.openEngine({ bind: options.bind, onEvents })
   defer(engine.stop)
 
   const planner = openPlanner({ plugins, codec, guardrails })
   const meters = new Meters(engine)
-  const rules = new Rules({ engine, planner, meters, journal, settings: openRuleSettings(db), log })
+  const settings = openRuleSettings(db)
+  const closings = openClosings({ meters, clock, drainMs: () => settings.current().drainMs })
+  const fieldRules = new FieldRules({ plugins, codec, closings, time, call: () => call, log })
+  const rules = new Rules({ engine, planner, meters, fieldRules, closings, journal, settings, log })
   const kinds = plugins.flatMap(({ kinds }) => kinds ?? [])
   const objects = new ManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
   const takeSample = () => {
@@ -70,7 +84,7 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
     journal.tick(sample.rules, sampledAt)
     return sample
   }
-  const call: AgentCall = { rules, meters, takeSample, objects, journal, codec, log, clock }
+  const call: AgentCall = { rules, meters, takeSample, objects, journal, codec, log, clock, time }
   const dispatch = openDispatch(options, engine, rules, call)
   const inventory = respond(Inventory, async (_: AgentCall, { after }) => objects.inventory(after))
   const handlers = bindHandlers([inventory, ...plugins.flatMap(({ handlers }) => handlers ?? [])], () => call)

@@ -4,8 +4,20 @@ import type { Log } from '../kernel/base/log.ts'
 import type { Release } from '../kernel/base/releases.ts'
 import type { Codec, Handler, Message, Request } from '../kernel/wire/message.ts'
 import type { MessageChannel } from '../kernel/wire/rpc.ts'
-import type { Budget, EngineEvent, EngineRule, EngineTarget, Meter, Sample } from './engine.ts'
+import type { EngineEvent, Sample } from './engine.ts'
 import type { Journal } from './journal/journal.ts'
+import type {
+  AgentMeters,
+  AgentRules,
+  AgentTime,
+  ApplyOrder,
+  EngineRuleDraft,
+  FieldRule,
+  MeterUse,
+  RuleSpec
+} from './rules/contract.ts'
+
+export type * from './rules/contract.ts'
 
 /**
  * The agent half of a plugin. It is data, like the server half; functions are called by the agent. An error in one is
@@ -48,16 +60,28 @@ export interface AgentField<B extends TSchema = TSchema> {
   readonly key: string
   readonly message: Message<B> // the type of its value
   /** Writes the value into the draft of the engine rule. If a later value gives another draft, the rule is reopened. */
-  plan?(value: Static<B>, draft: EngineRuleDraft): void
+  plan?(value: Static<B>, draft: EngineRuleDraft, rule: RuleSpec): void
   /**
    * Sets meters from the value, before the rule opens and at every change, without reopening it. null: the rule does not
    * have the field, or has ended. Throws Refused where the rule must not be open.
    */
   setMeters?(value: Static<B> | null, rule: RuleSpec, meters: AgentMeters): void
+  /**
+   * The rule comes into force with this field: called before its ports accept, also for the saved rules of a restart. What
+   * it closes is closed for the first caller. Throws Refused where the rule must not be open.
+   */
+  opened?(rule: FieldRule<B>, call: AgentCall): void
+  /** A new revision of the rule comes into force, or the time was set back. Its timers are cancelled before. As `opened`. */
+  changed?(rule: FieldRule<B>, call: AgentCall): void
+  /**
+   * The rule has left the agent, could not be opened, or has lost the field; its timers are cancelled. Not called where a
+   * new revision replaces it, nor when the agent stops. Live connections may still drain.
+   */
+  gone?(rule: FieldRule<B>, call: AgentCall): void
 }
 
 /** Returns the field; infers the type of its value from `message`. */
-export function defineField<B extends TSchema>(field: AgentField<B>): AgentField {
+export function defineField<B extends TSchema>(field: AgentField<B>): AgentField<B> {
   return field
 }
 
@@ -65,21 +89,6 @@ export function defineField<B extends TSchema>(field: AgentField<B>): AgentField
 export interface AgentShape {
   readonly shape: 'udp' | 'range' | 'targets'
 }
-
-/** A rule as the server has sent it. */
-export interface RuleSpec {
-  readonly id: string
-  readonly owner: string
-  readonly protocol: 'tcp' | 'udp'
-  readonly from: number
-  readonly to: number // last listen port; equal to `from` for one port
-  readonly targets: readonly EngineTarget[] // failover order
-  readonly preferIpv6: boolean
-  readonly fields: Readonly<Record<string, Uint8Array>> // key to the encoded message of the field
-}
-
-/** An engine rule during planning, when fields may change it. */
-export type EngineRuleDraft = { -readonly [K in Exclude<keyof EngineRule, 'id' | 'meters'>]: EngineRule[K] }
 
 /**
  * One kind of object that the server keeps on this agent. The agent decodes pushes and removals, saves objects, answers
@@ -146,12 +155,6 @@ export interface ObjectChange {
 
 export type Attempts = 'retry' | 'once' | 'held'
 
-export interface ApplyOrder {
-  readonly group: string
-  readonly rank: number
-  readonly isShared?: boolean // with others of its group; it can be held back until they are there
-}
-
 /** The services of the agent. A plugin gets the same object at every call and may use it as a key. */
 export interface AgentCall {
   readonly rules: AgentRules
@@ -163,60 +166,8 @@ export interface AgentCall {
   readonly codec: Codec
   readonly log: Log
   readonly clock: Clock
+  readonly time: AgentTime
 }
-
-/** The rules in the engine. `ruleId` is the server's id of a rule, `engineId` that of one of its runs in the engine. */
-export interface AgentRules {
-  /**
-   * Opens the rule, or changes an open one: filters and limits on live connections, anything else by reopening it.
-   * Throws Refused: 'port_in_use', 'activation_failed', 'denied_by_agent', 'field_unknown', 'shape_unknown', or a code of
-   * a plugin.
-   */
-  open(spec: RuleSpec): Promise<void>
-  /** Closes the listeners; `done` resolves when the connections have ended, or at once where there are none. */
-  close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }>
-  /** Orders rules that share a port: exact names, wildcards, the fallback. */
-  applyOrderOf(spec: RuleSpec): ApplyOrder
-  /** True while the rule listens; a removed one that drains does not. */
-  isOpen(ruleId: string): boolean
-  /** Returns the rule of an event or a sample, until its last connection has ended. */
-  find(engineId: number): RuleSpec | undefined
-  /** Changes and saves settings; those not given stay. They apply to rules that open later, `drainMs` to all. */
-  configure(settings: Partial<RuleSettings>): void
-}
-
-export interface RuleSettings {
-  readonly drainMs: number // before connections of a removed rule are reset
-  readonly tcpIdleMs: number // see EngineRule.idleMs
-  readonly udpIdleMs: number
-  readonly udpFlowCap: number // see EngineRule.flowCap
-}
-
-/** A meter that a rule's traffic passes. Plugins name meters, for example 'owner <user id>' or 'rule <rule id>'. */
-export interface MeterUse {
-  readonly key: string
-  readonly refusals: Meter['refusals']
-}
-
-/**
- * The meters by key. A meter is unlimited until limits or a budget are set. They may be set before the first rule passes
- * the meter, and stay after the last.
- */
-export interface AgentMeters {
-  /** Sets limits, also for live connections. null: unlimited. */
-  setLimits(key: string, limits: MeterLimits | null): void
-  /** Sets the budget; see `Budget.mark` for what it is compared with. null: none. */
-  setBudget(key: string, budget: Budget | null): void
-  /** True while limits or a budget are set. */
-  isLimited(key: string): boolean
-  /** Returns the bytes in and out that the meter had let through when `sample` was taken; 0 for an unknown key. */
-  totalBytes(key: string, sample: Sample): number
-  /** Returns the key of a meter in an event or a sample. */
-  keyOf(meterId: number): string | undefined
-}
-
-/** Limits for one meter; null members are unlimited. */
-export type MeterLimits = Omit<Meter, 'refusals'>
 
 export type AgentApplyResult =
   | { readonly status: 'applied'; readonly revision: number }

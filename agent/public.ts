@@ -16,10 +16,13 @@ export {
   type AgentField,
   type AgentObjectKind,
   type AgentPlugin,
+  type AgentTime,
+  type Closing,
   type ControlStream,
   defineField,
   defineObjectKind,
   type EngineRuleDraft,
+  type FieldRule,
   type MeterUse,
   type ObjectChange,
   type RuleSpec

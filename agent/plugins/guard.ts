@@ -6,7 +6,8 @@ import type { Log } from '../../kernel/base/log.ts'
 import { pluginRelease, startPlugin } from '../../kernel/base/plugin-lifecycle.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { objectHandlers } from '../objects/object-handlers.ts'
-import type { AgentCall, AgentField, AgentObjectKind, AgentPlugin } from '../plugin.ts'
+import type { AgentCall, AgentField, AgentObjectKind, AgentPlugin, AgentTime } from '../plugin.ts'
+import { everyContained, logFailure, loggedOnce } from './containment.ts'
 
 const kindSecs = 10
 const handlerSecs = 15 // longer than `kindSecs`: a handler may apply objects
@@ -42,13 +43,21 @@ export function guardPlugin(plugin: AgentPlugin, log: Log): AgentPlugin {
 
 const guardField = (field: AgentField, guard: Guard): AgentField => ({
   ...field,
-  plan: (value, draft) => guard.orRefuse(`plan of ${field.key}`, () => field.plan?.(value, draft)),
+  plan: (value, draft, rule) =>
+    guard.orRefuse(`plan of ${field.key}`, () => field.plan?.(value, draft, rule)),
   setMeters(value, rule, meters) {
     const hook = `setMeters of ${field.key}`
     const work = (): void => field.setMeters?.(value, rule, meters)
     if (value === null) void guard.orLog(hook, work)
     else guard.orRefuse(hook, work) // a rule must not open without its limits
-  }
+  },
+  ...(field.opened && {
+    opened: (rule, call) =>
+      guard.orRefuse(`opened of ${field.key}`, () => field.opened?.(rule, guard.call(call)))
+  }),
+  changed: (rule, call) =>
+    guard.orRefuse(`changed of ${field.key}`, () => field.changed?.(rule, guard.call(call))),
+  gone: (rule, call) => void guard.orLog(`gone of ${field.key}`, () => field.gone?.(rule, guard.call(call)))
 })
 
 const guardKind = ({ applyOrder, ...kind }: AgentObjectKind, guard: Guard): AgentObjectKind => ({
@@ -71,15 +80,19 @@ type Guard = ReturnType<typeof openGuard>
 function openGuard(plugin: string, log: Log) {
   const calls = new WeakMap<AgentCall, AgentCall>()
 
-  /** Returns the call with a guarded clock: always the same object, because plugins use it as a key. */
+  /** Returns the call with guarded timers: always the same object, because plugins use it as a key. */
   function guardCall(call: AgentCall): AgentCall {
-    const { clock } = call
+    const { clock, time } = call
     const guardedClock: Clock = {
       ...clock,
       after: (ms, work) => clock.after(ms, () => void orLog('clock.after', work)),
-      every: (ms, work) => clock.every(ms, () => void orLog('clock.every', work))
+      every: (ms, work) => everyContained(clock, ms, loggedOnce(log, { plugin, hook: 'clock.every' }, work))
     }
-    const guarded = calls.get(call) ?? { ...call, clock: guardedClock }
+    const guardedTime: AgentTime = {
+      ...time,
+      at: (ms, work) => time.at(ms, loggedOnce(log, { plugin, hook: 'time.at' }, work))
+    }
+    const guarded = calls.get(call) ?? { ...call, clock: guardedClock, time: guardedTime }
     calls.set(call, guarded)
     return guarded
   }
@@ -102,27 +115,16 @@ function openGuard(plugin: string, log: Log) {
     try {
       await work()
     } catch (error) {
-      logFailure(hook, error)
+      logFailure(log, { plugin, hook }, error)
     }
   }
 
   function refusalOf(hook: string, error: unknown): Refused | Fault {
     if (error instanceof Refused || error instanceof Fault) return error
-    logFailure(hook, error)
+    logFailure(log, { plugin, hook }, error)
     return new Refused('internal', `plugin ${plugin} failed at ${hook}; the agent's log says why`, {
       cause: error
     })
-  }
-
-  function logFailure(hook: string, error: unknown): void {
-    if (error instanceof Refused && error.code === 'wire.closed')
-      log.debug('plugin.unheard', error.message, { plugin, hook })
-    else
-      log.error('plugin.failed', String(error), {
-        plugin,
-        hook,
-        error: error instanceof Error ? error.stack : null
-      })
   }
 
   return { call: guardCall, orRefuse, orRefuseIn, orLog }

@@ -2,17 +2,25 @@
 import type { Budget, Engine, Meter, Sample } from '../engine.ts'
 import type { AgentMeters, MeterLimits, MeterUse } from '../plugin.ts'
 
+/** A meter that refuses new connections for `reason`. */
+export interface ClosedMeter {
+  readonly reason: string
+  readonly live: 'go on' | 'pause' | 'reset'
+}
+
 interface Entry {
   readonly key: string
   readonly id: number
   limits: MeterLimits
   refusals: Meter['refusals']
   budget: Budget | null
+  closed: ClosedMeter | null // in place of the limit of connections, and of the budget
   rules: number // how many pass it
 }
 
 const unlimited: MeterLimits = { bytesIn: null, bytesOut: null, connections: null, newConnections: null }
-const defaultRefusals: Meter['refusals'] = {
+const endlessMs = 2 ** 31 - 1
+export const defaultRefusals: Meter['refusals'] = {
   connections: 'concurrent_connections',
   newConnections: 'new_connections_per_sec',
   bytes: 'bandwidth',
@@ -43,9 +51,23 @@ export class Meters implements AgentMeters {
     const isNew = !this.#entries.has(key)
     const entry = this.#entry(key)
     if (isNew) this.#apply(entry)
-    this.#engine.setBudget(entry.id, budget)
+    if (!entry.closed || entry.closed.live === 'go on') this.#engine.setBudget(entry.id, budget)
     entry.budget = budget
     this.#removeIfUnused(entry)
+  }
+
+  /** Closes a meter that rules pass; null opens it, with the limits and the budget that were set meanwhile. */
+  setClosed(key: string, closed: ClosedMeter | null): void {
+    const entry = this.#entries.get(key)
+    if (!entry) throw new TypeError(`no rule passes the meter ${key}`)
+    entry.closed = closed
+    this.#apply(entry)
+    const isStopped = closed && closed.live !== 'go on'
+    if (isStopped) this.#engine.setBudget(entry.id, null) // else a spent one keeps its hold time
+    this.#engine.setBudget(
+      entry.id,
+      isStopped ? { mark: 0, holdMs: closed.live === 'pause' ? endlessMs : 0 } : entry.budget
+    )
   }
 
   isLimited(key: string): boolean {
@@ -84,13 +106,28 @@ export class Meters implements AgentMeters {
     const existing = this.#entries.get(key)
     if (existing) return existing
     const id = ++this.#lastId
-    const entry: Entry = { key, id, limits: unlimited, refusals: defaultRefusals, budget: null, rules: 0 }
+    const entry: Entry = {
+      key,
+      id,
+      limits: unlimited,
+      refusals: defaultRefusals,
+      budget: null,
+      closed: null,
+      rules: 0
+    }
     this.#entries.set(key, entry)
     this.#keys.set(id, key)
     return entry
   }
 
-  #apply = ({ id, limits, refusals }: Entry) => this.#engine.setMeter(id, { ...limits, refusals })
+  #apply({ id, limits, refusals, closed }: Entry): void {
+    const { reason } = closed ?? {}
+    this.#engine.setMeter(id, {
+      ...limits,
+      ...(closed && { connections: 0 }),
+      refusals: reason === undefined ? refusals : { ...refusals, connections: reason, budget: reason }
+    })
+  }
 
   #removeIfUnused(entry: Entry): void {
     if (entry.rules > 0 || hasLimits(entry)) return

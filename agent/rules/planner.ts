@@ -11,6 +11,7 @@ import type {
   RuleSpec
 } from '../plugin.ts'
 import type { Guardrails } from './guardrails.ts'
+import { defaultRefusals } from './meters.ts'
 
 /** A rule for the engine, without the ids of the rule and its meters. */
 export type Plan = Omit<EngineRule, 'id' | 'meters'>
@@ -35,7 +36,7 @@ export function openPlanner({ plugins, codec, guardrails }: Options) {
       const field = fields.get(key)
       if (!field) throw new Refused('field_unknown', `this agent does not know the field ${key}`)
       const value = codec.decode(field.message, bytes) // refuses a bad value also where only `setMeters` reads it
-      field.plan?.(value, draft)
+      field.plan?.(value, draft, spec)
     }
     return draft
   }
@@ -68,10 +69,22 @@ export function openPlanner({ plugins, codec, guardrails }: Options) {
     return { group: `${protocol} ${from}`, rank, isShared: fallback || name !== null }
   }
 
-  const metersOf = (spec: RuleSpec): readonly MeterUse[] =>
-    plugins.flatMap(plugin => plugin.meters?.(spec) ?? [])
+  /** Every rule passes a meter that no other rule passes: fields may close it. */
+  function metersOf(spec: RuleSpec): readonly MeterUse[] {
+    const uses = plugins.flatMap(plugin => plugin.meters?.(spec) ?? [])
+    return uses.some(({ isOwn }) => isOwn) ? uses : [...uses, { ...closing, key: `closing ${spec.id}` }]
+  }
 
   return { plan, setMeters, applyOrderOf, metersOf }
+}
+
+const closing: Omit<MeterUse, 'key'> = { refusals: defaultRefusals, isOwn: true }
+
+/** Returns the key of the meter that no other rule passes. */
+export function ownMeterIn(uses: readonly MeterUse[]): string {
+  const own = uses.find(({ isOwn }) => isOwn)
+  if (!own) throw new TypeError('the rule has no meter of its own')
+  return own.key
 }
 
 const draftWithoutFields = (

@@ -5,13 +5,17 @@ import type { Engine, EngineFault } from '../engine.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { AgentRules, MeterUse, RuleSettings, RuleSpec } from '../plugin.ts'
 import type { RuleSettingsStore } from '../state/rule-settings.ts'
+import type { Closings } from './closings.ts'
+import type { FieldRules } from './field-rules.ts'
 import type { Meters } from './meters.ts'
-import type { Plan, Planner } from './planner.ts'
+import { ownMeterIn, type Plan, type Planner } from './planner.ts'
 
 interface Options {
   readonly engine: Pick<Engine, 'open' | 'close' | 'setFilters'>
   readonly planner: Planner
   readonly meters: Meters
+  readonly fieldRules: FieldRules
+  readonly closings: Pick<Closings, 'forget'>
   readonly journal: Pick<Journal, 'bind' | 'unbind'>
   readonly settings: RuleSettingsStore
   readonly log: Log
@@ -53,12 +57,18 @@ export class Rules implements AgentRules {
     const plan = planner.plan(spec, running?.settings ?? settings.current())
     if (running && isDeepStrictEqual({ ...plan, ...filtersOf(running.plan) }, running.plan))
       return this.#update(running, spec, plan)
-    if (running) await this.close(spec.id, 'drain')
+    if (running) await this.#close(spec.id, 'drain')
     await this.#openNew(spec, running ? planner.plan(spec, settings.current()) : plan)
   }
 
   /** Closes a rule. A second close with 'cut' ends the connections that are still draining. */
   async close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }> {
+    const closed = await this.#close(ruleId, removal)
+    this.#options.fieldRules.leave(ruleId)
+    return closed
+  }
+
+  async #close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }> {
     const { engine, settings, log } = this.#options
     const running = this.#running.get(ruleId)
     this.#running.delete(ruleId)
@@ -75,7 +85,7 @@ export class Rules implements AgentRules {
   async closeAll(removal: 'drain' | 'cut'): Promise<void> {
     const closing = [...this.#closing.values()].map(({ ruleId }) => ruleId)
     const ids = new Set([...this.#running.keys(), ...closing])
-    const closed = await Promise.all([...ids].map(ruleId => this.close(ruleId, removal)))
+    const closed = await Promise.all([...ids].map(ruleId => this.#close(ruleId, removal)))
     await Promise.all(closed.map(({ done }) => done))
   }
 
@@ -90,10 +100,11 @@ export class Rules implements AgentRules {
     this.#options.planner.applyOrderOf(spec, this.#options.settings.current())
   configure = (settings: Partial<RuleSettings>) => this.#options.settings.save(settings)
   isOpen = (ruleId: string) => this.#running.has(ruleId)
+  having: AgentRules['having'] = field => this.#options.fieldRules.having(field)
   find = (engineId: number) => this.#entries.get(engineId)?.spec
 
   async #openNew(spec: RuleSpec, plan: Plan): Promise<void> {
-    const { engine, planner, meters, journal, settings, log } = this.#options
+    const { engine, planner, meters, fieldRules, journal, settings, log } = this.#options
     const engineId = ++this.#lastId
     const uses = planner.metersOf(spec)
     const meterIds = meters.join(uses)
@@ -101,9 +112,11 @@ export class Rules implements AgentRules {
     journal.bind(engineId, { id: spec.id, owner: spec.owner, targets: plan.targets })
     try {
       planner.setMeters(spec, meters, 'open')
+      fieldRules.enter(spec, ownMeterIn(uses))
       await engine.open({ ...plan, id: engineId, meters: meterIds })
     } catch (error) {
       journal.unbind(engineId)
+      fieldRules.leave(spec.id)
       this.#release(engineId)
       throw refusalOf(error)
     }
@@ -113,10 +126,12 @@ export class Rules implements AgentRules {
 
   /** Changes filters and limits, which apply to live connections; everything else is equal. */
   #update(running: RunningRule, spec: RuleSpec, plan: Plan): void {
-    const { engine, planner, meters } = this.#options
+    const { engine, planner, meters, fieldRules } = this.#options
     const entry = this.#entries.get(running.engineId)
-    if (entry) entry.spec = spec
+    if (!entry) throw new TypeError(`the running rule ${spec.id} has no entry`)
+    entry.spec = spec
     planner.setMeters(spec, meters, 'open')
+    fieldRules.enter(spec, ownMeterIn(entry.meters))
     if (isDeepStrictEqual(plan, running.plan)) return
     engine.setFilters(running.engineId, filtersOf(plan))
     running.plan = plan
@@ -124,12 +139,13 @@ export class Rules implements AgentRules {
 
   /** Lifts the rule's limits, too, unless a successor with the same rule id is in the engine. */
   #release(engineId: number): void {
-    const { planner, meters } = this.#options
+    const { planner, meters, closings } = this.#options
     const entry = this.#entries.get(engineId)
     if (!entry) return
     this.#entries.delete(engineId)
-    meters.leave(entry.meters)
     const hasSuccessor = [...this.#entries.values()].some(({ spec }) => spec.id === entry.spec.id)
+    if (!hasSuccessor) closings.forget(ownMeterIn(entry.meters))
+    meters.leave(entry.meters)
     if (!hasSuccessor) planner.setMeters(entry.spec, meters, 'ended')
   }
 }

@@ -44,7 +44,7 @@ export default {
   messages,
   meters: ({ id, owner }) => [
     { key: meterOf('owner', owner), refusals: refusals.owner },
-    { key: meterOf('rule', id), refusals: refusals.rule }
+    { key: meterOf('rule', id), refusals: refusals.rule, isOwn: true }
   ],
   fields: [
     defineField({

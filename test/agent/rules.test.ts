@@ -1,6 +1,9 @@
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { type AgentPlugin, defineField, type RuleSpec } from '../../agent/plugin.ts'
+import { type AgentCall, type AgentPlugin, defineField, type RuleSpec } from '../../agent/plugin.ts'
+import { openAgentTime } from '../../agent/rules/agent-time.ts'
+import { openClosings } from '../../agent/rules/closings.ts'
+import { FieldRules } from '../../agent/rules/field-rules.ts'
 import { openGuardrails } from '../../agent/rules/guardrails.ts'
 import { Meters } from '../../agent/rules/meters.ts'
 import { openPlanner } from '../../agent/rules/planner.ts'
@@ -9,6 +12,7 @@ import { openStateDatabase } from '../../agent/state/database.ts'
 import { openRuleSettings } from '../../agent/state/rule-settings.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { defineMessage } from '../../kernel/wire/message.ts'
+import { fakeClock } from '../../kit/fake-clock.ts'
 import { fakeEngine } from '../../kit/fake-engine.ts'
 import { recordLog } from './recorded-log.ts'
 
@@ -59,12 +63,20 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
     []
   )
   const meters = new Meters(engine)
+  const clock = fakeClock()
+  const settings = openRuleSettings(db)
+  const closings = openClosings({ meters, clock, drainMs: () => settings.current().drainMs })
+  const time = openAgentTime({ clock, journal: { now: () => 0 } })
+  const call = () => ({}) as AgentCall // hooks get it as it is
+  const plugins = [plugin]
   const rules = new Rules({
     engine,
     meters,
-    planner: openPlanner({ plugins: [plugin], codec, guardrails }),
+    planner: openPlanner({ plugins, codec, guardrails }),
+    fieldRules: new FieldRules({ plugins, codec, closings, time, call, log }),
+    closings,
     journal: { bind: id => void bound.push(id), unbind: id => void unbound.push(id) },
-    settings: openRuleSettings(db),
+    settings,
     log
   })
   engine.start({

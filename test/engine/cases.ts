@@ -1,6 +1,7 @@
 // The cases that every engine must pass, through the contract in agent/engine.ts.
 import { budget } from './cases/budget.ts'
 import { bytes } from './cases/bytes.ts'
+import { closing, udpClosing } from './cases/closing.ts'
 import { dialing } from './cases/dialing.ts'
 import { ended } from './cases/ended.ts'
 import { filters } from './cases/filters.ts'
@@ -21,6 +22,7 @@ export const cases = {
   ...lifecycle,
   ...filters,
   ...meters,
+  ...closing,
   ...budget,
   ...tlsNames,
   ...health,
@@ -31,6 +33,7 @@ export const udpCases = {
   ...udpLifecycle,
   ...udpLimits,
   ...udpMeters,
+  ...udpClosing,
   ...udpTargets,
   ...udpEnded
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { EngineRuleDraft } from '../../../agent/plugin.ts'
+import type { EngineRuleDraft, RuleSpec } from '../../../agent/plugin.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import agent from '../agent.ts'
 import { parseTarget } from '../targets.ts'
@@ -13,7 +13,7 @@ t.test('a target list becomes one more filter of the rule', async t => {
   const allow = ['10.0.0.0/8', 'db.example:5000-5010'].map(entry => parseTarget(entry, '/targets'))
 
   const [field] = agent.fields
-  field?.plan?.(codec.decode(Targets, codec.encode(Targets, { allow })), draft)
+  field?.plan?.(codec.decode(Targets, codec.encode(Targets, { allow })), draft, {} as RuleSpec)
 
   t.same(draft.target, [
     guardrail,

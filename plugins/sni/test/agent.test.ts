@@ -1,6 +1,6 @@
 import t from 'tap'
 import { peekBoundsMs } from '../../../agent/engine.ts'
-import type { AgentCall, ControlStream, EngineRuleDraft } from '../../../agent/plugin.ts'
+import type { AgentCall, ControlStream, EngineRuleDraft, RuleSpec } from '../../../agent/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import sni from '../agent.ts'
 import { boundsMs } from '../wire.ts'
@@ -9,9 +9,9 @@ t.test('a rule is planned with its name, or as the fallback', async t => {
   const draft = { name: null, fallback: false } as unknown as EngineRuleDraft
   const [named, rest] = sni.fields
 
-  named?.plan?.({ pattern: '*.example.org' }, draft)
+  named?.plan?.({ pattern: '*.example.org' }, draft, {} as RuleSpec)
   t.match(draft, { name: '*.example.org', fallback: false })
-  rest?.plan?.({}, draft)
+  rest?.plan?.({}, draft, {} as RuleSpec)
   t.match(draft, { fallback: true })
 })
 

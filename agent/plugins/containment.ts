@@ -1,0 +1,56 @@
+// What plugins do by timers: a failure is logged once, and the work is left alone for longer and longer.
+import type { Clock } from '../../kernel/base/clock.ts'
+import type { Log } from '../../kernel/base/log.ts'
+import type { Release } from '../../kernel/base/releases.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+
+type Work = () => unknown
+
+export interface Hook {
+  readonly plugin: string
+  readonly hook: string
+}
+
+export function logFailure(log: Log, { plugin, hook }: Hook, error: unknown): void {
+  if (error instanceof Refused && error.code === 'wire.closed')
+    log.debug('plugin.unheard', error.message, { plugin, hook })
+  else
+    log.error('plugin.failed', String(error), {
+      plugin,
+      hook,
+      error: error instanceof Error ? error.stack : null
+    })
+}
+
+/** Returns the work as a function that rejects when it fails, and logs the first of several failures in a row. */
+export function loggedOnce(log: Log, hook: Hook, work: Work): () => Promise<void> {
+  let isFailing = false
+  return async () => {
+    try {
+      await work()
+      isFailing = false
+    } catch (error) {
+      if (!isFailing) logFailure(log, hook, error)
+      isFailing = true
+      throw error
+    }
+  }
+}
+
+const maxRestMs = 600_000
+
+/** Runs the work every `ms`; after failures in a row it is left out: 0, 1, 3, 7 times and so on, for at most 10 minutes. */
+export function everyContained(clock: Clock, ms: number, work: () => Promise<void>): Release {
+  let failures = 0
+  let toLeaveOut = 0
+  const succeeded = (): void => {
+    failures = 0
+  }
+  const failed = (): void => {
+    toLeaveOut = Math.min(2 ** failures++ - 1, Math.floor(maxRestMs / ms))
+  }
+  return clock.every(ms, () => {
+    if (toLeaveOut > 0) toLeaveOut--
+    else void work().then(succeeded, failed)
+  })
+}

@@ -1,0 +1,75 @@
+// Which rules are closed, by which fields, and how: beneath it is the meter that only this rule passes.
+import type { Clock } from '../../kernel/base/clock.ts'
+import type { Release } from '../../kernel/base/releases.ts'
+import type { Closing } from './contract.ts'
+import type { Meters } from './meters.ts'
+
+interface ClosedRule {
+  readonly by: Map<string, Closing> // field key to its closing
+  inForce: Closing | null
+  isCut: boolean // the drain has ended
+  cancelDrain: Release
+}
+
+interface Options {
+  readonly meters: Pick<Meters, 'setClosed'>
+  readonly clock: Pick<Clock, 'after'>
+  readonly drainMs: () => number
+}
+
+export type Closings = ReturnType<typeof openClosings>
+
+const modes = ['refuse', 'hold', 'cut'] as const
+
+/** Of several closings the strictest is in force; of equally strict ones the first. */
+const strictestOf = (closings: Iterable<Closing>): Closing | null =>
+  [...closings].reduce<Closing | null>(
+    (strictest, closing) =>
+      strictest && modes.indexOf(strictest.mode) >= modes.indexOf(closing.mode) ? strictest : closing,
+    null
+  )
+
+export function openClosings({ meters, clock, drainMs }: Options) {
+  const rules = new Map<string, ClosedRule>() // by the key of the rule's meter
+
+  function enforce(meter: string, rule: ClosedRule): void {
+    const closing = strictestOf(rule.by.values())
+    if (closing === rule.inForce) return
+    void rule.cancelDrain()
+    rule.inForce = closing
+    rule.isCut &&= closing?.mode === 'cut'
+    if (!closing) return void meters.setClosed(meter, null)
+    const { mode, reason, drainMs: leftMs = drainMs() } = closing
+    const cut = (): void => {
+      rule.isCut = true
+      meters.setClosed(meter, { reason, live: 'reset' })
+    }
+    const isDraining = mode === 'cut' && leftMs > 0 && !rule.isCut
+    if (mode === 'cut' && !isDraining) return void cut()
+    meters.setClosed(meter, { reason, live: mode === 'hold' ? 'pause' : 'go on' })
+    if (isDraining) rule.cancelDrain = clock.after(leftMs, cut)
+  }
+
+  return {
+    /** Sets how a field closes the rule with this meter; null: it does not. An equal closing goes on. */
+    set(meter: string, field: string, closing: Closing | null): void {
+      if (closing && !/^[a-z][a-z0-9_]{0,31}$/.test(closing.reason))
+        throw new TypeError(`${closing.reason} is no reason: use at most 32 of a-z, 0-9 and _`)
+      const rule = rules.get(meter) ?? { by: new Map(), inForce: null, isCut: false, cancelDrain() {} }
+      const { mode, reason, drainMs } = rule.by.get(field) ?? {}
+      if (closing?.mode === mode && closing?.reason === reason && closing?.drainMs === drainMs) return
+      if (closing) rule.by.set(field, closing)
+      else rule.by.delete(field)
+      rules.set(meter, rule)
+      enforce(meter, rule)
+      if (rule.by.size === 0) rules.delete(meter)
+    },
+    /** Called when no connection passes the meter any more. */
+    forget(meter: string): void {
+      const rule = rules.get(meter)
+      rules.delete(meter)
+      void rule?.cancelDrain()
+      if (rule) meters.setClosed(meter, null)
+    }
+  }
+}
