@@ -86,7 +86,7 @@ t.test('all rules of a user share one budget, also those that are already open',
   await pushRule(connection, 'rule-2', 2, 8002)
 
   const [first, second] = agent.engine.opened
-  t.same(first?.meters, second?.meters)
+  t.equal(first?.meters[0], second?.meters[0])
   t.strictSame(budgets(agent), [{ mark: 5300, holdMs: 60_000 }])
   t.match(agent.engine.meters.get(first?.meters[0] ?? 0), { refusals: { budget: 'traffic_quota_exhausted' } })
   t.match(agent.log.lines.filter(({ event }) => event === 'traffic_quota.applied_set').length, 1)
@@ -135,7 +135,7 @@ t.test('a budget exists before the first rule, which then passes its meter', asy
   t.match(budgets(agent), [{ mark: 1000 }])
 
   await pushRule(connection, 'rule-1', 1, 8001)
-  t.same(agent.engine.opened[0]?.meters, [...agent.engine.budgets.keys()])
+  t.same(agent.engine.opened[0]?.meters.slice(0, 1), [...agent.engine.budgets.keys()])
 })
 
 t.test('usage is saved: a restart without the server continues where the last run ended', async t => {
