@@ -23,13 +23,18 @@ const lastReportMs = 3000
 
 /** Runs an agent until it is stopped or revoked. Rejects when a component or a plugin cannot be started. */
 export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Promise<Outcome> {
-  const options = { ...given, plugins: given.plugins.map(plugin => guardPlugin(plugin, given.log)) }
+  const { configs = {}, log } = given
+  const plugins = given.plugins.map(plugin => guardPlugin(plugin, log, configs[plugin.name] ?? {}))
+  const options = { ...given, plugins }
   const releases = new Releases()
   const stopLink = new AbortController()
   try {
     const components = openComponents(options, releases.defer)
     const { call, objects } = components
-    for (const plugin of options.plugins) await plugin.start?.({ call, defer: releases.defer })
+    const metrics = plugins.flatMap(({ name: by, metrics }) =>
+      metrics ? [{ by, value: async () => metrics(call) }] : []
+    )
+    for (const plugin of plugins) await plugin.start?.({ call, defer: releases.defer, metrics })
     await objects.restore()
     releases.defer(options.clock.every(sampleMs, call.takeSample))
 

@@ -25,6 +25,7 @@ import { openRuleSettings } from './state/rule-settings.ts'
 
 export interface AgentOptions {
   readonly plugins: readonly AgentPlugin[]
+  readonly configs?: Readonly<Record<string, unknown>> // by plugin; validated
   readonly openEngine: (options: EngineOptions) => Engine
   readonly resolver: { resolve(host: string): Promise<Resolved> }
   readonly bind: readonly string[] // see EngineOptions
@@ -84,7 +85,7 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
     journal.tick(sample.rules, sampledAt)
     return sample
   }
-  const call: AgentCall = { rules, meters, takeSample, objects, journal, codec, log, clock, time }
+  const call: AgentCall = { config: {}, rules, meters, takeSample, objects, journal, codec, log, clock, time }
   const dispatch = openDispatch(options, engine, rules, call)
   const inventory = respond(Inventory, async (_: AgentCall, { after }) => objects.inventory(after))
   const handlers = bindHandlers([inventory, ...plugins.flatMap(({ handlers }) => handlers ?? [])], () => call)

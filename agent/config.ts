@@ -1,9 +1,11 @@
 // The agent's configuration: guardrails, engine, state directory. The server cannot change any of it.
 import { isIP } from 'node:net'
 import { type Static, Type } from 'typebox'
+import type { LoadedPlugins } from '../config/external/load.ts'
 import { readConfigFile, readKeys } from '../config/sources.ts'
-import { ListenAddress, throwProblems, validateConfig } from '../kernel/base/config.ts'
+import { ListenAddress, type PlaceOf, throwProblems, validateConfig } from '../kernel/base/config.ts'
 import { defaultDir } from '../kernel/base/directory.ts'
+import type { AgentPlugin } from './plugin.ts'
 import { openGuardrails } from './rules/guardrails.ts'
 
 const Address = Type.Refine(
@@ -55,14 +57,11 @@ export const agentKeys = Type.Object({
     default: 'json',
     description: 'json: one object per line; pretty: the same for people.'
   }),
-  plugins: Type.Record(
-    Type.String(),
-    Type.Object({ enabled: Type.Optional(Type.Boolean()) }, { additionalProperties: false }),
-    {
-      default: {},
-      description: '[plugins.<name>]: enabled = false turns a plugin off; a path or a package name adds one.'
-    }
-  )
+  plugins: Type.Record(Type.String(), Type.Object({ enabled: Type.Optional(Type.Boolean()) }), {
+    default: {},
+    description:
+      '[plugins.<name>]: settings of the plugin; enabled = false turns it off; a path or a package name adds one.'
+  })
 })
 
 export interface ConfigSources {
@@ -89,4 +88,26 @@ export function readAgentConfig({ file, env, stateDir }: ConfigSources) {
   const guardrails = openGuardrails(keys, problems)
   throwProblems(problems)
   return { ...keys, state_dir: keys.state_dir || defaultDir(env, 'sluice/agent'), guardrails, placeOf }
+}
+
+interface PluginSections {
+  readonly loaded: LoadedPlugins<AgentPlugin>
+  readonly table: Readonly<Record<string, { readonly enabled?: boolean }>> // [plugins], as it was read
+  readonly placeOf: PlaceOf
+}
+
+/** Returns the configuration of each plugin by its name. Throws one Fault with all problems. */
+export function pluginConfigs({ loaded, table, placeOf }: PluginSections): Record<string, unknown> {
+  const { plugins, specifiers } = loaded
+  const check = (specifier: string, { config = Type.Object({}) }: Pick<AgentPlugin, 'config'>) => {
+    const { enabled: _, ...section } = table[specifier] ?? {}
+    const key = /^[\w-]+$/.test(specifier) ? specifier : JSON.stringify(specifier)
+    return validateConfig(config, section, `plugins.${key}`, placeOf)
+  }
+  const checked = plugins.map(plugin => [plugin.name, check(specifiers[plugin.name] ?? '', plugin)] as const)
+  const known = new Set(Object.values(specifiers))
+  const others = Object.entries(table).filter(([name, { enabled = true }]) => enabled && !known.has(name))
+  const withoutHalf = others.flatMap(([specifier]) => check(specifier, {}).problems)
+  throwProblems([...checked.flatMap(([, { problems }]) => problems), ...withoutHalf])
+  return Object.fromEntries(checked.map(([name, { value }]) => [name, value]))
 }

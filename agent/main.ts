@@ -9,7 +9,7 @@ import { systemClock as clock } from '../kernel/base/clock.ts'
 import { makePrivateDir } from '../kernel/base/directory.ts'
 import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
 import { runAgent, type Signals } from './agent.ts'
-import { type ConfigSources, readAgentConfig } from './config.ts'
+import { type ConfigSources, pluginConfigs, readAgentConfig } from './config.ts'
 import type { EngineOptions } from './engine.ts'
 import { logSelection, selectEngine } from './engine-selection.ts'
 import { type Bundle, readBundle } from './link/bundle.ts'
@@ -41,7 +41,7 @@ export async function startAgent(
   signals: Signals
 ): Promise<void> {
   const setup = await setUp(start)
-  const { config, bundleFile, version, log } = setup
+  const { config, configs, bundleFile, version, log } = setup
   const saved = readBundle(bundleFile)
   if (!saved && uri === undefined)
     throw new Fault(startupInvalid, `there is no bundle ${bundleFile}; run sluice agent enroll first`)
@@ -66,7 +66,7 @@ export async function startAgent(
   const keepAlive = setInterval(() => {}, 2 ** 30) // without rules and a stream nothing else keeps the process running
   try {
     const outcome = await runAgent(
-      { plugins, openEngine, resolver, bind, guardrails, stateDir, bundleFile, version, clock, log },
+      { plugins, configs, openEngine, resolver, bind, guardrails, stateDir, bundleFile, version, clock, log },
       signals
     )
     if (outcome === 'revoked') throw revoked()
@@ -79,7 +79,7 @@ async function setUp(start: AgentStart) {
   const config = readAgentConfig(start)
   const log = await openLog({ level: config.log_level, format: config.log_format })
   const bundleFile = start.bundleFile || join(config.state_dir, 'bundle.json')
-  const { plugins } = await loadPlugins<AgentPlugin>({
+  const loaded = await loadPlugins<AgentPlugin>({
     half: 'agent',
     builtin: agentPlugins,
     table: config.plugins,
@@ -87,8 +87,9 @@ async function setUp(start: AgentStart) {
     importExternal,
     placeOf: config.placeOf
   })
-  checkPlugins(plugins)
-  return { config, bundleFile, plugins, version: start.version, log }
+  checkPlugins(loaded.plugins)
+  const configs = pluginConfigs({ loaded, table: config.plugins, placeOf: config.placeOf })
+  return { config, bundleFile, plugins: loaded.plugins, configs, version: start.version, log }
 }
 
 /** Loads the module only where /metrics is configured. */

@@ -1,9 +1,10 @@
-import type { Static, TSchema } from 'typebox'
+import type { Static, TObject, TSchema } from 'typebox'
 import type { Clock } from '../kernel/base/clock.ts'
 import type { Log } from '../kernel/base/log.ts'
 import type { Release } from '../kernel/base/releases.ts'
 import type { Codec, Handler, Message, Request } from '../kernel/wire/message.ts'
 import type { MessageChannel } from '../kernel/wire/rpc.ts'
+import type { Metric } from '../plugins/metrics/wire.ts'
 import type { EngineEvent, Sample } from './engine.ts'
 import type { Journal } from './journal/journal.ts'
 import type {
@@ -29,6 +30,8 @@ export interface AgentPlugin {
   readonly agent: string // semver range of the contract's version: '^1.0.0'
   /** Capabilities that the agent announces in Hello: id to the version that this half supports. */
   readonly capabilities?: Readonly<Record<string, string>>
+  /** Of its section [plugins.<name>] in the agent's configuration; unknown keys are refused. `call.config` has the values. */
+  readonly config?: TObject
   readonly messages?: readonly Message[]
   /** Handlers of the server's messages; each has 15 s. */
   readonly handlers?: readonly Handler<AgentCall>[]
@@ -44,8 +47,25 @@ export interface AgentPlugin {
   connected?(stream: ControlStream, call: AgentCall): void
   /** Sends last reports when the agent stops in order. The agent waits for 3 s; the stream may be down. */
   stopping?(call: AgentCall): Promise<void>
+  /**
+   * Called for each scrape of the agent's /metrics. A name gets the prefix svc_agent_<plugin>_; with more than 1,000 series
+   * together the plugin's metrics are missing.
+   */
+  metrics?(call: AgentCall): readonly Metric[] | Promise<readonly Metric[]>
   /** Acquires resources, once per process, within 10 s; gives each release to `defer`. An error ends the start. */
-  start?(scope: { readonly call: AgentCall; readonly defer: (release: Release) => void }): Promise<void>
+  start?(scope: AgentScope): Promise<void>
+}
+
+export interface AgentScope {
+  readonly call: AgentCall
+  readonly defer: (release: Release) => void
+  /** The metrics of all plugins, for the one that serves them. */
+  readonly metrics: readonly PluginMetrics[]
+}
+
+export interface PluginMetrics {
+  readonly by: string // plugin
+  readonly value: () => Promise<readonly Metric[]>
 }
 
 /** A control stream to the server that has been welcomed. */
@@ -155,8 +175,9 @@ export interface ObjectChange {
 
 export type Attempts = 'retry' | 'once' | 'held'
 
-/** The services of the agent. A plugin gets the same object at every call and may use it as a key. */
-export interface AgentCall {
+/** The services of the agent. A plugin gets the same object at every call and may use it as a key. C: its configuration. */
+export interface AgentCall<C = unknown> {
+  readonly config: C
   readonly rules: AgentRules
   readonly meters: AgentMeters
   /** Samples the engine's counters, records them in the journal and returns them. */

@@ -1,6 +1,7 @@
 // `sluice/agent-plugin`: all that a plugin's agent half builds on.
 export { type Static, Type } from 'typebox'
 export { type Capability, defineMessage, defineRequest, Refused, respond } from '../kernel/wire/message.ts'
+export type { Metric } from '../plugins/metrics/wire.ts'
 export type {
   ConnectionEnd,
   EndedConnection,

@@ -1,7 +1,7 @@
 // The agent's /metrics: counters of the engine since the start, and whether the control stream is up.
 import { type Metric, openListener, openScrape } from '../../plugins/metrics/wire.ts'
 import { type Counters, type PortCounters, peekBoundsMs, type Sample } from '../engine.ts'
-import type { AgentPlugin } from '../plugin.ts'
+import type { AgentPlugin, PluginMetrics } from '../plugin.ts'
 
 /** A rule, and the counters of each of its runs in the engine. */
 type RuleCounters = readonly [rule: string, runs: readonly Counters[]]
@@ -24,7 +24,7 @@ export function metricsPlugin(listen: string): AgentPlugin {
       streams++
       signal.addEventListener('abort', () => streams--, { once: true })
     },
-    async start({ call: { rules, takeSample, clock, log }, defer }) {
+    async start({ call: { rules, takeSample, clock, log }, defer, metrics }) {
       async function collect(): Promise<readonly Metric[]> {
         const sample = takeSample()
         const live = Map.groupBy(sample.rules, ({ ruleId }) => rules.find(ruleId)?.id ?? '')
@@ -40,13 +40,30 @@ export function metricsPlugin(listen: string): AgentPlugin {
           ...metricsOf(all, sample)
         ]
       }
-      const scrape = openScrape({ metrics: () => [{ by: 'agent', value: collect }], log })
+      const all = [{ by: 'agent', value: collect }, ...metrics.map(bounded)]
+      const scrape = openScrape({ metrics: () => all, log })
       const { port, close } = await openListener({ listen, scrape, clock, log })
       defer(close)
       log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
     }
   }
 }
+
+const maxSeries = 1000 // of one plugin
+
+/** Puts the plugin's prefix before the names. Throws beyond the bound: a rule may be gone, its series would stay at Prometheus. */
+const bounded = ({ by, value }: PluginMetrics): PluginMetrics => ({
+  by,
+  async value() {
+    let series = 0
+    return (await value()).map(metric => {
+      const samples = [...metric.samples]
+      series += samples.length
+      if (series > maxSeries) throw new RangeError(`they have more than ${maxSeries} series`)
+      return { ...metric, name: `svc_agent_${by.replaceAll('-', '_')}_${metric.name}`, samples }
+    })
+  }
+})
 
 /** Adds the counters of a run to those of earlier runs, in one: a rule may be opened any number of times. */
 function plus(run: Counters, earlier: Counters | undefined): Counters {

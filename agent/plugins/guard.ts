@@ -13,9 +13,9 @@ const kindSecs = 10
 const handlerSecs = 15 // longer than `kindSecs`: a handler may apply objects
 
 /** Wraps every function of a plugin: an error becomes a refusal where a result is needed, and is otherwise only logged. */
-export function guardPlugin(plugin: AgentPlugin, log: Log): AgentPlugin {
+export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): AgentPlugin {
   const { name, handlers = [], fields = [], kinds = [] } = plugin
-  const guard = openGuard(name, log)
+  const guard = openGuard(name, log, config)
   return {
     ...plugin,
     handlers: [...handlers, ...kinds.flatMap(objectHandlers)].map(({ name, run }) => ({
@@ -31,11 +31,13 @@ export function guardPlugin(plugin: AgentPlugin, log: Log): AgentPlugin {
     connected: (stream, call) =>
       void guard.orLog('connected', () => plugin.connected?.(stream, guard.call(call))),
     stopping: call => guard.orLog('stopping', () => plugin.stopping?.(guard.call(call))),
-    start: ({ call, defer }) =>
+    ...(plugin.metrics && { metrics: async call => plugin.metrics?.(guard.call(call)) ?? [] }),
+    start: ({ call, defer, metrics }) =>
       startPlugin(name, async () =>
         plugin.start?.({
           call: guard.call(call),
-          defer: release => defer(() => guard.orLog('release', pluginRelease(name, release)))
+          defer: release => defer(() => guard.orLog('release', pluginRelease(name, release))),
+          metrics
         })
       )
   }
@@ -77,10 +79,10 @@ const guardKind = ({ applyOrder, ...kind }: AgentObjectKind, guard: Guard): Agen
 
 type Guard = ReturnType<typeof openGuard>
 
-function openGuard(plugin: string, log: Log) {
+function openGuard(plugin: string, log: Log, config: unknown) {
   const calls = new WeakMap<AgentCall, AgentCall>()
 
-  /** Returns the call with guarded timers: always the same object, because plugins use it as a key. */
+  /** Returns the call with the plugin's configuration and guarded timers: always the same object, because plugins use it as a key. */
   function guardCall(call: AgentCall): AgentCall {
     const { clock, time } = call
     const guardedClock: Clock = {
@@ -92,7 +94,7 @@ function openGuard(plugin: string, log: Log) {
       ...time,
       at: (ms, work) => time.at(ms, loggedOnce(log, { plugin, hook: 'time.at' }, work))
     }
-    const guarded = calls.get(call) ?? { ...call, clock: guardedClock, time: guardedTime }
+    const guarded = calls.get(call) ?? { ...call, config, clock: guardedClock, time: guardedTime }
     calls.set(call, guarded)
     return guarded
   }

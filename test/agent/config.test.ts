@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readAgentConfig } from '../../agent/config.ts'
+import { Type } from 'typebox'
+import { pluginConfigs, readAgentConfig } from '../../agent/config.ts'
+import type { AgentPlugin } from '../../agent/plugin.ts'
 
 t.test('every key has a default', async t => {
   const config = readAgentConfig({ file: null, env: { HOME: '/home/x' } })
@@ -72,14 +75,9 @@ t.test('an empty list of denied targets in the environment does not lift the gua
 
 t.test('all problems are reported together, a misspelled key with the nearest one', async t => {
   const dir = t.testdir({
-    'agent.toml': 'statedir = "/x"\nbind = []\n[plugins.rules]\nenabled = "no"\nenbled = true\n'
+    'agent.toml': 'statedir = "/x"\nbind = []\n[plugins.rules]\nenabled = "no"\n'
   })
-  const problems = [
-    /unknown key statedir; did you mean state_dir\?/,
-    /bind/,
-    /rules\.enabled/,
-    /rules\.enbled/
-  ]
+  const problems = [/unknown key statedir; did you mean state_dir\?/, /bind/, /rules\.enabled/]
 
   for (const message of problems)
     t.throws(() => readAgentConfig({ file: join(dir, 'agent.toml'), env: {} }), {
@@ -94,3 +92,35 @@ t.test('invalid guardrails stop the agent', async t => {
     message: /deny_targets: 10\.0\.0\.0\/99/
   })
 })
+
+t.test(
+  'the section of a plugin has the schema of its agent half, and is refused where that is absent',
+  async t => {
+    const Pace = Type.Object({ burst_secs: Type.Integer({ minimum: 1, default: 5 }), name: Type.String() })
+    const plugins: AgentPlugin[] = [
+      { name: 'pace', agent: '^1.0.0', config: Pace },
+      { name: 'rules', agent: '^1.0.0' }
+    ]
+    const file = join(t.testdir({ 'agent.toml': '' }), 'agent.toml')
+    const read = (text: string) => {
+      writeFileSync(file, text)
+      const { plugins: table, placeOf } = readAgentConfig({ file, env: {} })
+      const specifiers = { pace: './pace', rules: 'rules' }
+      return pluginConfigs({ loaded: { plugins, sections: {}, specifiers }, table, placeOf })
+    }
+
+    t.same(read('[plugins."./pace"]\nname = "x"\n'), { pace: { burst_secs: 5, name: 'x' }, rules: {} })
+    t.throws(
+      () =>
+        read('[plugins."./pace"]\nenabled = true\nname = "x"\nburst_sec = 1\n[plugins.rules]\npace = 1\n'),
+      {
+        errorCode: { exit: 78 },
+        message:
+          /agent\.toml:4: unknown key plugins\."\.\/pace"\.burst_sec; did you mean burst_secs\?\n.*agent\.toml:6: unknown key plugins\.rules\.pace/
+      }
+    )
+    t.throws(() => read(''), { message: /plugins\."\.\/pace"/ }, 'a required setting is missing')
+    const noHalf = '[plugins."./pace"]\nname = "x"\n[plugins."./server-only"]\nrate = 1\n'
+    t.throws(() => read(noHalf), { message: /agent\.toml:4: unknown key plugins\."\.\/server-only"\.rate/ })
+  }
+)

@@ -1,17 +1,18 @@
 import t, { type Test } from 'tap'
 import { metricsPlugin } from '../../agent/observe/metrics.ts'
+import type { AgentPlugin } from '../../agent/plugin.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { readExposition } from '../support/exposition.ts'
 import { scriptedServer } from './scripted-server.ts'
 import { pushRule, removeRule, startTestAgent } from './test-agent.ts'
 
-async function agentWithMetrics(t: Test) {
+async function agentWithMetrics(t: Test, ...more: readonly AgentPlugin[]) {
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, {
     dir: t.testdir(),
     server,
-    plugins: [rules, metricsPlugin('127.0.0.1:0')]
+    plugins: [rules, ...more, metricsPlugin('127.0.0.1:0')]
   })
   const connection = await server.next()
   const { fields } = await agent.log.until('metrics.listening')
@@ -121,3 +122,36 @@ t.test('peek durations are a histogram in seconds', async t => {
   t.equal(value(name, '_bucket{le="+Inf"}'), 2)
   t.equal(value(name, '_sum'), 3.1)
 })
+
+t.test(
+  'the metrics of a plugin have its prefix; without a bound on their series they are missing',
+  async t => {
+    const samples = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({ labelValues: [`${at}`], value: at }))
+    const door = (name: string, count: number): AgentPlugin => ({
+      name,
+      agent: '^1.0.0',
+      metrics: () => [
+        { name: 'rules', type: 'gauge', help: 'By room.', labels: ['room'], samples: samples(count) }
+      ]
+    })
+    const broken: AgentPlugin = {
+      name: 'broken',
+      agent: '^1.0.0',
+      async metrics() {
+        throw new TypeError('a bug')
+      }
+    }
+    const { scrape, log } = await agentWithMetrics(t, door('back-door', 1000), door('barn', 1001), broken)
+
+    const value = await scrape()
+
+    t.equal(value('back_door_rules', 'room="999"'), 999)
+    t.equal(value('barn_rules', 'room="0"'), undefined)
+    t.equal(value('rules'), 0, 'the others are there')
+    t.same(
+      log.lines.filter(({ event }) => event === 'metrics.not_told').map(({ fields }) => fields['plugin']),
+      ['barn', 'broken']
+    )
+  }
+)
