@@ -34,7 +34,19 @@ export {
   respond
 } from '../kernel/wire/message.ts'
 export * as clients from './clients/exports.ts'
-export { type Act, type ActCall, type Decision, type DecisionSink, decisionSlot } from './http/exports.ts'
+export {
+  type Act,
+  type ActCall,
+  type Assets,
+  type Decision,
+  type DecisionSink,
+  decisionSlot,
+  FormFile,
+  Html,
+  html,
+  openAssets,
+  page
+} from './http/exports.ts'
 export * as quota from './quota/exports.ts'
 export * as rules from './rules/exports.ts'
 export * as stats from './stats/exports.ts'

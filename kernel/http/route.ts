@@ -27,7 +27,7 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
    * 'media': `run` returns `Media`.
    */
   readonly reply?: 'text' | 'constant' | 'media'
-  /** Takes its body also from a form of a page: each field a string, or an array of strings where it is repeated. */
+  /** Takes its body also from a form of a page: each field a string or a file, or an array where it is repeated. */
   readonly takesForm?: true
   /** The record that the reply of a GET shows. Its version is the ETag. */
   record?(params: Part<S, 'params'>): Resource

@@ -4,6 +4,7 @@ import type { Resource, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Decision } from './decision.ts'
 import type { Conditions } from './etag.ts'
+import { isFormType } from './forms.ts'
 
 /** The state of one request in the pipeline. */
 export interface RequestContext {
@@ -46,13 +47,9 @@ export const isRead = ({ requestInfo: { method } }: Pick<RequestContext, 'reques
 export const isJson = (contentType: string | undefined): boolean =>
   /^application\/json\s*(;|$)/i.test(contentType ?? '')
 
-/** The type of a form's body, as browsers send it by default. */
-export const formType = 'application/x-www-form-urlencoded'
-
 /** True for the body of a page's form, on a route that takes it. */
 export const isForm = ({ route, requestInfo }: Pick<RequestContext, 'route' | 'requestInfo'>): boolean =>
-  route.takesForm === true &&
-  /^application\/x-www-form-urlencoded\s*(;|$)/i.test(requestInfo.contentType ?? '')
+  route.takesForm === true && isFormType(requestInfo.contentType)
 
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? url
 

@@ -1,12 +1,11 @@
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import Fastify, { type FastifyInstance, type FastifyServerFactory } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerFactory } from 'fastify'
 import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import { invalidForm } from './codes.ts'
 import { boundConnections, receiveLimits } from './connections.ts'
 import { faultOf, refuseMalformed, sendFault } from './error-body.ts'
-import { formType } from './request-context.ts'
+import { formTypes, parseForm } from './forms.ts'
 import type { HttpOptions } from './settings.ts'
 
 const maxConnections = 1024
@@ -54,21 +53,6 @@ function fastify({ trustedProxies }: Options, serverFactory: FastifyServerFactor
   }
 }
 
-const maxFormFields = 200
-
-/** Returns the fields of a form; null: there are too many. */
-function fieldsOf(body: string): object | null {
-  const form = new URLSearchParams(body)
-  if (form.size > maxFormFields) return null
-  const names = [...new Set(form.keys())]
-  return Object.fromEntries(
-    names.map(name => {
-      const [first, ...more] = form.getAll(name)
-      return [name, more.length === 0 ? first : [first, ...more]]
-    })
-  )
-}
-
 /** JSON, and forms for the routes that take them. */
 function acceptBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
@@ -76,11 +60,10 @@ function acceptBodies(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) =>
     body === '' ? done(null) : parse(request, body as string, done)
   )
-  app.addContentTypeParser(formType, { parseAs: 'string' }, (_request, body, done) => {
-    const fields = fieldsOf(body as string)
-    if (fields) done(null, fields)
-    else done(new Fault(invalidForm, `a form has at most ${maxFormFields} fields`))
-  })
+  for (const type of formTypes)
+    app.addContentTypeParser(type, { parseAs: 'buffer' }, async ({ headers }: FastifyRequest, body: Buffer) =>
+      parseForm(body, headers['content-type'] ?? type)
+    )
   // refuseMediaType has already refused other types; without a body the type does not matter.
   app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: 1 }, (_request, _body, done) => done(null))
   app.setSerializerCompiler(() => JSON.stringify)

@@ -45,7 +45,7 @@ function unsafeInteger(value: unknown, at: string): Fault | null {
       ? refusal(invalidSchema, at, 'must be at most 2^53-1', 'maximum')
       : refusal(invalidSchema, at, 'must be at least -(2^53-1)', 'minimum')
   }
-  if (typeof value !== 'object' || value === null) return null
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return null
   for (const [key, part] of Object.entries(value)) {
     const found = unsafeInteger(part, join(at, key))
     if (found !== null) return found

@@ -23,6 +23,7 @@ export type RulesService = ReturnType<typeof openRules>
 export type Rules = Pick<
   RulesService,
   | 'read'
+  | 'list'
   | 'count'
   | 'ownershipOf'
   | 'ownersOn'

@@ -14,3 +14,11 @@ t.test('the guide lists every slot that plugins may fill', async t => {
   )
   t.ok(slots.length > 20)
 })
+
+t.test('what the guide shows of an example is in the example', async t => {
+  const shown = [...read('plugins/README.md').matchAll(/^```\S* (test\/.*)\n([\s\S]*?)^```$/gm)]
+
+  t.ok(shown.length > 0)
+  for (const [, file = '', excerpt = ''] of shown)
+    t.ok(read(file).includes(excerpt), `${file}: ${excerpt.split('\n', 1)}`)
+})
