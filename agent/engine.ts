@@ -1,3 +1,5 @@
+import type { Preamble } from './preamble.ts'
+
 /**
  * A data plane: the native engine (C++, Linux) or the portable one (Node). It knows ports, TLS names, targets, filters
  * and meters; users, quotas and grants belong to the agent. All values are plain data. The native engine moves bytes on
@@ -54,6 +56,7 @@ export interface EngineRule extends Filters {
   readonly flowCap: number // UDP: most flows at once, over all ports of the rule
   /** Asks for a record of each ended connection and flow, in 'connections-ended' events. */
   readonly reportEnds: boolean
+  readonly preamble: Preamble | null // null: the target gets the caller's bytes alone
 }
 
 export interface EngineTarget {
@@ -143,7 +146,8 @@ export interface Counters {
   /**
    * Refused connections by reason, one for each: the reason of a filter or a meter, 'loop' (the target is a listener of
    * this engine), 'descriptors' (none left), 'sni_miss', 'sni_timeout', 'sni_overflow'. A connection that reaches no rule
-   * counts for the fallback of its port, or else for the rule that is open longest. Also datagrams that a meter dropped.
+   * counts for the fallback of its port, or else for the rule that is open longest. Also datagrams that a meter
+   * dropped, and 'datagram_too_large': those that do not fit behind their preamble.
    */
   readonly rejected: Readonly<Record<string, number>>
 }

@@ -28,3 +28,4 @@ export {
   type ObjectChange,
   type RuleSpec
 } from './plugin.ts'
+export type { Preamble, PreambleField, PreamblePart } from './preamble.ts'

@@ -1,6 +1,7 @@
 // Implements the engine contract with the native addon: C++ on its own threads, for Linux.
 import { availableParallelism } from 'node:os'
 import type { Engine, EngineEvent, EngineOptions } from '../agent/engine.ts'
+import { checkPreamble } from '../agent/net/preamble.ts'
 import { eventKinds, type NativeEngine, type NativeEvent, type NativeModule } from './bridge.ts'
 import { loadModule } from './load.ts'
 import { healths, type ReasonOf, readCounters, readEnded, readSample } from './sample.ts'
@@ -41,6 +42,7 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
   return {
     async open(rule) {
       if (isStopped) throw stopped(rule.from)
+      if (rule.preamble) checkPreamble(rule.preamble)
       native.open(rule)
       serving ??= serveNextTurn()
       await serving

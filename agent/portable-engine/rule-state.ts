@@ -8,7 +8,11 @@ import { EndRecord } from './ended-connections.ts'
 import type { EngineContext } from './engine-context.ts'
 import type { MeterChain } from './meters/meter-chain.ts'
 import type { DialFailure } from './net/dial-failure.ts'
+import { writePreamble } from './preamble.ts'
 import { TargetHealth } from './target-health.ts'
+
+/** Returns the addresses of a caller; called only where they are needed. */
+export type Addresses = () => readonly [source: SocketAddress, listen: SocketAddress]
 
 export class RuleState {
   readonly rule: EngineRule
@@ -42,8 +46,16 @@ export class RuleState {
   }
 
   /** Begins the record of a connection or flow, where the rule asks for it. */
-  beginRecord(addresses: () => readonly [source: SocketAddress, listen: SocketAddress]): EndRecord | null {
+  beginRecord(addresses: Addresses): EndRecord | null {
     return this.rule.reportEnds ? new EndRecord(this.rule.id, ...addresses()) : null
+  }
+
+  /** Returns what the target gets before the caller's first bytes, where the rule asks for it. */
+  preambleOf(addresses: Addresses, serverName: string): Buffer | null {
+    const { preamble } = this.rule
+    if (!preamble) return null
+    const [source, listen] = addresses()
+    return writePreamble(preamble, { source, listen, serverName })
   }
 
   endRecord(record: EndRecord | null): void {

@@ -102,6 +102,7 @@ const draftWithoutFields = (
   idleMs: protocol === 'udp' ? udpIdleMs : tcpIdleMs,
   flowCap: udpFlowCap,
   reportEnds: false,
+  preamble: null,
   source: null,
   target: []
 })

@@ -21,6 +21,10 @@ Connection::Connection(TcpRuleShard& shard, Caller caller)
       is_caller_watched_(caller.is_watched) {
   caller_->set_owner(*this);
   pump(Direction::in).set_early_data(std::move(caller.early_data));
+  if (shard.rule->preamble)
+    pump(Direction::in)
+        .set_preamble(worker().write_preamble(*shard.rule, caller_address_, sys::local_address(caller_->fd()),
+                                              caller.server_name));
 }
 
 void Connection::begin() {

@@ -18,6 +18,7 @@ struct Caller {
   int port_index;                // in the rule's port range
   std::vector<char> early_data;  // bytes already read from the caller
   bool is_watched;               // by the event loop
+  std::string server_name{};     // for which its TLS has asked
 };
 
 /** Owned by its shard; uses two reserved descriptors. */

@@ -41,9 +41,9 @@ struct EngineContext {
   Descriptors descriptors;
   PeekHistogram peeks;
   const struct {
-    Reason loop, descriptors, sni_miss, sni_timeout, sni_overflow;
-  } refusals{reasons.id_of("loop"), reasons.id_of("descriptors"), reasons.id_of("sni_miss"),
-             reasons.id_of("sni_timeout"), reasons.id_of("sni_overflow")};
+    Reason loop, descriptors, sni_miss, sni_timeout, sni_overflow, datagram_too_large;
+  } refusals{reasons.id_of("loop"),        reasons.id_of("descriptors"),  reasons.id_of("sni_miss"),
+             reasons.id_of("sni_timeout"), reasons.id_of("sni_overflow"), reasons.id_of("datagram_too_large")};
 };
 
 }  // namespace sluice

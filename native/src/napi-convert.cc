@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace sluice::convert {
 
@@ -66,6 +67,42 @@ std::optional<Rate> rate(const Napi::Value& raw) {
   return Rate{std::max(0.0, number(object.Get("perSec"))), std::max(0.0, number(object.Get("burst")))};
 }
 
+std::vector<PreamblePart> preamble_parts(const Napi::Value& list);
+
+PreamblePart preamble_part(const Napi::Object& raw) {
+  using Kind = PreamblePart::Kind;
+  if (raw.Has("bytes")) {
+    const auto bytes = raw.Get("bytes").As<Napi::Uint8Array>();
+    return {.kind = Kind::bytes, .bytes = std::string(bytes.Data(), bytes.Data() + bytes.ByteLength())};
+  }
+  if (raw.Has("of"))
+    return {.kind = Kind::length,
+            .length_bytes = static_cast<int>(to_int64(raw.Get("length"))),
+            .parts = preamble_parts(raw.Get("of"))};
+  if (raw.Has("whenNamed"))
+    return {.kind = Kind::when_named, .parts = preamble_parts(raw.Get("whenNamed"))};
+  if (raw.Has("crc32c")) return {.kind = Kind::crc32c};
+  static const std::map<std::string, Kind> fields{
+      {"source_address", Kind::source_address}, {"source_port", Kind::source_port},
+      {"listen_address", Kind::listen_address}, {"listen_port", Kind::listen_port},
+      {"server_name", Kind::server_name},       {"connection_id", Kind::connection_id}};
+  return {.kind = fields.at(text(raw.Get("field"))), .is_text = text(raw.Get("form")) == "text"};
+}
+
+std::vector<PreamblePart> preamble_parts(const Napi::Value& list) {
+  std::vector<PreamblePart> parts;
+  each(list, [&](const Napi::Value& one) { parts.push_back(preamble_part(one.As<Napi::Object>())); });
+  return parts;
+}
+
+std::shared_ptr<const Preamble> preamble(const Napi::Object& raw) {
+  auto preamble = std::make_shared<Preamble>();
+  preamble->ipv4 = preamble_parts(raw.Get("ipv4"));
+  preamble->ipv6 = preamble_parts(raw.Get("ipv6"));
+  preamble->is_for_each_datagram = text(raw.Get("datagrams")) == "each";
+  return preamble;
+}
+
 /** Sets a row of numbers, and the addresses as one text: far cheaper than objects. `readEnded` reads them. */
 void set_ended(Napi::Object object, const std::vector<EndedConnection>& ended) {
   std::string text;
@@ -116,6 +153,8 @@ RuleConfig rule(const Napi::Object& raw) {
   config.idle_ms = std::max<int64_t>(0, to_int64(raw.Get("idleMs")));
   config.flow_cap = std::max<int64_t>(0, to_int64(raw.Get("flowCap")));
   config.report_ends = raw.Get("reportEnds").ToBoolean();
+  if (const Napi::Value raw_preamble = raw.Get("preamble"); is_present(raw_preamble))
+    config.preamble = preamble(raw_preamble.As<Napi::Object>());
   return config;
 }
 

@@ -75,7 +75,7 @@ class PortListeners::SniPeek final : public DeferredDelete, public EndpointOwner
   }
   /** Ends the peek and counts neither its duration nor a refusal. */
   void drop() { end(nullptr, kNoReason); }
-  Caller take_caller() { return {std::move(endpoint_), caller_, 0, std::move(bytes_), true}; }
+  Caller take_caller() { return {std::move(endpoint_), caller_, 0, std::move(bytes_), true, std::move(server_name_)}; }
 
   size_t index = 0;  // among the peeks of the port
 
@@ -103,10 +103,11 @@ class PortListeners::SniPeek final : public DeferredDelete, public EndpointOwner
 
   /** Returns false when the ClientHello is incomplete. */
   bool try_parse() {
-    const ClientHello hello =
+    ClientHello hello =
         ClientHello::read({reinterpret_cast<const uint8_t*>(bytes_.data()), bytes_.size()});
     if (hello.kind == ClientHello::Kind::incomplete && bytes_.size() < ClientHello::kMaxBytes) return false;
-    end(owner_.find_shard(hello.name), context().refusals.sni_miss);
+    server_name_ = std::move(hello.name);
+    end(owner_.find_shard(server_name_), context().refusals.sni_miss);
     return true;
   }
   void on_timeout() { end(nullptr, context().refusals.sni_timeout); }
@@ -124,6 +125,7 @@ class PortListeners::SniPeek final : public DeferredDelete, public EndpointOwner
   const Address caller_;
   const int64_t started_us_;
   std::vector<char> bytes_;
+  std::string server_name_;
   bool has_ended_ = false;
   MethodTimer<SniPeek, &SniPeek::on_timeout> timer_{*this};
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "connection.h"
 
@@ -30,7 +31,7 @@ Pump::Outcome Pump::run() {
     if (flushed == -EAGAIN) return Outcome::waiting;
     if (flushed < 0) return Outcome::sink_failed;
     if (has_source_ended_) forward_end();
-    if (has_source_ended_ || is_waiting_for_meter_ || !has_source()) return Outcome::waiting;
+    if (!may_read()) return Outcome::waiting;
     if (left == 0) return Outcome::yielded;
     const ssize_t count = read(left);
     if (count < 0 && count != -EAGAIN) return Outcome::source_failed;
@@ -40,12 +41,16 @@ Pump::Outcome Pump::run() {
 }
 
 bool Pump::has_work() const {
-  return has_pending() || (!has_source_ended_ && !is_waiting_for_meter_ && has_source());
+  return has_pending() || may_read();
 }
 
 bool Pump::has_source() const { return !early_data_.empty() || connection_.source(direction_).is_readable; }
 
 ssize_t Pump::flush() {
+  if (preamble_ != nullptr && !may_read()) {
+    auto& buffer = connection_.worker().buffer;
+    keep_pending(buffer.data(), take_preamble(buffer.data()));
+  }
   const ssize_t flushed = pending_ != nullptr ? flush_pending() : 0;
   return flushed < 0 || in_pipe_ == 0 ? flushed : flush_pipe();
 }
@@ -104,9 +109,10 @@ void Pump::update_bulk(ssize_t count) {
 
 ssize_t Pump::copy(size_t limit) {
   auto& buffer = connection_.worker().buffer;
-  limit = std::min(limit, buffer.size());
+  const size_t room = preamble_ != nullptr ? preamble_->size() : 0;
+  limit = std::min(limit, buffer.size() - room);
   const bool is_early_data = !early_data_.empty();
-  const ssize_t count = read_source(buffer.data(), limit);
+  const ssize_t count = read_source(buffer.data() + room, limit);
   if (count <= 0) return count;
   const auto size = static_cast<size_t>(count);
   Endpoint& source = connection_.source(direction_);
@@ -114,7 +120,8 @@ ssize_t Pump::copy(size_t limit) {
   // mark: epoll reports no new edge for the bytes behind them.
   if (!is_early_data && size < limit && !source.has_ended && !source.has_urgent) source.is_readable = false;
   if (!is_bulk_ && size < limit) connection_.worker().loop.record_small_read();
-  write(buffer.data(), size);
+  if (room > 0) take_preamble(buffer.data());
+  write(buffer.data(), room + size);
   return count;
 }
 
@@ -127,6 +134,13 @@ ssize_t Pump::read_source(char* bytes, size_t limit) {
   return static_cast<ssize_t>(count);
 }
 
+size_t Pump::take_preamble(char* to) {
+  const auto preamble = std::exchange(preamble_, nullptr);
+  std::memcpy(to, preamble->data(), preamble->size());
+  preamble_left_ = static_cast<uint32_t>(preamble->size());
+  return preamble->size();
+}
+
 void Pump::write(const char* bytes, size_t count) {
   const ssize_t written = sys::transmit(connection_.sink(direction_).fd(), bytes, count);
   const size_t taken = static_cast<size_t>(std::max<ssize_t>(written, 0));
@@ -134,10 +148,14 @@ void Pump::write(const char* bytes, size_t count) {
   if (taken == count) return;
   // The rest is kept even if the sink has failed: the next flush returns the error.
   is_sink_full_ = written >= 0 || written == -EAGAIN;
+  keep_pending(bytes + taken, count - taken);
+}
+
+void Pump::keep_pending(const char* bytes, size_t count) {
   pending_at_ = 0;
-  pending_end_ = static_cast<uint32_t>(count - taken);
-  pending_.reset(new char[pending_end_]);
-  std::memcpy(pending_.get(), bytes + taken, pending_end_);
+  pending_end_ = static_cast<uint32_t>(count);
+  pending_.reset(new char[count]);
+  std::memcpy(pending_.get(), bytes, count);
 }
 
 ssize_t Pump::splice(size_t limit) {
@@ -177,11 +195,16 @@ void Pump::forward_end() {
 }
 
 void Pump::delivered(size_t count) {
+  const auto preamble = std::min(count, static_cast<size_t>(preamble_left_));
+  preamble_left_ -= static_cast<uint32_t>(preamble);
+  count -= preamble;
   if (count > 0) connection_.delivered(direction_, static_cast<int64_t>(count));
 }
 
 void Pump::discard() {
-  const int64_t lost = (pending_ != nullptr ? pending_end_ - pending_at_ : 0) + in_pipe_;
+  const int64_t lost = (pending_ != nullptr ? pending_end_ - pending_at_ - preamble_left_ : 0) + in_pipe_;
+  preamble_.reset();
+  preamble_left_ = 0;
   if (lost > 0) connection_.admission().release(direction_, lost);
   pending_.reset();
   if (in_pipe_ > 0) connection_.worker().pipes.discard(std::move(pipe_));

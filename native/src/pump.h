@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "meter.h"
@@ -32,6 +33,10 @@ class Pump {
   bool is_waiting_for_meter() const { return is_waiting_for_meter_; }
   /** Sets bytes that were read before there was a target; they pass the meters like all others. */
   void set_early_data(std::vector<char> bytes) { early_data_ = std::move(bytes); }
+  /** Sets bytes that are sent first, with the source's first ones where it has some. No meter sees them. */
+  void set_preamble(std::string bytes) {
+    if (!bytes.empty()) preamble_ = std::make_unique<std::string>(std::move(bytes));
+  }
   bool has_early_data() const { return !early_data_.empty(); }
   /** Forwards the remaining bytes of a failed source, but not its end. */
   void drain() { is_draining_ = true; }
@@ -42,7 +47,8 @@ class Pump {
   void retry_metering();
 
  private:
-  bool has_pending() const { return pending_ != nullptr || in_pipe_ > 0; }
+  bool has_pending() const { return preamble_ != nullptr || pending_ != nullptr || in_pipe_ > 0; }
+  bool may_read() const { return !has_source_ended_ && !is_waiting_for_meter_ && has_source(); }
   ssize_t flush();
   ssize_t flush_pending();
   ssize_t flush_pipe();
@@ -51,7 +57,9 @@ class Pump {
   ssize_t splice(size_t limit);
   void update_bulk(ssize_t count);
   ssize_t read_source(char* bytes, size_t limit);
+  size_t take_preamble(char* to);
   void write(const char* bytes, size_t count);
+  void keep_pending(const char* bytes, size_t count);
   void forward_end();
   void delivered(size_t count);
   bool may_splice() const;
@@ -65,6 +73,8 @@ class Pump {
   std::unique_ptr<char[]> pending_;  // bytes read and not yet written
   uint32_t pending_at_ = 0;
   uint32_t pending_end_ = 0;
+  uint32_t preamble_left_ = 0;  // of its bytes, among those being written
+  std::unique_ptr<std::string> preamble_;
   sys::Pipe pipe_;
   uint32_t in_pipe_ = 0;
   const Direction direction_;

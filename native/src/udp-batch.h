@@ -70,7 +70,7 @@ class UdpBatch final : public DeferredTask {
   int receive(int socket, SlotRange& received);
   static bool is_full(SlotRange received) { return received.end == kSlots; }
 
-  const std::byte* bytes(int slot) const { return static_cast<const std::byte*>(buffers_[slot].iov_base); }
+  std::byte* bytes(int slot) const { return static_cast<std::byte*>(buffers_[slot].iov_base); }
   size_t size(int slot) const { return buffers_[slot].iov_len; }
   SourceAddress source(int slot) const;
   ReplySource reply_source(int slot) const;

@@ -15,6 +15,8 @@ namespace {
 /** Limits of what is buffered until there is a target. The first datagram is always buffered. */
 constexpr size_t kMaxBuffered = 64;
 constexpr size_t kMaxBufferedBytes = 64 * 1024;
+/** Of IPv4; IPv6 would allow a few more. */
+constexpr size_t kMaxDatagramBytes = 65'507;
 
 /** Names errors that ICMP has reported about an earlier datagram; null for errors of this call. */
 const char* eviction_reason(int error) {
@@ -33,6 +35,7 @@ UdpFlow::UdpFlow(UdpRuleShard& shard, const UdpPath& path)
       path_(path),
       admission_(shard.rule->meters),
       dialer_(shard, path.port_index, *this),
+      needs_preamble_(shard.rule->preamble != nullptr),
       opened_ms_(shard.worker.loop.now_ms()),
       last_active_ms_(opened_ms_) {}
 
@@ -105,21 +108,34 @@ void UdpFlow::send_buffered() {
   const auto buffered = std::move(buffered_);
   for (auto& one : *buffered) {
     if (has_ended_) return;
-    const auto size = static_cast<int64_t>(one.size());
-    const Reason refusal = admission_.admit_datagram(Direction::in, size, shard_.worker.loop.now_us());
-    if (refusal != kNoReason) {
-      shard_.rule->reject(refusal);
-      continue;
-    }
-    iovec part{one.data(), one.size()};
-    msghdr head{};
-    head.msg_iov = &part;
-    head.msg_iovlen = 1;
-    on_sent(Direction::in, 1, size, -sys::send_one(target_.get(), head));
+    send_alone(one.data(), one.size());
   }
 }
 
+/** Sends a datagram of the caller by itself, behind the preamble where that is due. */
+void UdpFlow::send_alone(std::byte* bytes, size_t size) {
+  if (needs_preamble_ && preamble_.empty())
+    preamble_ = shard_.worker.write_preamble(*shard_.rule, path_.source.address(), listen_address(), {});
+  const auto count = static_cast<int64_t>(size);
+  Reason refusal = kNoReason;
+  if (needs_preamble_ && preamble_.size() + size > kMaxDatagramBytes)
+    refusal = shard_.worker.context.refusals.datagram_too_large;
+  else
+    refusal = admission_.admit_datagram(Direction::in, count, shard_.worker.loop.now_us());
+  if (refusal != kNoReason) return shard_.rule->reject(refusal);
+  std::array<iovec, 2> parts{iovec{preamble_.data(), needs_preamble_ ? preamble_.size() : 0}, {bytes, size}};
+  msghdr head{};
+  head.msg_iov = parts.data();
+  head.msg_iovlen = parts.size();
+  const int error = -sys::send_one(target_.get(), head);
+  if (needs_preamble_ && error == 0) needs_preamble_ = shard_.rule->preamble->is_for_each_datagram;
+  on_sent(Direction::in, 1, count, error);
+}
+
 void UdpFlow::forward(Direction direction, SlotRange run) {
+  for (; direction == Direction::in && needs_preamble_ && run.size() > 0 && !has_ended_; run.first++)
+    send_alone(shard_.batch().bytes(run.first), shard_.batch().size(run.first));
+  if (has_ended_) return;
   for (int slot = run.first; slot < run.end; slot++) {
     const auto size = static_cast<int64_t>(shard_.batch().size(slot));
     const Reason refusal = admission_.admit_datagram(direction, size, shard_.worker.loop.now_us());
@@ -187,12 +203,16 @@ void UdpFlow::target_replied() {
   attempt_.succeed();
 }
 
+/** Returns the local address to which the caller has sent last. */
+Address UdpFlow::listen_address() const {
+  return reply_source_.address().with_port(static_cast<uint16_t>(shard_.rule->from + path_.port_index));
+}
+
 void UdpFlow::report_end(ConnectionEnd why, Reason refusal) {
   const int64_t duration_ms = shard_.worker.loop.now_ms() - opened_ms_;
-  const auto port = static_cast<uint16_t>(shard_.rule->from + path_.port_index);
   shard_.worker.ended.add({.rule = shard_.rule->id,
                            .source = path_.source.address(),
-                           .listen = reply_source_.address().with_port(port),
+                           .listen = listen_address(),
                            .target = address_,
                            .target_index = target_index_,
                            .opened_at_ms = sys::unix_ms() - duration_ms,

@@ -47,6 +47,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
     end(refusal == kNoReason ? ConnectionEnd::dial_failed : ConnectionEnd::refused, refusal);
   }
   void on_sent(Direction direction, int count, int64_t bytes, int error) override;
+  void send_alone(std::byte* bytes, size_t size);
   void buffer(int slot);
   void send_buffered();
   /** Queues the datagrams that the meters admit; drops the others. */
@@ -57,6 +58,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   void settle();
   void target_replied();
   void evict(int error);
+  Address listen_address() const;
   void report_end(ConnectionEnd why, Reason refusal);
 
   UdpRuleShard& shard_;
@@ -68,6 +70,8 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   TargetAttempt attempt_;
   int target_index_ = -1;
   ReplySource reply_source_;
+  bool needs_preamble_;   // before the next datagram to the target
+  std::string preamble_;  // written for the first datagram
   std::unique_ptr<std::vector<std::vector<std::byte>>> buffered_;  // until there is a target
   const int64_t opened_ms_;
   int64_t last_active_ms_;

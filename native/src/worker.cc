@@ -1,9 +1,20 @@
 #include "worker.h"
 
+#include <random>
+
 #include "port-listeners.h"
 #include "udp-rule-shard.h"
 
 namespace sluice {
+
+namespace {
+std::array<char, 16> random_id() {
+  std::random_device device;
+  std::array<char, 16> id{};
+  for (char& byte : id) byte = static_cast<char>(device());
+  return id;
+}
+}  // namespace
 
 /** Waits for the hold time of an exhausted meter, then resets its TCP connections. */
 class Worker::BudgetHold final : public DeferredDelete {
@@ -31,7 +42,7 @@ class Worker::BudgetHold final : public DeferredDelete {
 };
 
 Worker::Worker(EngineContext& context, size_t index, size_t count)
-    : context(context), index(index), pipes(context), count_(count) {}
+    : context(context), index(index), pipes(context), count_(count), connection_id_(random_id()) {}
 
 Worker::~Worker() = default;
 
@@ -100,6 +111,12 @@ void Worker::meter_changed(Meter& meter) {
 void Worker::start_hold(std::shared_ptr<Meter> meter, uint64_t version, int64_t hold_ms) {
   const int id = meter->id;
   holds_[id] = std::make_unique<BudgetHold>(*this, std::move(meter), version, hold_ms);
+}
+
+std::string Worker::write_preamble(const Rule& rule, const Address& source, const Address& listen,
+                                   std::string_view server_name) {
+  for (size_t at = connection_id_.size(); at-- > 0 && ++connection_id_[at] == 0;);
+  return rule.preamble->write({source, listen, server_name, connection_id_});
 }
 
 int64_t Worker::resolve(ResolveRequester& requester, int rule_id, const std::string& host) {

@@ -63,6 +63,9 @@ class Worker {
   void cancel_resolve(int64_t token) { pending_resolves_.erase(token); }
   /** True on the one thread that does what a rule needs only once, such as probes. */
   bool is_primary_for(int rule_id) const { return static_cast<size_t>(rule_id) % count_ == index; }
+  /** Writes what the target of this caller gets first; only for a rule with a preamble. */
+  std::string write_preamble(const Rule& rule, const Address& source, const Address& listen,
+                             std::string_view server_name);
   /** Deletes a closed shard without connections or flows; the last thread reports the rule as closed. */
   void remove_shard(RuleShard& shard);
 
@@ -80,6 +83,7 @@ class Worker {
   void stop_listening(RuleShard& shard);
 
   const size_t count_;
+  std::array<char, 16> connection_id_;  // of the last preamble: random, then counting
   int64_t resolves_started_ = 0;
   std::unordered_map<int, std::unique_ptr<RuleShard>> shards_;              // by rule
   std::unordered_map<uint16_t, std::unique_ptr<PortListeners>> listeners_;  // TCP, by first port

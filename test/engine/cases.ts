@@ -8,12 +8,14 @@ import { filters } from './cases/filters.ts'
 import { health } from './cases/health.ts'
 import { lifecycle } from './cases/lifecycle.ts'
 import { meters } from './cases/meters.ts'
+import { preamble } from './cases/preamble.ts'
 import { tlsNames } from './cases/tls-names.ts'
 import { udpEnded } from './cases/udp-ended.ts'
 import { udpFlows } from './cases/udp-flows.ts'
 import { udpLifecycle } from './cases/udp-lifecycle.ts'
 import { udpLimits } from './cases/udp-limits.ts'
 import { udpMeters } from './cases/udp-meters.ts'
+import { udpPreamble } from './cases/udp-preamble.ts'
 import { udpTargets } from './cases/udp-targets.ts'
 
 export const cases = {
@@ -26,7 +28,8 @@ export const cases = {
   ...budget,
   ...tlsNames,
   ...health,
-  ...ended
+  ...ended,
+  ...preamble
 }
 export const udpCases = {
   ...udpFlows,
@@ -35,5 +38,6 @@ export const udpCases = {
   ...udpMeters,
   ...udpClosing,
   ...udpTargets,
-  ...udpEnded
+  ...udpEnded,
+  ...udpPreamble
 }

@@ -88,6 +88,7 @@ export async function ruleTo(
     meters: [],
     flowCap: 1024,
     reportEnds: false,
+    preamble: null,
     source: null,
     target: [],
     ...changes

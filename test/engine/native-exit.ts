@@ -30,6 +30,7 @@ async function openForwarder({ from, port }: Ports): Promise<void> {
     idleMs: 60_000,
     flowCap: 1,
     reportEnds: false,
+    preamble: null,
     source: null,
     target: []
   })

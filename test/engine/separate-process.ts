@@ -38,6 +38,7 @@ await engine.open({
   meters: [1, 2],
   flowCap: 1024,
   reportEnds: false,
+  preamble: null,
   source: null,
   target: []
 })

@@ -5,7 +5,7 @@ import type { LivePortCounters } from '../counters.ts'
 import type { EndRecord } from '../ended-connections.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction, Waiter } from '../meters/waiter.ts'
-import type { RuleState } from '../rule-state.ts'
+import type { Addresses, RuleState } from '../rule-state.ts'
 import { timeoutMs } from '../timeout.ts'
 import { type ConnectedTarget, connectTarget } from './dialer.ts'
 import { watchPendingCaller } from './pending-caller.ts'
@@ -20,14 +20,16 @@ export class Connection implements Waiter {
   readonly #state: RuleState
   readonly #ending = new AbortController()
   readonly #record: EndRecord | null
+  readonly #preamble: Buffer | null
   #target: ConnectedTarget | null = null // once connected
   #relay: Relay | null = null
 
-  constructor(caller: Socket, port: LivePortCounters, state: RuleState) {
+  constructor(caller: Socket, port: LivePortCounters, state: RuleState, serverName: string) {
     this.#caller = caller
     this.#port = port
     this.#state = state
     this.#record = beginRecord(state, caller)
+    this.#preamble = state.preambleOf(addressesOf(caller), serverName)
   }
 
   /** Resolves when both sockets are closed: no byte is counted after that. */
@@ -90,6 +92,10 @@ export class Connection implements Waiter {
       else this.reset('idle')
     })
     this.#restartIdleTimer()
+    if (this.#preamble) {
+      socket.cork() // the caller's first bytes leave together with it
+      socket.write(this.#preamble)
+    }
     this.#relay = new Relay(this.#caller, socket, {
       reserve: (direction, want) => admission.reserve(direction, want),
       release: (direction, bytes) => admission.release(direction, bytes),
@@ -101,6 +107,7 @@ export class Connection implements Waiter {
         admission.delivered(direction, bytes)
       }
     })
+    socket.uncork()
   }
 
   /** Notes which side ends first, and how. */
@@ -135,13 +142,17 @@ export class Connection implements Waiter {
 
 /** Begins the record of a caller, where the rule asks for it. */
 export const beginRecord = (state: RuleState, caller: Socket): EndRecord | null =>
-  state.beginRecord(() => {
+  state.beginRecord(addressesOf(caller))
+
+const addressesOf =
+  (caller: Socket): Addresses =>
+  () => {
     const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = caller
     return [
       { address: remoteAddress, port: remotePort },
       { address: localAddress, port: localPort }
     ]
-  })
+  }
 
 const closeOf = (socket: Socket): Promise<void> =>
   new Promise(resolve => socket.once('close', () => resolve()))

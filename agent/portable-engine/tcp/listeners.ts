@@ -22,7 +22,7 @@ export class Listeners {
   async open(acceptor: Acceptor): Promise<() => void> {
     const { name, fallback } = acceptor.state.rule
     if (name !== null || fallback) return this.#openShared(acceptor)
-    return this.#listen(acceptor.state.rule, (caller, port) => acceptor.accept(caller, port))
+    return this.#listen(acceptor.state.rule, (caller, port) => acceptor.accept(caller, port, ''))
   }
 
   async #openShared(acceptor: Acceptor): Promise<() => void> {

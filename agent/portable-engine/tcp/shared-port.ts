@@ -12,7 +12,8 @@ const maxPeeks = 1_024
 /** A rule that takes the callers of a port. */
 export interface Acceptor {
   readonly state: RuleState
-  accept(caller: Socket, port: number): void
+  /** `serverName`: for which the caller's TLS has asked, or empty. */
+  accept(caller: Socket, port: number, serverName: string): void
 }
 
 /** The key of the fallback among the acceptors. */
@@ -47,7 +48,7 @@ export class SharedPort {
   async receive(caller: Socket): Promise<void> {
     caller.on('error', () => {}) // 'close' follows
     const fallback = this.#acceptors.get(fallbackName)
-    if (fallback && this.#acceptors.size === 1) return fallback.accept(caller, this.#port)
+    if (fallback && this.#acceptors.size === 1) return fallback.accept(caller, this.#port, '')
     if (this.#peeking.size >= maxPeeks) return this.#refuse(caller, 'sni_overflow')
     if (!this.#context.descriptors.reserve(1)) return this.#refuse(caller, 'descriptors')
     const outcome = await this.#peek(caller)
@@ -71,10 +72,11 @@ export class SharedPort {
 
   #dispatch(caller: Socket, outcome: PeekOutcome): void {
     if (outcome === 'closed') return
-    const named = typeof outcome === 'object' ? this.#find(outcome.name) : undefined
+    const serverName = typeof outcome === 'object' ? outcome.name : ''
+    const named = this.#find(serverName)
     const acceptor = outcome === 'ended' ? undefined : (named ?? this.#acceptors.get(fallbackName))
     if (outcome === 'timeout') this.#refuse(caller, 'sni_timeout')
-    else if (acceptor) acceptor.accept(caller, this.#port)
+    else if (acceptor) acceptor.accept(caller, this.#port, serverName)
     else this.#refuse(caller, 'sni_miss')
   }
 

@@ -59,24 +59,24 @@ export class TcpRule implements Acceptor {
     for (const connection of this.#connections) connection.recheckFilters()
   }
 
-  accept(caller: Socket, port: number): void {
+  accept(caller: Socket, port: number, serverName: string): void {
     caller.on('error', () => {}) // 'close' follows, and Relay listens itself
     // A range opens all ports or none: callers of the first ports are not served before the last one is open.
     const isOpen = this.#shut !== null && caller.remoteAddress !== undefined
-    const refusal = isOpen ? this.#admit(caller, port) : null
+    const refusal = isOpen ? this.#admit(caller, port, serverName) : null
     if (refusal !== null) this.#refuse(caller, refusal)
     else if (!isOpen) resetSocket(caller)
   }
 
   /** Begins a connection, or returns the reason why it is refused. */
-  #admit(caller: Socket, port: number): string | null {
+  #admit(caller: Socket, port: number, serverName: string): string | null {
     const { descriptors } = this.#context
     const { remoteAddress = '', remotePort = 0 } = caller
     const denied = this.state.sourceRefusal(remoteAddress, remotePort)
     if (denied !== null) return denied
     if (!descriptors.reserve(descriptorsPerConnection)) return 'descriptors'
     const counters = this.state.portCounters(port)
-    const connection = new Connection(caller, counters, this.state)
+    const connection = new Connection(caller, counters, this.state, serverName)
     const admission = this.state.meters.enter(connection)
     if (!('refusal' in admission)) {
       void this.#run(connection, counters, admission)

@@ -28,6 +28,9 @@ export interface FlowOwner extends UdpDialRule {
 /** How long an ICMP error may take: the datagram that it names is not counted as delivered. */
 export const settleMs = 250
 
+/** Of IPv4; IPv6 would allow a few more. */
+const maxDatagramBytes = 65_507
+
 export class UdpFlow {
   readonly key: string
   readonly port: LivePortCounters
@@ -38,6 +41,7 @@ export class UdpFlow {
   readonly #ending = new AbortController()
   readonly #pending = new PendingDatagrams()
   readonly #record: EndRecord | null
+  #preamble: Buffer | null // of the next datagram to the target
   #replySocket: UdpSocket
   #target: ConnectedUdpTarget | null = null
   #isAttemptReported = false
@@ -52,7 +56,9 @@ export class UdpFlow {
     this.#replySocket = socket
     this.#owner = owner
     this.#admission = admission
-    this.#record = owner.state.beginRecord(() => [source, socket.local])
+    const addresses = () => [source, socket.local] as const
+    this.#record = owner.state.beginRecord(addresses)
+    this.#preamble = owner.state.preambleOf(addresses, '')
   }
 
   get #hasEnded(): boolean {
@@ -148,14 +154,27 @@ export class UdpFlow {
   #send(direction: Direction, bytes: Buffer): void {
     if (this.#hasEnded || !this.#target) return
     const { socket } = this.#target
-    const refusal = this.#admission.admitDatagram(direction, bytes.length)
+    const refusal =
+      this.#refusalBySize(direction, bytes) ?? this.#admission.admitDatagram(direction, bytes.length)
     if (refusal !== null) {
       this.#owner.state.countRejection(refusal)
       return
     }
     const onSent = (errno: string | null) => this.#sent(direction, bytes.length, errno)
-    if (direction === 'in') socket.send(bytes, null, onSent)
+    if (direction === 'in') socket.send(this.#withPreamble(bytes), null, onSent)
     else this.#replySocket.send(bytes, this.#source, onSent)
+  }
+
+  #refusalBySize(direction: Direction, bytes: Buffer): string | null {
+    const preambleBytes = direction === 'in' ? (this.#preamble?.length ?? 0) : 0
+    return preambleBytes > 0 && preambleBytes + bytes.length > maxDatagramBytes ? 'datagram_too_large' : null
+  }
+
+  #withPreamble(bytes: Buffer): Buffer {
+    const preamble = this.#preamble
+    if (preamble === null) return bytes
+    if (this.#owner.state.rule.preamble?.datagrams === 'first') this.#preamble = null
+    return Buffer.concat([preamble, bytes])
   }
 
   #sent(direction: Direction, bytes: number, errno: string | null): void {
