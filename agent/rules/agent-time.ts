@@ -40,11 +40,12 @@ export function openAgentTime({ clock, journal }: Options) {
           timer.cancel = clock.after(Math.min(1000 * 2 ** failures, 60_000), () => void run(failures + 1))
       }
     }
-    const arm = (): void => {
+    /** Where the time stands still because the server's was set back, it looks again after `leastMs`, growing to 1 s. */
+    const arm = (leastMs = 0): void => {
       void timer.cancel()
-      const leftMs = ms - now()
-      timer.cancel = clock.after(Math.max(0, Math.min(leftMs, maxWaitMs)), () =>
-        now() < ms ? arm() : void run(0)
+      const leftMs = Math.min(ms - now(), maxWaitMs)
+      timer.cancel = clock.after(Math.max(leftMs, leastMs), () =>
+        now() < ms ? arm(Math.min(Math.max(10, leastMs * 2), 1000)) : void run(0)
       )
     }
     timers.set(timer, arm)

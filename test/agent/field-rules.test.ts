@@ -1,6 +1,7 @@
 // What a field's agent half sees of its rules, from opened to gone, and what it does with them by its timers.
 import t, { type Test } from 'tap'
 import { type AgentField, type AgentPlugin, defineField, type FieldRule } from '../../agent/plugin.ts'
+import { openAgentTime } from '../../agent/rules/agent-time.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
@@ -318,4 +319,31 @@ t.test('an interval that fails is logged once, and rests for longer and longer',
 
   t.equal(rounds, 5)
   t.equal(log.lines.filter(({ event }) => event === 'plugin.failed').length, 1)
+})
+
+t.test('a timer looks once a second, and not more often, while the time stands still', async t => {
+  const clock = fakeClock()
+  const startMs = clock.now()
+  let looks = 0
+  let isStill = true
+  const journal = {
+    now() {
+      looks++
+      return isStill ? startMs : clock.now()
+    }
+  }
+  const time = openAgentTime({ clock, journal })
+  time.corrected(() => {})
+  let isDone = false
+  time.at(startMs + 1, () => {
+    isDone = true
+  })
+
+  await clock.advance(60_000)
+  t.ok(looks < 200, `${looks}`)
+  t.notOk(isDone)
+  isStill = false
+  await clock.advance(1000)
+
+  t.ok(isDone)
 })

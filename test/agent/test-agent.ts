@@ -30,6 +30,7 @@ interface Options {
   readonly dir: string
   readonly server: Pick<ScriptedServer, 'endpoint' | 'fingerprint'>
   readonly plugins?: readonly AgentPlugin[]
+  readonly configs?: Readonly<Record<string, unknown>>
   readonly token?: string
   readonly clock?: FakeClock
 }
@@ -37,7 +38,7 @@ interface Options {
 /** Starts an agent in `dir`; another one can be started there after it has stopped. */
 export function startTestAgent(
   t: Test,
-  { dir, server, plugins = [rules], token = 'token-one', clock = fakeClock() }: Options
+  { dir, server, plugins = [rules], configs = {}, token = 'token-one', clock = fakeClock() }: Options
 ): TestAgent {
   chmodSync(dir, 0o700) // as a state directory must be, whatever the umask
   const bundleFile = join(dir, 'bundle.json')
@@ -48,6 +49,7 @@ export function startTestAgent(
   const outcome = runAgent(
     {
       plugins,
+      configs,
       openEngine: engine.start,
       resolver: { resolve: async host => ({ ok: true, addresses: [`address of ${host}`] }) },
       bind: ['127.0.0.1'],

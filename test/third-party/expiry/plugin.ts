@@ -1,0 +1,44 @@
+import { type Act, definePlugin, type Kernel, type rules } from 'sluice/plugin'
+import { Expiry } from './entities.ts'
+import { field, inPast, missing } from './field.ts'
+import { Expiry0001 } from './migrations/0001-expiry.ts'
+import { Expires } from './wire.ts'
+
+interface Deps extends Kernel {
+  readonly act: Act
+  readonly rules: rules.Rules
+}
+
+/** Removes the rules that have ended; agents have closed them already. */
+async function removeEnded({ store, clock, log, rules, act }: Deps): Promise<void> {
+  const ended = await store.read(async em => {
+    const ids = (await em.find(Expiry, { at: { $lte: clock.now() } })).map(({ rule }) => rule)
+    return rules.matching({ id: { $in: ids }, state: { $ne: 'draining' } }, em)
+  })
+  for (const { id } of ended)
+    await act('_expiry', 'rule.expire', call => rules.remove(id, 5, call)).catch(error =>
+      log.warn('expiry.not_removed', String(error), { rule: id })
+    )
+}
+
+export default definePlugin<Deps>({
+  name: 'expiry',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { rules: '^1.0.0', http: '^1.0.0' },
+  codes: [inPast, missing],
+  store: { entities: [Expiry], migrations: [{ name: '0001-expiry', class: Expiry0001 }] },
+  fills: [field],
+  messages: [Expires],
+  async start({ deps, defer }) {
+    let isBusy = false
+    const sweep = async (): Promise<void> => {
+      if (isBusy) return
+      isBusy = true
+      await removeEnded(deps).finally(() => {
+        isBusy = false
+      })
+    }
+    defer(deps.clock.every(1000, sweep))
+  }
+})
