@@ -34,6 +34,8 @@ export interface AuthenticatedCaller {
   readonly requires?: 'csrf'
   /** The only actions allowed; others are 403 `password_change_required`. */
   readonly allowedActions?: readonly string[]
+  /** Makes the user of a first request, whom the principal already names. Not called inside a transaction. */
+  admit?(): Promise<void>
   /** Stores that the credential was used. Not called inside a transaction. */
   touch?(): Promise<void>
 }

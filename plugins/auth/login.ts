@@ -36,7 +36,7 @@ export function openLogin({ users, attempt, passwords, sessions }: Deps) {
       if (!user || !isUnchanged) throw new Fault(invalidLogin, 'the password was changed meanwhile')
       if (user.disabled) throw new Fault(userDisabled, `user ${userId} is disabled; ask a superadmin`)
       if (rehashed) await em.nativeUpdate(Password, { userId }, { hash: rehashed })
-      return sessions.open(em, userId, remoteAddr)
+      return sessions.open(em, { userId, remoteAddr })
     })
     return { token, changeRequired: row.changeRequired }
   }

@@ -5,10 +5,8 @@ import { creationSlot, disableSlot, removalSlot, rowFieldSlot, type Users } from
 import { type Attempts, openAttempts } from './attempts.ts'
 import * as codes from './codes.ts'
 import { commands } from './commands.ts'
-import { Failures, Password, Session } from './entities.ts'
 import { type HashPool, openHashPool } from './hash-pool.ts'
 import { openLogin } from './login.ts'
-import { Auth0001 } from './migrations/0001-auth.ts'
 import { openOnboarding } from './onboarding.ts'
 import { openPasswords } from './passwords.ts'
 import { openRecovery } from './recovery.ts'
@@ -17,6 +15,8 @@ import { revocations } from './revocations.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { openRunningTime, type RunningTime } from './running-time.ts'
 import { openSessionAuthenticator, openSessions } from './sessions.ts'
+import { openSignIn } from './sign-in.ts'
+import { store } from './store.ts'
 import { openThrottle, type Throttle } from './throttle.ts'
 import { changeRequired, initialPassword, removal } from './users.ts'
 
@@ -35,7 +35,8 @@ export default definePlugin<Deps>({
   kernel: '^1.0.0',
   needs: { users: '^1.0.0' },
   codes: Object.values(codes),
-  store: { entities: [Password, Session, Failures], migrations: [{ name: '0001-auth', class: Auth0001 }] },
+  store,
+  exports: { signIn: asFunction(openSignIn).singleton() },
   services: {
     hashPool: asFunction(() => openHashPool()).singleton(),
     runningTime: asFunction(openRunningTime).singleton(),

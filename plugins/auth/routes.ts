@@ -3,7 +3,7 @@ import { Fault, unauthenticated } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { Session } from './entities.ts'
+import type { SignIn } from './exports.ts'
 import type { Login } from './login.ts'
 import type { Onboarding } from './onboarding.ts'
 import type { Passwords } from './passwords.ts'
@@ -17,6 +17,7 @@ export interface RouteDeps extends Kernel {
   readonly onboarding: Onboarding
   readonly passwords: Passwords
   readonly sessions: Sessions
+  readonly signIn: SignIn
   readonly recovery: Recovery
 }
 
@@ -63,14 +64,10 @@ const logout = defineRoute({
   status: 204,
   summary: 'Ends the web session of the cookie.',
   schema: () => ({ reply: Type.Void() }),
-  async run({ sessions }: RouteDeps, call) {
-    const tokenHash = sessions.currentHash(call)
-    if (tokenHash === null)
+  async run({ sessions, signIn }: RouteDeps, call) {
+    if (sessions.currentHash(call) === null)
       throw new Fault(unauthenticated, 'only a web session can log out; revoke a bearer token instead')
-    await call.change({ kind: 'user', id: call.principal.userId }, em =>
-      em.nativeDelete(Session, { tokenHash })
-    )
-    call.setCookie(cookieName, '', 'clear')
+    await call.change({ kind: 'user', id: call.principal.userId }, em => signIn.end(em, call))
   }
 })
 

@@ -27,6 +27,12 @@ interface Deps extends Kernel {
 }
 type Caller = Pick<Call, 'principal' | 'requestInfo'>
 
+interface NewSession {
+  readonly userId: string
+  readonly remoteAddr: string
+  readonly method?: string
+}
+
 export type Sessions = ReturnType<typeof openSessions>
 
 export function openSessions({ store, clock, users }: Deps) {
@@ -34,7 +40,10 @@ export function openSessions({ store, clock, users }: Deps) {
   const sweep = (em: EntityManager): Promise<number> => em.nativeDelete(Session, expired())
 
   /** Returns the value of the cookie. Ends the oldest sessions beyond `maxPerUser`. */
-  async function open(em: EntityManager, userId: string, remoteAddr: string): Promise<string> {
+  async function open(
+    em: EntityManager,
+    { userId, remoteAddr, method = 'session' }: NewSession
+  ): Promise<string> {
     const token = newSecret()
     const now = clock.steady()
     await em.insert(Session, {
@@ -42,6 +51,7 @@ export function openSessions({ store, clock, users }: Deps) {
       userId,
       tokenHash: hashOf(token),
       remoteAddr: remoteAddr.slice(0, 45), // the length of an address; a proxy may send something longer
+      method,
       createdAt: now,
       lastSeenAt: now
     })
@@ -52,10 +62,6 @@ export function openSessions({ store, clock, users }: Deps) {
     await em.nativeDelete(Session, { id: excess.map(({ id }) => id) })
     return token
   }
-
-  /** Returns null for a caller with a bearer token, which has no session of its own. */
-  const currentHash = ({ principal, requestInfo }: Caller): string | null =>
-    principal.method === 'session' ? hashOf(requestInfo.cookies[cookieName] ?? '') : null
 
   const endAll = (em: EntityManager, userId: string): Promise<number> => em.nativeDelete(Session, { userId })
 
@@ -89,6 +95,14 @@ export function openSessions({ store, clock, users }: Deps) {
   return { open, endAll, endOthers, list, end, sweep, redate, currentHash }
 }
 
+/** Returns null for a caller with a bearer token, which has no session of its own. */
+const currentHash = ({
+  requestInfo: { authorization, cookies }
+}: Pick<Caller, 'requestInfo'>): string | null => {
+  const token = cookies[cookieName]
+  return authorization === undefined && token !== undefined ? hashOf(token) : null
+}
+
 /** Returns the authenticator of session cookies. */
 export function openSessionAuthenticator({ store, clock, users }: Deps): Authenticator {
   /** Stores the time of the last request, to the minute. */
@@ -108,7 +122,7 @@ export function openSessionAuthenticator({ store, clock, users }: Deps): Authent
     const password = await em.findOne(Password, { userId: user.id })
     return {
       touch: () => touch(session),
-      principal: { userId: user.id, role: user.role, method: 'session' },
+      principal: { userId: user.id, role: user.role, method: session.method },
       requires: 'csrf',
       ...(password?.changeRequired && { allowedActions: temporaryActions })
     }

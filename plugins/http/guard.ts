@@ -40,6 +40,7 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
     await caller.touch?.().catch(ignoreUnavailable)
     context.principal = caller.principal
     if (caller.requires === 'csrf' && !isRead(context)) refuseForgery(context)
+    await caller.admit?.()
     refuseAccess(context, caller)
   }
 
@@ -48,6 +49,7 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
     if (context.route.access === 'public') return
     const own = em.fork({ keepTransactionContext: true }) // its entities must not mix with those of the change
     const caller = await authenticate(context.requestInfo, own)
+    if (caller.admit) throw new Fault(unauthenticated, 'the user was deleted meanwhile')
     refuseAccess({ ...context, principal: caller.principal }, caller)
     refuseOtherRole(context.principal, caller.principal)
   }

@@ -146,7 +146,7 @@ async function endSessionOfRex(rules: RulesFixture, { store, clock }: Deps): Pro
   const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
   const tokenHash = hashOf('session-of-rex')
   await store.change(em =>
-    em.insert(Session, { id: newId(), userId: 'rex', tokenHash, remoteAddr: '', ...times })
+    em.insert(Session, { id: newId(), userId: 'rex', tokenHash, remoteAddr: '', method: 'session', ...times })
   )
   const { status } = await rules.call('POST', '/v1/auth/logout', undefined, headersOf('ended'))
   if (status !== 204) throw new Error(`rex had no session: ${status}`)

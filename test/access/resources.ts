@@ -47,7 +47,7 @@ export const storeResources = ({ store, clock }: Deps, next: () => number) => ({
   async session(userId: string): Promise<string> {
     const id = newId()
     const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
-    const row = { id, userId, tokenHash: hashOf(id), remoteAddr: '192.0.2.66', ...times }
+    const row = { id, userId, tokenHash: hashOf(id), remoteAddr: '192.0.2.66', method: 'session', ...times }
     await store.change(em => em.insert(Session, row))
     return id
   }

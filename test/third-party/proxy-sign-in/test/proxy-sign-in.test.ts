@@ -13,10 +13,10 @@ const asAnn = { authorization: '', 'x-forwarded-user': 'ann' }
 const sameOrigin = { host: 'sluice.test', origin: 'http://sluice.test', 'x-svc-csrf': '1' }
 
 /** A server with the superadmin root, the user ann, and the plugin. */
-async function openServer(t: Test, proxies = ['192.0.2.0/24', '::1']) {
+async function openServer(t: Test, more: object = {}) {
   const server = await testServer(t, {
     plugins: ['users', 'auth', 'audit', 'credentials', plugin],
-    sections: { 'proxy-sign-in': { proxies } }
+    sections: { 'proxy-sign-in': { proxies: ['192.0.2.0/24', '::1'], ...more } }
   })
   for (const [user_id, role] of [
     ['root', 'superadmin'],
@@ -70,4 +70,19 @@ t.test('a write needs the CSRF header, and is audited with the method of the plu
   t.match(await call('GET', '/v1/audit?limit=1'), {
     body: [{ actor: 'root', auth_method: 'proxy_header' }]
   })
+})
+
+t.test('a new name becomes a user at its first request, once, without the superadmin role', async t => {
+  const { call } = await openServer(t, { creates: true })
+  const me = (user: string) =>
+    call('GET', '/v1/users/me', undefined, { authorization: '', 'x-forwarded-user': user }, proxy)
+
+  const both = await Promise.all([me('new'), me('new')])
+  for (const reply of both) t.match(reply, { status: 200, body: { user_id: 'new', role: 'user' } })
+  t.match(await call('GET', '/v1/audit?limit=1'), {
+    body: [{ actor: '_proxy-sign-in', action: 'user.create', resource_id: 'new' }]
+  })
+  t.match(await me('Not A Name'), { status: 422, body: { error: { code: 'invalid_user_id' } } })
+  t.equal((await call('PATCH', '/v1/users/new', { disabled: true })).status, 200)
+  t.match(await me('new'), { status: 401 })
 })
