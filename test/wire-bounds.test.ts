@@ -11,6 +11,7 @@ import { frameLimit } from '../kernel/wire/frame.ts'
 import { type Message, Refused } from '../kernel/wire/message.ts'
 import { Health, maxRulesOfMessage } from '../plugins/multi-target/wire.ts'
 import { maxWaits, Throttled } from '../plugins/rate-limit/wire.ts'
+import { maxClosed, RulesClosed } from '../plugins/rules/wire.ts'
 import { columns } from '../plugins/stats/counters.ts'
 import { maxLive, maxRows, StatsReport } from '../plugins/stats/wire.ts'
 
@@ -81,6 +82,7 @@ t.test('the largest parts that an agent sends fit into a frame', async t => {
     [StatsReport, { ...report, rows: Array(maxRows).fill(row), live: Array(maxLive).fill(live) }],
     [Health, { rules: Array(maxRulesOfMessage).fill({ rule_id: ruleId, targets: Array(8).fill(target) }) }],
     [Throttled, { waits: Array(maxWaits).fill({ scope: 'owner', id: 'o'.repeat(32), ms: 2 ** 40 }) }],
+    [RulesClosed, { rules: Array(maxClosed).fill({ rule_id: ruleId, reason: 'r'.repeat(32) }) }],
     [InventoryPage, { rows: Array(maxInventoryRows).fill(stock), more: true }]
   ]
 

@@ -64,6 +64,9 @@ export function openClosings({ meters, clock, drainMs }: Options) {
       enforce(meter, rule)
       if (rule.by.size === 0) rules.delete(meter)
     },
+    /** The reason of each closed meter. */
+    reasons: (): ReadonlyMap<string, string> =>
+      new Map([...rules].flatMap(([meter, { inForce }]) => (inForce ? [[meter, inForce.reason]] : []))),
     /** Called when no connection passes the meter any more. */
     forget(meter: string): void {
       const rule = rules.get(meter)

@@ -76,6 +76,8 @@ export interface AgentRules {
   applyOrderOf(spec: RuleSpec): ApplyOrder
   /** True while the rule listens; a removed one that drains does not. */
   isOpen(ruleId: string): boolean
+  /** Returns the rules that fields close now, with the reason. */
+  closed(): ReadonlyMap<string, string>
   /** Returns the rules of this agent that have the field. */
   having<B extends TSchema>(field: FieldRef<B>): readonly FieldRule<B>[]
   /** Returns the rule of an event or a sample, until its last connection has ended. */

@@ -15,7 +15,7 @@ interface Options {
   readonly planner: Planner
   readonly meters: Meters
   readonly fieldRules: FieldRules
-  readonly closings: Pick<Closings, 'forget'>
+  readonly closings: Pick<Closings, 'forget' | 'reasons'>
   readonly journal: Pick<Journal, 'bind' | 'unbind'>
   readonly settings: RuleSettingsStore
   readonly log: Log
@@ -94,6 +94,16 @@ export class Rules implements AgentRules {
     this.#closing.get(engineId)?.resolve()
     this.#closing.delete(engineId)
     this.#release(engineId)
+  }
+
+  closed(): ReadonlyMap<string, string> {
+    const reasons = this.#options.closings.reasons()
+    if (reasons.size === 0) return reasons
+    const closed = [...this.#running].flatMap(([ruleId, { engineId }]) => {
+      const reason = reasons.get(ownMeterIn(this.#entries.get(engineId)?.meters ?? []))
+      return reason === undefined ? [] : [[ruleId, reason] as const]
+    })
+    return new Map(closed)
   }
 
   applyOrderOf = (spec: RuleSpec) =>

@@ -1,7 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type AgentCall, type AgentPlugin, defineObjectKind, type RuleSpec } from '../../agent/plugin.ts'
+import {
+  type AgentCall,
+  type AgentPlugin,
+  type ControlStream,
+  defineObjectKind,
+  type RuleSpec
+} from '../../agent/plugin.ts'
 import { respond } from '../../kernel/wire/message.ts'
-import { messages, RulePush, RuleRemove, RulesOpen, ruleKind, Settings, settingsPart } from './wire.ts'
+import {
+  maxClosed,
+  messages,
+  RulePush,
+  RuleRemove,
+  RulesClosed,
+  RulesOpen,
+  ruleKind,
+  Settings,
+  settingsPart
+} from './wire.ts'
 
 export default {
   name: 'rules',
@@ -31,13 +47,33 @@ export default {
       withdraw: (id, removal, { rules }) => rules.close(id, removal)
     })
   ],
-  connected(stream, { rules, codec }) {
+  connected(stream, call) {
+    const { rules, codec } = call
+    reportClosed(stream, call)
     const bytes = stream.welcomePart(settingsPart)
     if (!bytes) return
     const { drain_timeout_secs, tcp_idle_timeout_secs } = codec.decode(Settings, bytes)
     rules.configure({ drainMs: drain_timeout_secs * 1000, tcpIdleMs: tcp_idle_timeout_secs * 1000 })
   }
 } satisfies AgentPlugin
+
+const reportMs = 1000
+
+/** Reports what fields close and open, once a second, and all that is closed at first. */
+function reportClosed(stream: ControlStream, { rules, clock }: AgentCall): void {
+  let reported: ReadonlyMap<string, string> = new Map()
+  const report = (): void => {
+    const closed = rules.closed()
+    const changed = [...new Set([...reported.keys(), ...closed.keys()])]
+      .map(rule_id => ({ rule_id, reason: closed.get(rule_id) ?? '' }))
+      .filter(({ rule_id, reason }) => reason !== (reported.get(rule_id) ?? ''))
+    reported = closed
+    for (let at = 0; at < changed.length; at += maxClosed)
+      stream.send(RulesClosed, { rules: changed.slice(at, at + maxClosed) })
+  }
+  report()
+  stream.signal.addEventListener('abort', clock.every(reportMs, report), { once: true })
+}
 
 /** Returns the rule without the properties of its push. */
 const contentOf = ({ revision, retry, held, ...rule }: RulePush) => rule

@@ -5,6 +5,7 @@ import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
 import { roleSlot, rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { activationFailed } from './answer.ts'
+import { closedHandler } from './closings.ts'
 import { commands } from './commands.ts'
 import { rulesKind } from './document-kind.ts'
 import { Rule } from './entities.ts'
@@ -13,7 +14,7 @@ import { Rules0002 } from './migrations/0002-values-before.ts'
 import { Rules0003 } from './migrations/0003-placed-by.ts'
 import { portInUse, validationProtocol } from './new-rule.ts'
 import { ruleCount } from './queries.ts'
-import { clientNotConnected, fieldNotLoaded, shapeNotLoaded } from './requirements.ts'
+import { requirementCodes } from './requirements.ts'
 import { routes } from './routes.ts'
 import { fieldUnsupported } from './rule-field.ts'
 import { openRules, type RulesService } from './rules.ts'
@@ -36,12 +37,10 @@ export default definePlugin<Deps>({
   codes: [
     ruleNotFound,
     clientNotGranted,
-    clientNotConnected,
     activationFailed,
     portInUse,
-    fieldNotLoaded,
     fieldUnsupported,
-    shapeNotLoaded,
+    ...requirementCodes,
     validationProtocol,
     ...targetCodes,
     bodyEmpty,
@@ -74,6 +73,7 @@ export default definePlugin<Deps>({
     rulesKind
   ],
   messages,
+  handlers: [closedHandler],
   routes,
   commands,
   start: ({ deps: { rules } }) => rules.start()

@@ -7,6 +7,7 @@ import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { Closings } from './closings.ts'
 import { Rule } from './entities.ts'
 import type { Fields } from './fields.ts'
 import { clientsNamed } from './placing.ts'
@@ -16,6 +17,7 @@ import { ruleNotFound, targetViewSlot } from './slots.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'filled'> {
   readonly fields: Fields
+  readonly closings: Pick<Closings, 'reasonOf'>
 }
 
 export type Reading = ReturnType<typeof openReading>
@@ -65,7 +67,7 @@ async function clientIds(client: string, em: EntityManager): Promise<string[]> {
 
 async function recordsOf(
   rules: readonly Rule[],
-  { filled, fields }: Services,
+  { filled, fields, closings }: Services,
   em: EntityManager
 ): Promise<RuleRecord[]> {
   const clientIds = [...new Set(rules.map(({ clientId }) => clientId))]
@@ -75,6 +77,7 @@ async function recordsOf(
   const views = filled(targetViewSlot).map(({ value }) => [value.key, value.load(rules)] as const)
   return rules.map(rule => ({
     ...coreRecordOf(rule, names.get(rule.clientId) ?? ''),
+    state_reason: rule.stateReason ?? (rule.state === 'active' ? closings.reasonOf(rule) : null),
     targets: rule.targets.map((target, index) => ({
       ...target,
       port_end: rule.listenTo > rule.listenFrom ? target.port + rule.listenTo - rule.listenFrom : null,
@@ -95,7 +98,6 @@ const coreRecordOf = (rule: Rule, clientName: string) => ({
   owner: rule.owner,
   placed_by: rule.placedBy,
   state: rule.state,
-  state_reason: rule.stateReason ?? null,
   created_at: timestamp(rule.createdAt),
   updated_at: timestamp(rule.updatedAt),
   state_changed_at: timestamp(rule.stateChangedAt)

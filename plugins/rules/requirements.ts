@@ -10,6 +10,7 @@ import { type ShapeSupport, shapeSlot } from './slots.ts'
 export const fieldNotLoaded = defineCode('field_not_loaded', 422, 6)
 export const shapeNotLoaded = defineCode('rule_shape_not_loaded', 422, 6)
 export const clientNotConnected = defineCode('client_not_connected', 422, 4)
+export const requirementCodes = [fieldNotLoaded, shapeNotLoaded, clientNotConnected]
 
 /** Finds a field, derived or not, by its key. */
 export const fieldOf = (filled: SlotReader, key: string) =>

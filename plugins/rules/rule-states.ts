@@ -8,6 +8,7 @@
 //   pending, active, retried failed -> failed -> pending   the plugin of a part is not loaded, and is loaded again
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { Closings } from './closings.ts'
 import { Rule, type State } from './entities.ts'
 import { fieldNotLoaded, shapeNotLoaded } from './requirements.ts'
 import { removedSlot, type StateChange, stateSlot } from './slots.ts'
@@ -44,9 +45,11 @@ export const belongsOnAgent = (rule: Rule): boolean =>
 
 export type RuleStates = ReturnType<typeof openRuleStates>
 
-export function openRuleStates(kernel: Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'>) {
-  const { control, clock, log, filled } = kernel
+interface Options extends Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'> {
+  readonly closings: Pick<Closings, 'forget'>
+}
 
+export function openRuleStates({ control, clock, log, filled, closings }: Options) {
   async function enter(rule: Rule, { state, ...why }: NewState, em: EntityManager): Promise<AfterCommit> {
     const { code = null } = why
     if (rule.state === state && (rule.stateReason ?? null) === code) return () => {}
@@ -93,7 +96,10 @@ export function openRuleStates(kernel: Pick<Kernel, 'control' | 'clock' | 'log' 
   async function remove({ id, clientId, owner }: Rule, em: EntityManager): Promise<AfterCommit> {
     for (const { value: removed } of filled(removedSlot)) await removed({ id, clientId, owner }, em)
     await em.nativeDelete(Rule, { id })
-    return () => log.info('rule.removed', 'the rule is deleted', { rule: id, client: clientId })
+    return () => {
+      closings.forget({ id, clientId })
+      log.info('rule.removed', 'the rule is deleted', { rule: id, client: clientId })
+    }
   }
 
   return { enter, fail, remove }

@@ -1,4 +1,6 @@
+import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { openClosings } from './closings.ts'
 import { openCreate } from './create.ts'
 import { openDelivery } from './delivery.ts'
 import { Fields } from './fields.ts'
@@ -39,8 +41,9 @@ export type Rules = Pick<
 
 export function openRules({ config, store, clock, control, codec, log, filled }: Kernel<typeof keys>) {
   const fields = new Fields(filled, codec)
-  const reading = openReading({ store, filled, fields })
-  const states = openRuleStates({ control, clock, log, filled })
+  const closings = openClosings({ store })
+  const reading = openReading({ store, filled, fields, closings })
+  const states = openRuleStates({ control, clock, log, filled, closings })
   const services: Services = { config, store, clock, control, log, filled, fields, reading, states }
   const reconciliation = openReconciliation(services)
   const removal = openRemoval(services)
@@ -50,6 +53,11 @@ export function openRules({ config, store, clock, control, codec, log, filled }:
     ...reconciliation,
     ...removal,
     ...openUserChanges({ ...reconciliation, ...removal }),
+    closings,
+    joined(peer: Peer): void {
+      closings.joined(peer)
+      reconciliation.joined(peer)
+    },
     kind: openDelivery(services),
     create: openCreate(services),
     replace: openReplace(services),

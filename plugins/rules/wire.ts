@@ -63,4 +63,29 @@ export const RulesOpen = defineRequest({
   response: defineMessage({ name: 'sluice.rules.RulesOpened', proto, body: Type.Object({}) })
 })
 
-export const messages = [Settings, RulePush, RuleRemove, RuleTaken, RulesOpen, RulesOpen.response]
+export const maxClosed = 1000 // of one message
+
+export const RulesClosed = defineMessage({
+  name: 'sluice.rules.RulesClosed',
+  proto,
+  body: Type.Object({
+    rules: Type.Array(
+      Type.Object({
+        rule_id: RuleId,
+        reason: Type.String({ maxLength: 32, pattern: '^[a-z0-9_]{0,32}$' })
+      }),
+      { maxItems: maxClosed }
+    )
+  })
+})
+export type RulesClosed = Static<typeof RulesClosed.body>
+
+export const messages = [
+  Settings,
+  RulePush,
+  RuleRemove,
+  RuleTaken,
+  RulesOpen,
+  RulesOpen.response,
+  RulesClosed
+]

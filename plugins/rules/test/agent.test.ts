@@ -9,7 +9,7 @@ import { openCodec } from '../../../kernel/wire/codec.ts'
 import { bindHandlers } from '../../../kernel/wire/message.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import agent from '../agent.ts'
-import { messages, RulePush, RuleRemove, Settings } from '../wire.ts'
+import { maxClosed, messages, RulePush, RuleRemove, Settings } from '../wire.ts'
 
 const codec = openCodec(messages)
 const applied: AgentApplyResult = { status: 'applied', revision: 3 }
@@ -24,6 +24,7 @@ function testCall(result: AgentApplyResult = applied) {
   }
   const call = {
     codec,
+    clock: fakeClock(),
     objects: {
       put: async (object: AgentObject, retry: string) => {
         seen.puts.push([object, retry])
@@ -38,6 +39,7 @@ function testCall(result: AgentApplyResult = applied) {
       open: async (spec: RuleSpec) => void seen.opened.push(spec),
       close: async () => ({ done: Promise.resolve() }),
       find: () => undefined,
+      closed: () => new Map(),
       configure: (settings: object) => void seen.settings.push(settings)
     }
   } as unknown as AgentCall // only the members that the plugin uses
@@ -148,8 +150,40 @@ t.test('drain and idle times in Welcome configure the rules', async t => {
   const { seen, call } = testCall()
   const bytes = codec.encode(Settings, { drain_timeout_secs: 30, tcp_idle_timeout_secs: 0 })
 
-  agent.connected({ welcomePart: () => bytes } as never, call)
-  agent.connected({ welcomePart: () => undefined } as never, call)
+  const { signal } = new AbortController()
+  agent.connected({ signal, welcomePart: () => bytes } as never, call)
+  agent.connected({ signal, welcomePart: () => undefined } as never, call)
 
   t.same(seen.settings, [{ drainMs: 30_000, tcpIdleMs: 0 }])
 })
+
+t.test(
+  'a stream gets the closed rules at first, and then those that change, in messages of 1,000',
+  async t => {
+    const clock = fakeClock()
+    let closed = new Map(Array.from({ length: maxClosed + 1 }, (_, at) => [`rule-${at}`, 'later']))
+    const call = { clock, codec, rules: { closed: () => closed } } as unknown as AgentCall
+    const sent: { rule_id: string; reason: string }[][] = []
+    const send = (_: unknown, { rules }: { rules: (typeof sent)[number] }) => sent.push(rules)
+    const stream = new AbortController()
+
+    agent.connected({ signal: stream.signal, send, welcomePart: () => undefined } as never, call)
+    t.same(
+      sent.map(({ length }) => length),
+      [maxClosed, 1]
+    )
+    await clock.advance(5000)
+    t.equal(sent.length, 2, 'nothing has changed')
+    closed = new Map([['rule-0', 'expired']])
+    await clock.advance(1000)
+    t.same(sent[2]?.slice(0, 2), [
+      { rule_id: 'rule-0', reason: 'expired' },
+      { rule_id: 'rule-1', reason: '' }
+    ])
+    stream.abort()
+    closed = new Map()
+    await clock.advance(5000)
+
+    t.equal(sent.length, 4)
+  }
+)

@@ -11,6 +11,7 @@ import type { Message } from '../../../../kernel/wire/message.ts'
 import { conform } from '../../../../kit/conformance.ts'
 import { fakeClock } from '../../../../kit/fake-clock.ts'
 import rules from '../../../../plugins/rules/agent.ts'
+import { until } from '../../../../plugins/rules/test/fixture.ts'
 import { messages, RulePush } from '../../../../plugins/rules/wire.ts'
 import { scriptedServer } from '../../../agent/scripted-server.ts'
 import { startTestAgent } from '../../../agent/test-agent.ts'
@@ -153,6 +154,10 @@ t.test(
       active_connections: 1
     })
     t.equal(socket.bytesRead, 3, 'the live connection is held')
+    await until(
+      () => cluster.call<{ state_reason: string | null }>('GET', `/v1/rules/${id}`),
+      ({ state_reason }) => state_reason === 'outside_schedule'
+    )
     const page = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
     t.match(page, /^svc_agent_schedule_closed_rules 1$/m)
 
