@@ -37,11 +37,13 @@ export interface Settings {
 export async function conform(dir: string, settings: Settings = {}): Promise<Conformance> {
   const problems: string[] = []
   const before = resources()
+  const has = (half: string): boolean => ['ts', 'js'].some(end => existsSync(join(dir, `${half}.${end}`)))
+  const hasAgent = has('agent')
+  if (hasAgent && !has('plugin')) return conformAgent(dir, settings)
   const server = await importHalf<Plugin>(dir, 'plugin', problems)
   if (!server) return { name: dir, version: '', problems }
-  const hasAgent = ['ts', 'js'].some(extension => existsSync(join(dir, `agent.${extension}`)))
   const agent = hasAgent ? await importHalf<AgentPlugin>(dir, 'agent', problems) : null
-  if (!hasAgent && exportsOf(dir).includes('./agent'))
+  if (!hasAgent && './agent' in (packageOf(dir).exports ?? {}))
     problems.push('package.json exports ./agent, but there is no agent.ts or agent.js')
   const left = resources().filter(name => !before.includes(name))
   if (left.length > 0) problems.push(`importing it has effects (${left.join(', ')}): acquire in \`start\``)
@@ -49,7 +51,7 @@ export async function conform(dir: string, settings: Settings = {}): Promise<Con
   problems.push(
     ...pluginProblems([...others, server]),
     ...fieldProblems(server, agent),
-    ...(agent ? await agentProblems(server, agent) : [])
+    ...(agent ? await agentProblems(server.name, agent) : [])
   )
   if (!existsSync(join(dir, 'README.md'))) problems.push('it has no README.md')
   if (problems.length === 0) problems.push(...settingProblems(server, settings))
@@ -57,10 +59,26 @@ export async function conform(dir: string, settings: Settings = {}): Promise<Con
   return { name: server.name, version: server.version, problems }
 }
 
-function exportsOf(dir: string): string[] {
+/** Checks a plugin that has only an agent half. */
+async function conformAgent(dir: string, settings: Settings): Promise<Conformance> {
+  const problems: string[] = []
+  const agent = await importHalf<AgentPlugin>(dir, 'agent', problems)
+  if (!agent) return { name: dir, version: '', problems }
+  problems.push(...(await agentProblems(agent.name, agent)))
+  if (!existsSync(join(dir, 'README.md'))) problems.push('it has no README.md')
+  if (problems.length === 0)
+    problems.push(...settingProblems({ name: agent.name, config: agent.config }, settings))
+  return { name: agent.name, version: packageOf(dir).version ?? '', problems }
+}
+
+interface Manifest {
+  readonly version?: string
+  readonly exports?: object
+}
+
+function packageOf(dir: string): Manifest {
   const file = join(dir, 'package.json')
-  const { exports } = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { exports?: object }) : {}
-  return Object.keys(exports ?? {})
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Manifest) : {}
 }
 
 const resources = (): string[] =>
@@ -91,10 +109,9 @@ function fieldProblems(server: Plugin, agent: AgentPlugin | null): string[] {
   })
 }
 
-async function agentProblems(server: Plugin, agent: AgentPlugin): Promise<string[]> {
+async function agentProblems(server: string, agent: AgentPlugin): Promise<string[]> {
   const problems: string[] = []
-  if (agent.name !== server.name)
-    problems.push(`the agent half is named ${agent.name}, the server half ${server.name}`)
+  if (agent.name !== server) problems.push(`the agent half is named ${agent.name}, the server half ${server}`)
   const others = await Promise.all(Object.values(agentPlugins).map(async load => (await load()).default))
   try {
     checkPlugins([...others, agent])
@@ -104,8 +121,10 @@ async function agentProblems(server: Plugin, agent: AgentPlugin): Promise<string
   return problems
 }
 
+type Configured = Pick<Plugin, 'name'> & { readonly config?: TObject | undefined; readonly keys?: TObject }
+
 /** Validates the plugin's part of the configuration, as a start does. */
-function settingProblems({ name, config = Type.Object({}), keys }: Plugin, settings: Settings): string[] {
+function settingProblems({ name, config = Type.Object({}), keys }: Configured, settings: Settings): string[] {
   const section = validateConfig(config, settings.section, `plugins.${name}`)
   const top = validateConfig(keys ?? Type.Object({}), ownKeys(keys, settings), '')
   return [...section.problems, ...top.problems].map(

@@ -7,7 +7,7 @@ import { defineCommand } from '../../kernel/cli/command.ts'
 import { load, pick, settingsFor, sourceOf } from './catalogue.ts'
 import { describe } from './described.ts'
 import { details, overview } from './listing.ts'
-import { scaffold } from './scaffold.ts'
+import { kinds, scaffold } from './scaffold.ts'
 
 const config = Type.Optional(
   Type.String({ description: 'TOML configuration of the server, or of the agent; default SVC_CONFIG.' })
@@ -62,12 +62,20 @@ const create = defineCommand({
   summary: 'Create a plugin with tests that pass, as a start for your own.',
   args: Type.Object({
     name: Type.String({ description: 'Name of the plugin, like rate-limit.' }),
-    dir: Type.Optional(Type.String({ description: 'Folder; default: the name.' }))
+    dir: Type.Optional(Type.String({ description: 'Folder; default: the name.' })),
+    kind: Type.Optional(
+      Type.Union(
+        kinds.map(kind => Type.Literal(kind)),
+        {
+          description: `What it is to add, for which the files are made: ${kinds.join(', ')}; default: ${kinds[0]}.`
+        }
+      )
+    )
   }),
   positional: ['name'],
   needs: 'nothing',
-  async run({ args: { name, dir = name }, print }) {
-    for (const file of scaffold(name, resolve(dir))) print.line(join(dir, file))
+  async run({ args: { name, dir = name, kind }, print }) {
+    for (const file of scaffold(name, resolve(dir), kind)) print.line(join(dir, file))
     print.line(`next: cd ${dir} && npm install && npm test`)
   }
 })

@@ -7,8 +7,11 @@ import { ownVersion } from '../../kernel/base/version.ts'
 
 const template = join(import.meta.dirname, 'template')
 
-/** Returns the paths of the files that it writes. Refuses a folder that is not empty. */
-export function scaffold(name: string, dir: string): string[] {
+export const kinds = ['rule-field', 'routes', 'authenticator', 'page', 'agent'] as const
+export type Kind = (typeof kinds)[number]
+
+/** Writes what a plugin of this kind needs; returns the paths of the files. Refuses a folder that is not empty. */
+export function scaffold(name: string, dir: string, kind: Kind = 'rule-field'): string[] {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name) || name.length > 32)
     throw new Fault(
       wrongUsage,
@@ -29,11 +32,15 @@ export function scaffold(name: string, dir: string): string[] {
     pascal: name.replaceAll(/(^|-)(.)/g, (_, _dash, letter: string) => letter.toUpperCase()),
     sluice: ownVersion()
   }
-  return readdirSync(template, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(entry => {
-      const from = join(entry.parentPath, entry.name)
-      const path = fillIn(from.slice(template.length + 1).replace(/\.txt$/, ''), placeholders)
+  return ['common', kind]
+    .map(part => join(template, part))
+    .flatMap(folder =>
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(entry => ({ folder, from: join(entry.parentPath, entry.name) }))
+    )
+    .map(({ folder, from }) => {
+      const path = fillIn(from.slice(folder.length + 1).replace(/\.txt$/, ''), placeholders)
       const text = fillIn(readFileSync(from, 'utf8'), placeholders)
       mkdirSync(join(dir, dirname(path)), { recursive: true })
       writeFileSync(join(dir, path), text)

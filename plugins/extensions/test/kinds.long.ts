@@ -1,0 +1,26 @@
+// What `sluice plugin new --kind` makes: each kind is checked, and runs its own tests.
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import t from 'tap'
+import { conform } from '../../../kit/conformance.ts'
+import { kinds, scaffold } from '../scaffold.ts'
+
+const offer = import.meta.resolve('../../../config/external/import.ts')
+
+for (const kind of kinds)
+  t.test(`a new plugin of the kind ${kind} passes sluice plugin check and its own tests`, async t => {
+    const dir = join(t.testdir(), 'acme-kind')
+    const files = scaffold('acme-kind', dir, kind)
+    t.same((await conform(dir)).problems, [])
+    const preload = `data:text/javascript,import { offerPublicModules } from '${offer}'; offerPublicModules()`
+
+    for (const file of files.filter(file => /\.test\.ts$/.test(file))) {
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', preload, join(dir, file)], {
+        encoding: 'utf8'
+      })
+      t.equal(status, 0, `${file}: ${stdout}${stderr}`)
+      t.match(stdout, /^# pass [1-9]|ℹ pass [1-9]/m)
+    }
+    t.equal(files.includes('agent.ts'), /^(rule-field|agent)$/.test(kind))
+    t.equal(files.includes('plugin.ts'), kind !== 'agent')
+  })
