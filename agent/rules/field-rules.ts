@@ -42,7 +42,11 @@ export class FieldRules {
     const { codec, call } = this.#options
     const live = this.#rules.get(spec.id) ?? new Map<string, LiveRule>()
     this.#rules.set(spec.id, live)
-    for (const key of live.keys()) if (!(key in spec.fields)) this.#leave(live, key)?.open()
+    for (const [key, rule] of live) {
+      if (key in spec.fields) continue
+      rule.open()
+      this.#leave(live, key)
+    }
     for (const [key, { field, plugin }] of this.#fields) {
       const bytes = spec.fields[key]
       if (!bytes) continue
@@ -83,12 +87,11 @@ export class FieldRules {
     return [...this.#rules.values()].flatMap(live => live.get(key) ?? []) as readonly FieldRule<B>[]
   }
 
-  #leave(live: Map<string, LiveRule>, key: string): LiveRule | undefined {
+  #leave(live: Map<string, LiveRule>, key: string): void {
     const rule = live.get(key)
     live.delete(key)
-    rule?.cancelTimers()
+    rule?.end()
     if (rule) this.#fields.get(key)?.field.gone?.(rule, this.#options.call())
-    return rule
   }
 }
 
@@ -102,35 +105,50 @@ class LiveRule implements FieldRule {
   spec!: RuleSpec
   value: unknown
   readonly #options: LiveOptions
-  readonly #timers = new Set<Release>()
+  readonly #timers = new Set<Release>() // those that have not fired
+  #hasEnded = false
 
   constructor(options: LiveOptions) {
     this.#options = options
   }
 
   renew(spec: RuleSpec, value: unknown): void {
-    this.cancelTimers()
+    this.#cancelTimers()
     this.spec = spec
     this.value = value
   }
 
-  cancelTimers(): void {
-    for (const cancel of this.#timers) void cancel()
-    this.#timers.clear()
+  /** What a plugin still does with the rule has no effect. */
+  end(): void {
+    this.#hasEnded = true
+    this.#cancelTimers()
   }
 
   close = (closing: Closing): void => this.#set(closing)
   open = (): void => this.#set(null)
 
   at = (ms: number, work: () => unknown): Release => {
+    if (this.#hasEnded) return () => {}
     const { plugin, key, time, log } = this.#options
-    const cancel = time.at(ms, loggedOnce(log, { plugin, hook: `at of ${key}` }, work))
-    this.#timers.add(cancel)
-    return cancel
+    const run = loggedOnce(log, { plugin, hook: `at of ${key}` }, work)
+    const cancel = time.at(ms, async () => {
+      await run()
+      this.#timers.delete(release)
+    })
+    const release = (): void => {
+      void cancel()
+      this.#timers.delete(release)
+    }
+    this.#timers.add(release)
+    return release
+  }
+
+  #cancelTimers(): void {
+    for (const release of this.#timers) void release()
   }
 
   #set(closing: Closing | null): void {
     const { closings, meter, key } = this.#options
-    closings.set(meter, key, closing)
+    if (!this.#hasEnded) closings.set(meter, key, closing)
   }
 }

@@ -1,13 +1,22 @@
 // What a field's agent half sees of its rules, from opened to gone, and what it does with them by its timers.
 import t, { type Test } from 'tap'
-import { type AgentField, type AgentPlugin, defineField, type FieldRule } from '../../agent/plugin.ts'
+import {
+  type AgentCall,
+  type AgentField,
+  type AgentPlugin,
+  defineField,
+  type FieldRule,
+  type RuleSpec
+} from '../../agent/plugin.ts'
 import { openAgentTime } from '../../agent/rules/agent-time.ts'
+import { FieldRules } from '../../agent/rules/field-rules.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages, RulePush } from '../../plugins/rules/wire.ts'
 import { Echo } from '../support/echo.ts'
+import { recordLog } from './recorded-log.ts'
 import { type AgentConnection, type ScriptedServer, scriptedServer } from './scripted-server.ts'
 import { removeRule, startTestAgent, type TestAgent } from './test-agent.ts'
 
@@ -346,4 +355,40 @@ t.test('a timer looks once a second, and not more often, while the time stands s
   await clock.advance(1000)
 
   t.ok(isDone)
+})
+
+t.test('a rule keeps no timer that has fired, and does nothing for a plugin after its end', async t => {
+  const works: (() => unknown)[] = []
+  let cancelled = 0
+  const closed: string[] = []
+  let kept: MoodRule | undefined
+  const again = (rule: MoodRule): void => {
+    kept = rule
+    rule.at(works.length, () => again(rule))
+  }
+  const { plugin } = moodPlugin({ opened: again })
+  const fieldRules = new FieldRules({
+    plugins: [plugin],
+    codec,
+    closings: { set: (_meter, _field, closing) => void (closing && closed.push(closing.reason)) },
+    time: {
+      at(_ms, work) {
+        works.push(work)
+        return () => void cancelled++
+      }
+    },
+    call: () => ({}) as AgentCall,
+    log: recordLog()
+  })
+  const fields = { mood: codec.encode(Echo, { text: 'one' }) }
+  fieldRules.enter({ id: 'rule-1', fields } as unknown as RuleSpec, 'own')
+  for (let fired = 0; fired < 3; fired++) await works[fired]?.()
+
+  fieldRules.leave('rule-1')
+  t.equal(cancelled, 1, 'only the one that waits')
+  kept?.close({ mode: 'cut', reason: 'late' })
+  kept?.at(0, () => {})
+
+  t.same(closed, [])
+  t.equal(works.length, 4)
 })
