@@ -1,3 +1,4 @@
+import type { Balance } from './balance.ts'
 import type { Preamble } from './preamble.ts'
 
 /**
@@ -21,6 +22,8 @@ export interface Engine {
   close(ruleId: number, drainMs: number): Promise<void>
   /** Replaces the filters of an open rule and resets the connections and flows that they do not allow. */
   setFilters(ruleId: number, filters: Filters): void
+  /** Replaces the weights of a rule with `balance`, for connections and flows that begin later. */
+  setWeights(ruleId: number, weights: readonly number[]): void
   /** Creates a meter, or replaces its limits, also for live connections. Its counters and its budget stay. */
   setMeter(id: number, meter: Meter): void
   /** Sets the budget of a meter; null removes it. Connections paused at the old mark continue below the new one. */
@@ -48,6 +51,7 @@ export interface EngineRule extends Filters {
   /** Takes the connections on a port of names that match none or are not TLS. On a port of its own it takes all. */
   readonly fallback: boolean
   readonly targets: readonly EngineTarget[] // failover order
+  readonly balance: Balance | null // null: targets are dialed in failover order
   readonly preferIpv6: boolean
   readonly probeMs: number // interval of connect probes to each target (of a range: to its first port); 0: none
   readonly meters: readonly number[] // ids of the meters of all its traffic, in this order
@@ -165,6 +169,7 @@ export interface TargetCounters {
   readonly bytesIn: number
   readonly bytesOut: number
   readonly connectionsTotal: number
+  readonly active: number // open connections and flows, and those that are being connected
   readonly health: Health
   readonly consecutiveFailures: number
   readonly lastFailureAt: number | null // ms since 1970

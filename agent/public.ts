@@ -2,6 +2,7 @@
 export { type Static, Type } from 'typebox'
 export { type Capability, defineMessage, defineRequest, Refused, respond } from '../kernel/wire/message.ts'
 export type { Metric } from '../plugins/metrics/wire.ts'
+export type { Balance } from './balance.ts'
 export type {
   ConnectionEnd,
   EndedConnection,

@@ -22,6 +22,7 @@ export class FakeEngine implements Engine {
   readonly opened: EngineRule[] = [] // every call of `open`, in order; also refused ones
   readonly closed: { readonly ruleId: number; readonly drainMs: number }[] = []
   readonly filtersSet: { readonly ruleId: number; readonly filters: Filters }[] = []
+  readonly weightsSet: { readonly ruleId: number; readonly weights: readonly number[] }[] = []
   readonly meters = new Map<number, Meter>() // by id
   readonly budgets = new Map<number, Budget>() // by meter id
   readonly answers = new Map<number, Resolved>() // to 'resolve' events, by token
@@ -56,6 +57,10 @@ export class FakeEngine implements Engine {
 
   setFilters(ruleId: number, filters: Filters): void {
     this.filtersSet.push({ ruleId, filters })
+  }
+
+  setWeights(ruleId: number, weights: readonly number[]): void {
+    this.weightsSet.push({ ruleId, weights })
   }
 
   resolved(token: number, answer: Resolved): void {

@@ -17,6 +17,7 @@ export interface NativeEngine {
   /** The port no longer listens when this returns. */
   close(ruleId: number, drainMs: number): void
   setFilters(ruleId: number, filters: Filters): void
+  setWeights(ruleId: number, weights: readonly number[]): void
   setMeter(id: number, meter: Meter): void
   setBudget(meterId: number, budget: Budget | null): void
   removeMeter(id: number): void

@@ -1,6 +1,7 @@
 // Implements the engine contract with the native addon: C++ on its own threads, for Linux.
 import { availableParallelism } from 'node:os'
 import type { Engine, EngineEvent, EngineOptions } from '../agent/engine.ts'
+import { checkBalance } from '../agent/net/balance.ts'
 import { checkPreamble } from '../agent/net/preamble.ts'
 import { eventKinds, type NativeEngine, type NativeEvent, type NativeModule } from './bridge.ts'
 import { loadModule } from './load.ts'
@@ -43,6 +44,7 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
     async open(rule) {
       if (isStopped) throw stopped(rule.from)
       if (rule.preamble) checkPreamble(rule.preamble)
+      if (rule.balance) checkBalance(rule.balance, rule)
       native.open(rule)
       serving ??= serveNextTurn()
       await serving
@@ -51,6 +53,7 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
       if (!isStopped) native.close(ruleId, drainMs)
     },
     setFilters: (ruleId, filters) => native.setFilters(ruleId, filters),
+    setWeights: (ruleId, weights) => native.setWeights(ruleId, weights),
     setMeter: (id, meter) => native.setMeter(id, meter),
     setBudget: (meterId, budget) => native.setBudget(meterId, budget),
     removeMeter: id => native.removeMeter(id),

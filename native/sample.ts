@@ -42,6 +42,7 @@ const readTarget = (next: Next): TargetCounters => ({
   bytesIn: next(),
   bytesOut: next(),
   connectionsTotal: next(),
+  active: next(),
   health: healths[next()] ?? 'unknown',
   consecutiveFailures: next(),
   lastFailureAt: timeOrNull(next()),

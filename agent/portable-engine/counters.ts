@@ -26,6 +26,7 @@ export const zeroCounters = ({ id, from, to, targets }: EngineRule): LiveCounter
     bytesIn: 0,
     bytesOut: 0,
     connectionsTotal: 0,
+    active: 0,
     health: 'unknown',
     consecutiveFailures: 0,
     lastFailureAt: null,

@@ -64,6 +64,8 @@ class PortableEngine implements Engine {
   readonly close: Engine['close'] = async (ruleId, drainMs) => this.#rules.get(ruleId)?.close(drainMs)
   readonly setFilters: Engine['setFilters'] = (ruleId, filters) =>
     this.#rules.get(ruleId)?.setFilters(filters)
+  readonly setWeights: Engine['setWeights'] = (ruleId, weights) =>
+    this.#rules.get(ruleId)?.state.setWeights(weights)
   readonly setMeter: Engine['setMeter'] = (id, meter) => this.#meters.set(id, meter)
   readonly removeMeter: Engine['removeMeter'] = id => this.#meters.remove(id)
   readonly setBudget: Engine['setBudget'] = (meterId, budget) => {

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import type { EngineRule, Filters, SocketAddress } from '../engine.ts'
 import { canonicalAddress } from '../net/address.ts'
+import { checkWeights } from '../net/balance.ts'
 import { type CompiledFilters, compileFilters } from '../net/filter.ts'
 import { type LiveCounters, type LivePortCounters, zeroCounters } from './counters.ts'
 import { EndRecord } from './ended-connections.ts'
@@ -9,7 +10,8 @@ import type { EngineContext } from './engine-context.ts'
 import type { MeterChain } from './meters/meter-chain.ts'
 import type { DialFailure } from './net/dial-failure.ts'
 import { writePreamble } from './preamble.ts'
-import { TargetHealth } from './target-health.ts'
+import { TargetChooser } from './target-chooser.ts'
+import { type Attempt, TargetHealth } from './target-health.ts'
 
 /** Returns the addresses of a caller; called only where they are needed. */
 export type Addresses = () => readonly [source: SocketAddress, listen: SocketAddress]
@@ -24,6 +26,7 @@ export class RuleState {
   readonly ended = this.#ending.promise
   readonly end = this.#ending.resolve
   readonly #context: EngineContext
+  readonly #chooser: TargetChooser | null
   #filters: CompiledFilters
 
   /** Throws an EngineFault for an invalid filter or an unknown meter. */
@@ -31,6 +34,7 @@ export class RuleState {
     this.rule = rule
     this.counters = zeroCounters(rule)
     this.health = new TargetHealth(rule, this.counters.targets, context.emit)
+    this.#chooser = rule.balance && new TargetChooser(rule.balance, rule.targets, this.counters.targets)
     this.meters = context.meters.chain(rule.meters)
     this.#context = context
     this.#filters = compileFilters(rule)
@@ -38,6 +42,20 @@ export class RuleState {
 
   setFilters(filters: Filters): void {
     this.#filters = compileFilters(filters)
+  }
+
+  setWeights(weights: readonly number[]): void {
+    if (!this.#chooser) return
+    checkWeights(weights, this.rule.targets.length)
+    this.#chooser.weights = weights
+  }
+
+  /** Yields attempts at targets, the best first, for a caller with this address. */
+  attempts(source: string): Iterable<Attempt> {
+    const chooser = this.#chooser
+    if (!chooser) return this.health.attempts()
+    const address = canonicalAddress(source)
+    return this.health.chosenAttempts(targets => chooser.choose(targets, address))
   }
 
   countRejection(reason: string): void {

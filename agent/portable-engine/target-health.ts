@@ -48,6 +48,22 @@ export class TargetHealth {
     for (const target of order) if (haveAllFailed || target.mayBeTried()) yield target.begin()
   }
 
+  /**
+   * Yields attempts at the targets that `choose` takes, one after the other, from those that are left. Failed targets are
+   * left out, unless no other can be chosen at first.
+   */
+  *chosenAttempts(choose: (targets: readonly number[]) => number | undefined): Iterable<Attempt> {
+    const left = new Set(this.#targets.keys())
+    const due = () => [...left].filter(index => this.#targets[index]?.mayBeTried())
+    const first = choose(due())
+    const ignoresHealth = first === undefined
+    const next = () => choose(ignoresHealth ? [...left] : due())
+    for (let chosen = first ?? next(); chosen !== undefined; chosen = next()) {
+      left.delete(chosen)
+      yield this.probe(chosen)
+    }
+  }
+
   /** Begins an attempt at any target, without a caller. */
   probe(index: number): Attempt {
     const target = this.#targets[index]

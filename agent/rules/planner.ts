@@ -97,6 +97,7 @@ const draftWithoutFields = (
   name: null,
   fallback: false,
   targets,
+  balance: null,
   preferIpv6,
   probeMs: 0,
   idleMs: protocol === 'udp' ? udpIdleMs : tcpIdleMs,

@@ -30,7 +30,7 @@ Connection::Connection(TcpRuleShard& shard, Caller caller)
 void Connection::begin() {
   shard_.counters.connections.add(1);
   shard_.counters.ports[port_index_].active.add(1);
-  dialer_ = std::make_unique<Dialer>(shard_, port_index_, *this);
+  dialer_ = std::make_unique<Dialer>(shard_, port_index_, caller_address_, *this);
   dialer_->begin();
   // Watched after the target's socket, so that epoll reports the target first.
   if (!has_ended_ && !is_caller_watched_ && worker().loop.watch(caller_->fd(), *caller_) < 0)
@@ -66,6 +66,7 @@ void Connection::dial_succeeded(ConnectedTarget connected) {
   target_ = std::move(connected.endpoint);
   target_->set_owner(*this);
   target_index_ = connected.target;
+  use_ = std::move(connected.use);
   target_address_ = connected.address;
   const Reason refusal = shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
   if (refusal != kNoReason) return refuse(refusal);
@@ -187,6 +188,7 @@ void Connection::end(Ending ending, ConnectionEnd why, Reason refusal) {
   close_endpoint(std::move(caller_), ending);
   if (target_) close_endpoint(std::move(target_), ending);
   admission_.leave();
+  use_.release();
   shard_.counters.ports[port_index_].active.add(-1);
   worker().context.descriptors.release(TcpRuleShard::kDescriptors);
   shard_.remove(*this);

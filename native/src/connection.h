@@ -85,6 +85,7 @@ class Connection final : public DeferredDelete,
   Address target_address_;
   const int port_index_;
   int target_index_ = -1;
+  TargetUse use_;
   size_t index_ = 0;  // among the connections of its shard
   const int64_t opened_ms_;
   int64_t active_ms_ = 0;

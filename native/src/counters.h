@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -26,6 +27,27 @@ struct PortCounters {
 struct TargetCounters {
   Counter bytes[2];  // by direction
   Counter connections;
+  Counter active;  // also connections that are being dialed
+};
+
+/** Counts a connection or flow among those that a target has, until `release`. */
+class TargetUse {
+ public:
+  TargetUse() = default;
+  explicit TargetUse(TargetCounters& target) : active_(&target.active) { active_->add(1); }
+  TargetUse(TargetUse&& other) noexcept : active_(std::exchange(other.active_, nullptr)) {}
+  TargetUse& operator=(TargetUse&& other) noexcept {
+    release();
+    active_ = std::exchange(other.active_, nullptr);
+    return *this;
+  }
+  ~TargetUse() { release(); }
+  void release() {
+    if (Counter* active = std::exchange(active_, nullptr)) active->add(-1);
+  }
+
+ private:
+  Counter* active_ = nullptr;
 };
 
 struct alignas(64) RuleCounters {

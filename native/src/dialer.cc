@@ -28,7 +28,7 @@ const char* failure_reason(int error) {
 
 void Dialer::begin() {
   deadline_ms_ = worker().loop.now_ms() + kDialTimeoutMs;
-  are_all_failed_ = shard_.rule->health.are_all_failed();
+  are_all_failed_ = !shard_.chooser && shard_.rule->health.are_all_failed();
   next_target();
 }
 
@@ -46,21 +46,30 @@ void Dialer::cancel() {
   drop_all_attempts();
   remaining_.clear();
   attempt_.abandon();
+  use_.release();
   if (token_ != 0) worker().cancel_resolve(std::exchange(token_, 0));
 }
 
 void Dialer::next_target() {
   attempt_.abandon();
+  use_.release();
   TargetHealth& health = shard_.rule->health;
-  const int count = is_probe_ ? 0 : static_cast<int>(shard_.rule->targets.size());
-  while (++target_ < count) {
-    if (are_all_failed_)
+  while (!is_probe_ && advance()) {
+    if (are_all_failed_ || choice_.ignores_health)
       health.begin(target_);
     else if (!health.begin_if_due(target_, worker().loop.now_ms()))
       continue;
+    use_ = TargetUse(shard_.counters.targets[target_]);
     return try_target();
   }
   finish_failed();
+}
+
+/** Moves to the next target by the rule's balance or order; false: there is none. */
+bool Dialer::advance() {
+  if (!shard_.chooser) return ++target_ < static_cast<int>(shard_.rule->targets.size());
+  target_ = shard_.chooser->next(choice_, worker().loop.now_ms());
+  return target_ >= 0;
 }
 
 void Dialer::try_target() {
@@ -148,8 +157,9 @@ void Dialer::attempt_connected(size_t index) {
   Attempt attempt = std::move(attempts_[index]);
   attempts_.erase(attempts_.begin() + static_cast<ptrdiff_t>(index));
   attempt_.succeed();
+  TargetUse use = std::move(use_);
   cancel();
-  owner_.dial_succeeded({std::move(attempt.endpoint), target_, attempt.address, is_failover_});
+  owner_.dial_succeeded({std::move(attempt.endpoint), target_, attempt.address, is_failover_, std::move(use)});
 }
 
 void Dialer::target_failed(const char* reason) {

@@ -14,13 +14,14 @@ struct ConnectedTarget {
   int target;
   Address address;
   bool is_failover;  // a dial of another target failed before
+  TargetUse use;
 };
 
 /** Dials once. Calls its owner exactly once, possibly from within `begin`, unless it is cancelled before. */
 class Dialer final : public DeferredDelete, public EndpointOwner, public ResolveRequester {
  public:
-  Dialer(RuleShard& shard, int port_index, DialerOwner<ConnectedTarget>& owner)
-      : shard_(shard), owner_(owner), port_index_(port_index) {}
+  Dialer(RuleShard& shard, int port_index, const Address& caller, DialerOwner<ConnectedTarget>& owner)
+      : shard_(shard), owner_(owner), port_index_(port_index), choice_{caller} {}
   ~Dialer() override { cancel(); }
 
   /** Tries the targets in order until one connects. */
@@ -37,6 +38,7 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   };
 
   void next_target();
+  bool advance();
   void try_target();
   void on_resolved(const ResolveAnswer& answer) override;
   void dial_addresses(const std::vector<Address>& addresses);
@@ -56,6 +58,7 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   RuleShard& shard_;
   DialerOwner<ConnectedTarget>& owner_;
   const int port_index_;
+  TargetChooser::Dial choice_;  // for a rule with a balance
   int target_ = -1;
   bool is_probe_ = false;
   bool are_all_failed_ = false;
@@ -65,6 +68,7 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   int64_t deadline_ms_ = 0;
   int64_t next_attempt_ms_ = 0;  // when the next address is tried beside a slow one; 0: never
   TargetAttempt attempt_;
+  TargetUse use_;
   std::vector<Address> remaining_;  // in reverse order
   std::vector<Attempt> attempts_;
   const char* first_failure_ = nullptr;  // of the target's addresses

@@ -11,6 +11,7 @@ namespace {
 
 /** The threads share the sockets of a wider port range, to save descriptors. */
 constexpr int kMaxUnsharedPorts = 16;
+constexpr double kMaxWeight = 1'000'000;
 
 EngineError error_from_errno(int error, const std::string& where) {
   const std::string message = where + ": " + strerror(error);
@@ -212,6 +213,15 @@ void Engine::set_filters(int rule_id, std::shared_ptr<const Filters> filters) {
     worker->loop.post([&worker = *worker, rule_id] { worker.filters_changed(rule_id); });
 }
 
+bool Engine::set_weights(int rule_id, std::vector<double> weights) {
+  const auto found = rules_.find(rule_id);
+  if (found == rules_.end() || !found->second->balance) return true;
+  const auto is_weight = [](double weight) { return weight >= 0 && weight <= kMaxWeight; };
+  if (weights.size() != found->second->targets.size() || !std::ranges::all_of(weights, is_weight)) return false;
+  found->second->replace_weights(std::make_shared<const std::vector<double>>(std::move(weights)));
+  return true;
+}
+
 void Engine::set_meter(int id, const Limits& limits) {
   auto& meter = meters_[id];
   if (!meter) meter = std::make_shared<Meter>(id, *this);
@@ -284,6 +294,7 @@ void Engine::write_rule(int rule_id, std::vector<double>& out) {
     for (const size_t direction : {0, 1})
       put_sum([&](RuleCounters& counters) -> Counter& { return counters.targets[i].bytes[direction]; });
     put_sum([&](RuleCounters& counters) -> Counter& { return counters.targets[i].connections; });
+    put_sum([&](RuleCounters& counters) -> Counter& { return counters.targets[i].active; });
     const TargetHealth::Status status = rule.health.status(static_cast<int>(i));
     put(status.state);
     put(status.consecutive_failures);

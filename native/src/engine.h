@@ -44,6 +44,8 @@ class Engine final : public MeterListener {
   /** Closes a rule. It accepts no more callers when this returns; the rest happens on the threads. */
   void close(int rule_id, int64_t drain_ms);
   void set_filters(int rule_id, std::shared_ptr<const Filters> filters);
+  /** Returns false when there is not one valid weight for each target. */
+  bool set_weights(int rule_id, std::vector<double> weights);
   void set_meter(int id, const Limits& limits);
   /** Returns false when there is no such meter. */
   bool set_budget(int meter_id, const std::optional<Budget>& budget);

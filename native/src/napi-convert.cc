@@ -103,6 +103,19 @@ std::shared_ptr<const Preamble> preamble(const Napi::Object& raw) {
   return preamble;
 }
 
+Balance balance(const Napi::Object& raw) {
+  using By = Balance::By;
+  const std::string by = text(raw.Get("by"));
+  Balance balance;
+  balance.by = by == "least_connections" ? By::least_connections
+               : by == "source_hash"     ? By::source_hash
+               : by == "random_two"      ? By::random_two
+                                         : By::round_robin;
+  each(raw.Get("tiers"), [&](const Napi::Value& tier) { balance.tiers.push_back(to_int64(tier)); });
+  balance.weights = std::make_shared<const std::vector<double>>(weights(raw.Get("weights")));
+  return balance;
+}
+
 /** Sets a row of numbers, and the addresses as one text: far cheaper than objects. `readEnded` reads them. */
 void set_ended(Napi::Object object, const std::vector<EndedConnection>& ended) {
   std::string text;
@@ -148,6 +161,8 @@ RuleConfig rule(const Napi::Object& raw) {
     const std::string host = text(target.Get("host"));
     config.targets.push_back({host, port(target.Get("port")), Address::parse(host)});
   });
+  if (const Napi::Value raw_balance = raw.Get("balance"); is_present(raw_balance))
+    config.balance = balance(raw_balance.As<Napi::Object>());
   config.prefer_ipv6 = raw.Get("preferIpv6").ToBoolean();
   config.probe_ms = std::max<int64_t>(0, to_int64(raw.Get("probeMs")));
   config.idle_ms = std::max<int64_t>(0, to_int64(raw.Get("idleMs")));
@@ -156,6 +171,12 @@ RuleConfig rule(const Napi::Object& raw) {
   if (const Napi::Value raw_preamble = raw.Get("preamble"); is_present(raw_preamble))
     config.preamble = preamble(raw_preamble.As<Napi::Object>());
   return config;
+}
+
+std::vector<double> weights(const Napi::Value& raw) {
+  std::vector<double> all;
+  each(raw, [&](const Napi::Value& one) { all.push_back(number(one)); });
+  return all;
 }
 
 std::vector<int> numbers(const Napi::Value& raw) {

@@ -17,6 +17,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
                            InstanceMethod<&NativeEngine::serve_opened>("serveOpened"),
                            InstanceMethod<&NativeEngine::close>("close"),
                            InstanceMethod<&NativeEngine::set_filters>("setFilters"),
+                           InstanceMethod<&NativeEngine::set_weights>("setWeights"),
                            InstanceMethod<&NativeEngine::set_meter>("setMeter"),
                            InstanceMethod<&NativeEngine::set_budget>("setBudget"),
                            InstanceMethod<&NativeEngine::remove_meter>("removeMeter"),
@@ -83,6 +84,10 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     auto filters = convert::filters(info[1].As<Napi::Object>(), engine_->reasons(), error);
     if (!filters) return throw_error("EINVAL", error);
     engine_->set_filters(info[0].As<Napi::Number>(), std::move(filters));
+  }
+  void set_weights(const Napi::CallbackInfo& info) {
+    if (!engine_->set_weights(info[0].As<Napi::Number>(), convert::weights(info[1])))
+      throw_error("EINVAL", "weights has not one number of 0 to 1000000 for each target");
   }
   void set_meter(const Napi::CallbackInfo& info) {
     engine_->set_meter(info[0].As<Napi::Number>(),

@@ -10,6 +10,7 @@ RuleShard::RuleShard(Worker& worker, std::shared_ptr<Rule> rule)
     : worker(worker),
       rule(std::move(rule)),
       counters(*this->rule->counters[worker.index]),
+      chooser(this->rule->balance ? std::make_unique<TargetChooser>(*this->rule) : nullptr),
       filters_version_(this->rule->filters_version.load(std::memory_order_acquire)) {
   filters_ = this->rule->current_filters();
 }

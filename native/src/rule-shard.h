@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "target-chooser.h"
 #include "worker.h"
 
 namespace sluice {
@@ -47,6 +48,7 @@ class RuleShard : public DeferredDelete {
   Worker& worker;
   const std::shared_ptr<Rule> rule;
   RuleCounters& counters;
+  const std::unique_ptr<TargetChooser> chooser;  // null: the targets are dialed in order
 
  protected:
   virtual bool is_empty() const = 0;

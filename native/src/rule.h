@@ -23,6 +23,14 @@ struct Target {
   std::optional<Address> literal;  // set when the host is an address
 };
 
+/** How connections are spread over the targets; `tiers` and `weights` are by target. */
+struct Balance {
+  enum class By : uint8_t { round_robin, least_connections, source_hash, random_two };
+  By by;
+  std::vector<int64_t> tiers;
+  std::shared_ptr<const std::vector<double>> weights;
+};
+
 struct RuleConfig {
   int id = 0;
   bool is_udp = false;
@@ -31,6 +39,7 @@ struct RuleConfig {
   std::optional<std::string> name;  // the TLS name
   bool is_fallback = false;
   std::vector<Target> targets;
+  std::optional<Balance> balance;  // absent: the targets are dialed in order
   bool prefer_ipv6 = false;
   int64_t probe_ms = 0;
   MeterChain meters;
@@ -75,13 +84,22 @@ struct Rule : RuleConfig {
     filters = std::move(next);
     filters_version.fetch_add(1, std::memory_order_release);
   }
+  /** The weights of a rule with `balance`. */
+  std::shared_ptr<const std::vector<double>> current_weights() {
+    const std::lock_guard lock(mutex_);
+    return balance->weights;
+  }
+  void replace_weights(std::shared_ptr<const std::vector<double>> next) {
+    const std::lock_guard lock(mutex_);
+    balance->weights = std::move(next);
+  }
   std::map<Reason, int64_t> rejected() {
     const std::lock_guard lock(mutex_);
     return rejected_;
   }
 
  private:
-  std::mutex mutex_;  // guards `filters` and `rejected_`
+  std::mutex mutex_;  // guards `filters`, `balance->weights` and `rejected_`
   std::map<Reason, int64_t> rejected_;
 };
 

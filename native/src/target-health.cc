@@ -31,10 +31,15 @@ std::vector<int> TargetHealth::longest_failed_first() {
   return order;
 }
 
+bool TargetHealth::is_due(int index, int64_t now_ms) {
+  const std::lock_guard lock(mutex_);
+  return targets_[index].is_due(now_ms);
+}
+
 bool TargetHealth::begin_if_due(int index, int64_t now_ms) {
   const std::lock_guard lock(mutex_);
   Target& target = targets_[index];
-  if (target.state == State::failed && (target.attempts > 0 || now_ms < target.retry_ms)) return false;
+  if (!target.is_due(now_ms)) return false;
   target.attempts++;
   return true;
 }

@@ -26,6 +26,8 @@ class TargetHealth {
 
   bool are_all_failed();
   std::vector<int> longest_failed_first();
+  /** False: the failed target is being tried already, or failed a short time ago. */
+  bool is_due(int target, int64_t now_ms);
   /** Begins an attempt. False: the failed target is being tried already, or failed a short time ago. */
   bool begin_if_due(int target, int64_t now_ms);
   void begin(int target);
@@ -49,6 +51,8 @@ class TargetHealth {
     int64_t failure_number = 0;       // of its last failure: orders failures within one millisecond
     int64_t retry_ms = 0;
     int attempts = 0;  // in progress
+
+    bool is_due(int64_t now_ms) const { return state != State::failed || (attempts == 0 && now_ms >= retry_ms); }
   };
 
   const OnChange on_change_;  // called without the lock

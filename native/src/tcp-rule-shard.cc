@@ -20,7 +20,7 @@ class TcpRuleShard::Probe final : public DialerOwner<ConnectedTarget> {
     if (shard_.is_closed()) return;
     arm();
     if (dialer_) return;
-    dialer_ = std::make_unique<Dialer>(shard_, 0, *this);
+    dialer_ = std::make_unique<Dialer>(shard_, 0, Address{}, *this);
     dialer_->begin_probe(target_);
   }
   void dial_succeeded(ConnectedTarget connected) override {

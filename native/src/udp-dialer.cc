@@ -9,12 +9,13 @@ namespace sluice {
 
 void UdpDialer::begin() {
   TargetHealth& health = shard_.rule->health;
-  if (health.are_all_failed()) failed_targets_ = health.longest_failed_first();
+  if (!chooser() && health.are_all_failed()) failed_targets_ = health.longest_failed_first();
   try_next();
 }
 
 void UdpDialer::cancel() {
   attempt_.abandon();
+  use_.release();
   if (token_ != 0) shard_.worker.cancel_resolve(std::exchange(token_, 0));
 }
 
@@ -36,15 +37,24 @@ bool UdpDialer::begin_next_target() {
     if (next_failed_ == failed_targets_.size()) return false;
     target_ = failed_targets_[next_failed_++];
     health.begin(target_);
-    attempt_ = TargetAttempt(health, target_);
+    begin_attempt();
     return true;
   }
-  while (++target_ < count) {
-    if (!health.begin_if_due(target_, shard_.worker.loop.now_ms())) continue;
-    attempt_ = TargetAttempt(health, target_);
+  const int64_t now_ms = shard_.worker.loop.now_ms();
+  while ((target_ = chooser() ? chooser()->next(choice_, now_ms) : target_ + 1) >= 0 && target_ < count) {
+    if (choice_.ignores_health)
+      health.begin(target_);
+    else if (!health.begin_if_due(target_, now_ms))
+      continue;
+    begin_attempt();
     return true;
   }
   return false;
+}
+
+void UdpDialer::begin_attempt() {
+  attempt_ = TargetAttempt(shard_.rule->health, target_);
+  use_ = TargetUse(shard_.counters.targets[target_]);
 }
 
 void UdpDialer::on_resolved(const ResolveAnswer& answer) {
@@ -71,7 +81,8 @@ bool UdpDialer::connect(const std::vector<Address>& addresses) {
     Fd socket;
     const int error = sys::connect_datagram(address, socket);
     if (error == 0) {
-      owner_.dial_succeeded({std::move(socket), address, std::move(attempt_), is_failover_});
+      owner_.dial_succeeded(
+          {std::move(socket), address, std::move(attempt_), is_failover_, std::move(use_)});
       return true;
     }
     has_dialed = has_dialed || !is_local_error(-error);
@@ -84,6 +95,8 @@ bool UdpDialer::connect(const std::vector<Address>& addresses) {
   }
   return false;
 }
+
+TargetChooser* UdpDialer::chooser() const { return shard_.chooser.get(); }
 
 const Target& UdpDialer::target() const { return shard_.rule->targets[target_]; }
 

@@ -34,7 +34,7 @@ UdpFlow::UdpFlow(UdpRuleShard& shard, const UdpPath& path)
     : shard_(shard),
       path_(path),
       admission_(shard.rule->meters),
-      dialer_(shard, path.port_index, *this),
+      dialer_(shard, path.port_index, path.source.address(), *this),
       needs_preamble_(shard.rule->preamble != nullptr),
       opened_ms_(shard.worker.loop.now_ms()),
       last_active_ms_(opened_ms_) {}
@@ -74,6 +74,7 @@ void UdpFlow::end(ConnectionEnd why, Reason refusal) {
   settle();
   dialer_.cancel();
   attempt_.abandon();
+  use_.release();
   admission_.leave();
   buffered_.reset();
   if (refusal != kNoReason) shard_.rule->reject(refusal);
@@ -86,6 +87,7 @@ void UdpFlow::dial_succeeded(ConnectedUdpTarget connected) {
   address_ = connected.address;
   attempt_ = std::move(connected.attempt);
   target_index_ = attempt_.target();
+  use_ = std::move(connected.use);
   recheck_filters();
   if (has_ended_) return;
   if (shard_.worker.loop.watch(target_.get(), *this, EPOLLIN) != 0) return end(ConnectionEnd::dial_failed);

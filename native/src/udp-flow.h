@@ -68,6 +68,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   Fd target_;  // closed with the flow, since datagrams may be queued for it until then
   Address address_;
   TargetAttempt attempt_;
+  TargetUse use_;
   int target_index_ = -1;
   ReplySource reply_source_;
   bool needs_preamble_;   // before the next datagram to the target

@@ -8,6 +8,7 @@ import { type LogLine, recordLog } from '../../kit/test-server.ts'
 export const webRule = { id: '01RULEWEB', owner: 'ann', targets: [{ host: 'web.internal', port: 80 }] }
 
 const unknownHealth = {
+  active: 0,
   health: 'unknown',
   consecutiveFailures: 0,
   lastFailureAt: null,

@@ -1,4 +1,5 @@
 // The cases that every engine must pass, through the contract in agent/engine.ts.
+import { balance } from './cases/balance.ts'
 import { budget } from './cases/budget.ts'
 import { bytes } from './cases/bytes.ts'
 import { closing, udpClosing } from './cases/closing.ts'
@@ -10,6 +11,7 @@ import { lifecycle } from './cases/lifecycle.ts'
 import { meters } from './cases/meters.ts'
 import { preamble } from './cases/preamble.ts'
 import { tlsNames } from './cases/tls-names.ts'
+import { udpBalance } from './cases/udp-balance.ts'
 import { udpEnded } from './cases/udp-ended.ts'
 import { udpFlows } from './cases/udp-flows.ts'
 import { udpLifecycle } from './cases/udp-lifecycle.ts'
@@ -29,7 +31,8 @@ export const cases = {
   ...tlsNames,
   ...health,
   ...ended,
-  ...preamble
+  ...preamble,
+  ...balance
 }
 export const udpCases = {
   ...udpFlows,
@@ -39,5 +42,6 @@ export const udpCases = {
   ...udpClosing,
   ...udpTargets,
   ...udpEnded,
-  ...udpPreamble
+  ...udpPreamble,
+  ...udpBalance
 }

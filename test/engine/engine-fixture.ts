@@ -81,6 +81,7 @@ export async function ruleTo(
       typeof target === 'number' ? { host: '127.0.0.1', port: target } : target
     ),
     preferIpv6: false,
+    balance: null,
     idleMs: 0,
     name: null,
     fallback: false,

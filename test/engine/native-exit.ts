@@ -25,6 +25,7 @@ async function openForwarder({ from, port }: Ports): Promise<void> {
     fallback: false,
     targets: [{ host: '127.0.0.1', port }],
     preferIpv6: false,
+    balance: null,
     probeMs: 1_000,
     meters: [1],
     idleMs: 60_000,

@@ -31,6 +31,7 @@ await engine.open({
   to: from,
   targets: [{ host: '127.0.0.1', port }],
   preferIpv6: false,
+  balance: null,
   idleMs: 60_000,
   name: null,
   fallback: false,

@@ -41,13 +41,15 @@ export class Connection implements Waiter {
       this.#ending.abort()
     })
 
-    const outcome = await connectTarget(this.#state, this.#port.port, this.#ending.signal)
+    const { remoteAddress = '' } = this.#caller
+    const outcome = await connectTarget(this.#state, this.#port.port, remoteAddress, this.#ending.signal)
 
     clearTimeout(limit)
     endWatch()
     if ('refusal' in outcome) this.#refuse(outcome.refusal)
     else await this.#connected(outcome, admission)
     await callerClosed
+    if (this.#target) this.#target.counters.active--
     this.#state.endRecord(this.#record)
   }
 

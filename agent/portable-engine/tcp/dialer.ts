@@ -17,17 +17,21 @@ export interface ConnectedTarget {
   readonly port: number
 }
 
-/** Connects to the first target that accepts. Else returns why filters refused addresses; null: they did not. */
+/** Connects to the first target that accepts, which is then active. Else returns why filters refused addresses; null: they did not. */
 export async function connectTarget(
   state: RuleState,
   listenPort: number,
+  source: string,
   signal: AbortSignal
 ): Promise<ConnectedTarget | { readonly refusal: string | null }> {
   let refusal: string | null = null
   let isFailover = false
-  for (const attempt of state.health.attempts()) {
+  for (const attempt of state.attempts(source)) {
+    const { counters } = state.target(attempt.index, listenPort)
+    counters.active++
     const outcome = await dialTarget(attempt, state, listenPort, signal)
     if ('socket' in outcome) return { ...outcome, isFailover }
+    counters.active--
     if (signal.aborted) return { refusal: null }
     if ('refusal' in outcome) refusal ??= outcome.refusal
     else isFailover = true

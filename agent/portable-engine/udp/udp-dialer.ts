@@ -22,19 +22,22 @@ export interface UdpDialRule {
   readonly unreachable: UnreachableAddresses
 }
 
-/** Connects to the first target with a route. Else returns why filters refused addresses; null: they did not. */
+/** Connects to the first target with a route, which is then active. Else returns why filters refused addresses; null: they did not. */
 export async function connectUdpTarget(
   rule: UdpDialRule,
   listenPort: number,
+  source: string,
   handlers: SocketHandlers,
   signal: AbortSignal
 ): Promise<ConnectedUdpTarget | { readonly refusal: string | null }> {
   let refusal: string | null = null
   let isFailover = false
-  for (const attempt of rule.state.health.attempts()) {
+  for (const attempt of rule.state.attempts(source)) {
     const target = rule.state.target(attempt.index, listenPort)
+    target.counters.active++
     const outcome = await dialHost(target.host, target.port, rule, handlers, signal)
     if ('socket' in outcome) return { ...target, ...outcome, attempt, isFailover }
+    target.counters.active--
 
     if (outcome.failure === null || signal.aborted) attempt.abandoned()
     else attempt.failed(outcome.failure)

@@ -77,7 +77,13 @@ export class UdpFlow {
       onMessage: (bytes: Buffer) => this.#reply(bytes),
       onError: (errno: string) => this.#targetFailed(errno)
     }
-    const outcome = await connectUdpTarget(this.#owner, this.port.port, handlers, this.#ending.signal)
+    const outcome = await connectUdpTarget(
+      this.#owner,
+      this.port.port,
+      this.#source.address,
+      handlers,
+      this.#ending.signal
+    )
     if (!('socket' in outcome)) return this.#refuse(outcome.refusal)
 
     this.#target = outcome
@@ -121,7 +127,8 @@ export class UdpFlow {
     this.end(reason === null ? 'dial_failed' : 'refused', reason)
   }
 
-  #release({ attempt, socket }: ConnectedUdpTarget): void {
+  #release({ attempt, socket, counters }: ConnectedUdpTarget): void {
+    counters.active--
     if (!this.#isAttemptReported) attempt.abandoned()
     void socket.close()
   }

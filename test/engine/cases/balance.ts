@@ -1,0 +1,206 @@
+// Balance: connections are spread over targets.
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import type { Test } from 'tap'
+import type { Balance } from '../../../agent/balance.ts'
+import type { EngineRule } from '../../../agent/engine.ts'
+import { zeroCounters } from '../../../agent/portable-engine/counters.ts'
+import { TargetChooser } from '../../../agent/portable-engine/target-chooser.ts'
+import { freePort } from '../../support/ports.ts'
+import {
+  type EngineCase,
+  type EngineFixture,
+  engineFixture,
+  type OpenEngine,
+  openTarget,
+  ruleTo,
+  until
+} from '../engine-fixture.ts'
+
+export const balanced = (
+  by: Balance['by'],
+  weights: readonly number[],
+  tiers?: readonly number[]
+): Balance => ({
+  by,
+  weights,
+  tiers: tiers ?? weights.map(() => 0)
+})
+
+/** Each target greets with its name: 'a', 'b', ... */
+const greet = (t: Test, count: number): Promise<number[]> =>
+  Promise.all(
+    Array.from({ length: count }, (_, at) => openTarget(t, socket => socket.write('abcdef'.charAt(at))))
+  )
+
+interface Call {
+  readonly target: string
+  readonly socket: Socket
+}
+
+/** Returns the target that has greeted. The connection stays open. */
+async function call(t: Test, { from }: EngineRule, localAddress = '127.0.0.1'): Promise<Call> {
+  const socket = connect({ port: from, host: '127.0.0.1', localAddress })
+  socket.on('error', () => {})
+  t.teardown(() => socket.destroy())
+  const [greeting] = await once(socket, 'data')
+  return { target: String(greeting), socket }
+}
+
+async function open(
+  t: Test,
+  openEngine: OpenEngine,
+  balance: Balance,
+  ports?: readonly number[]
+): Promise<EngineFixture & { rule: EngineRule; call: (count: number) => Promise<string> }> {
+  const fixture = engineFixture(t, openEngine)
+  const rule = await ruleTo(ports ?? (await greet(t, balance.weights.length)), { balance })
+  await fixture.engine.open(rule)
+  return {
+    ...fixture,
+    rule,
+    /** Makes connections one after the other, which stay open; returns the names of their targets. */
+    async call(count) {
+      let targets = ''
+      for (let made = 0; made < count; made++) targets += (await call(t, rule)).target
+      return targets
+    }
+  }
+}
+
+const count = (all: string, name: string): number => all.split(name).length - 1
+const activeOf = ({ counters }: EngineFixture): number[] => counters().targets.map(({ active }) => active)
+
+/** A thread of an engine may be one off for each target. */
+const isAbout = (value: number, expected: number): boolean => Math.abs(value - expected) <= 4
+
+export const balance: Record<string, EngineCase> = {
+  async 'round robin gives each target its share by weight'(t, openEngine) {
+    const { call } = await open(t, openEngine, balanced('round_robin', [3, 1, 0]))
+
+    const targets = await call(40)
+
+    t.ok(isAbout(count(targets, 'a'), 30), targets)
+    t.equal(count(targets, 'c'), 0)
+  },
+
+  async 'new weights apply to connections that begin later'(t, openEngine) {
+    const { engine, rule, call, ...fixture } = await open(t, openEngine, balanced('round_robin', [1, 0]))
+    t.equal(await call(3), 'aaa')
+
+    engine.setWeights(rule.id, [0, 5])
+
+    t.equal(await call(3), 'bbb')
+    t.same(activeOf({ ...fixture, engine }), [3, 3], 'live ones stay')
+    for (const weights of [[1], [1, -1], [1, Number.NaN], [1, 1_000_001]])
+      t.throws(() => engine.setWeights(rule.id, weights), { code: 'EINVAL' }, String(weights))
+    engine.setWeights(12_345, [1])
+    t.equal(await call(1), 'b')
+  },
+
+  async 'least connections chooses the target that has the fewest for its weight'(t, openEngine) {
+    const { engine, rule, call, ...fixture } = await open(
+      t,
+      openEngine,
+      balanced('least_connections', [1, 0])
+    )
+    await call(6)
+    engine.setWeights(rule.id, [1, 1])
+
+    t.equal(await call(6), 'bbbbbb')
+    t.same(activeOf({ ...fixture, engine }), [6, 6])
+    engine.setWeights(rule.id, [3, 1])
+    t.equal(await call(8), 'aaaaaaaa')
+  },
+
+  async 'a connection that has ended, or has not connected, is not active'(t, openEngine) {
+    const fixture = await open(t, openEngine, balanced('least_connections', [1, 1]), [
+      await freePort(),
+      (await greet(t, 1))[0] ?? 0
+    ])
+    const { socket, target } = await call(t, fixture.rule)
+    t.equal(target, 'a')
+    t.same(activeOf(fixture), [0, 1])
+    socket.resetAndDestroy()
+    await until(() => activeOf(fixture)[1] === 0)
+  },
+
+  async 'of two targets taken at random, the one with fewer connections is chosen'(t, openEngine) {
+    const { engine, rule, call } = await open(t, openEngine, balanced('random_two', [1, 0, 0]))
+    await call(20)
+    engine.setWeights(rule.id, [1, 1, 1])
+
+    const targets = await call(20)
+
+    t.equal(count(targets, 'a'), 0)
+    t.ok(count(targets, 'b') > 0 && count(targets, 'c') > 0, targets)
+  },
+
+  async 'a source keeps its target, whatever the order of targets, in both engines'(t, openEngine) {
+    const ports = await greet(t, 3)
+    const balance = balanced('source_hash', [1, 1, 2])
+    const { engine, rule } = await open(t, openEngine, balance, ports)
+    const swapped = await ruleTo(ports.toReversed(), { balance: balanced('source_hash', [2, 1, 1]) })
+    await engine.open(swapped)
+    const chooser = new TargetChooser(balance, rule.targets, zeroCounters(rule).targets)
+
+    const seen = new Set<string>()
+    for (let host = 1; host <= 24; host++) {
+      const source = `127.0.1.${host}`
+      const { target } = await call(t, rule, source)
+      seen.add(target)
+      t.equal((await call(t, rule, source)).target, target)
+      t.equal((await call(t, swapped, source)).target, target)
+      t.equal('abc'.charAt(chooser.choose([0, 1, 2], source) ?? 3), target)
+    }
+    t.equal(seen.size, 3)
+
+    const before = chooser.choose([0, 1, 2], '127.0.1.1')
+    engine.setWeights(
+      rule.id,
+      [0, 1, 2].map(target => (target === before ? 0 : 1))
+    )
+    t.not((await call(t, rule, '127.0.1.1')).target, 'abc'.charAt(before ?? 3))
+  },
+
+  async 'a target that refuses is passed over, and its tier before the next'(t, openEngine) {
+    const [a = 0, b = 0] = await greet(t, 2)
+    const closed = await freePort()
+    const tiers = [0, 0, 1]
+    const { call, counters } = await open(t, openEngine, balanced('round_robin', [1, 1, 1], tiers), [
+      closed,
+      a,
+      b
+    ])
+    t.equal(await call(8), 'aaaaaaaa')
+    t.ok(counters().targetFailovers > 0)
+
+    const all = await open(t, openEngine, balanced('source_hash', [1, 1, 1], tiers), [closed, closed, b])
+    t.equal(await all.call(8), 'bbbbbbbb')
+  },
+
+  async 'when all targets have failed, they are tried all the same'(t, openEngine) {
+    const port = await freePort()
+    const fixture = await open(t, openEngine, balanced('round_robin', [1, 0]), [port, await freePort()])
+    for (let failures = 1; failures <= 3; failures++) {
+      connect(fixture.rule.from, '127.0.0.1').on('error', () => {})
+      await until(() => fixture.counters().targets[0]?.consecutiveFailures === failures)
+    }
+    t.equal(fixture.counters().targets[0]?.health, 'failed')
+
+    await openTarget(t, socket => socket.write('a'), { port })
+    t.equal(await fixture.call(1), 'a')
+  },
+
+  async 'a rule with an impossible balance is refused'(t, openEngine) {
+    const { engine } = engineFixture(t, openEngine)
+    for (const balance of [
+      balanced('round_robin', [1, 1]),
+      balanced('round_robin', [-1]),
+      balanced('round_robin', [1], [0.5]),
+      balanced('magic' as never, [1])
+    ])
+      await t.rejects(engine.open(await ruleTo([9], { balance })), { code: 'EINVAL' })
+    t.same(engine.sample().rules, [])
+  }
+}
