@@ -65,7 +65,7 @@ export interface ApplyOrder {
 /** The rules in the engine. `ruleId` is the server's id of a rule, `engineId` that of one of its runs in the engine. */
 export interface AgentRules {
   /**
-   * Opens the rule, or changes an open one: filters and limits on live connections, anything else by reopening it.
+   * Opens the rule, or changes an open one: filters, limits and weights while it runs, anything else by reopening it.
    * Throws Refused: 'port_in_use', 'activation_failed', 'denied_by_agent', 'field_unknown', 'shape_unknown', or a code of
    * a plugin.
    */
@@ -78,6 +78,11 @@ export interface AgentRules {
   isOpen(ruleId: string): boolean
   /** Returns the rules that fields close now, with the reason. */
   closed(): ReadonlyMap<string, string>
+  /**
+   * Replaces the weights of an open rule whose plan has a `balance`, until its plan has other ones. Throws Refused where
+   * there is not one weight for each target.
+   */
+  setWeights(ruleId: string, weights: readonly number[]): void
   /** Returns the rules of this agent that have the field. */
   having<B extends TSchema>(field: FieldRef<B>): readonly FieldRule<B>[]
   /** Returns the rule of an event or a sample, until its last connection has ended. */

@@ -11,7 +11,7 @@ import type { Meters } from './meters.ts'
 import { ownMeterIn, type Plan, type Planner } from './planner.ts'
 
 interface Options {
-  readonly engine: Pick<Engine, 'open' | 'close' | 'setFilters'>
+  readonly engine: Pick<Engine, 'open' | 'close' | 'setFilters' | 'setWeights'>
   readonly planner: Planner
   readonly meters: Meters
   readonly fieldRules: FieldRules
@@ -55,7 +55,7 @@ export class Rules implements AgentRules {
     const { planner, settings } = this.#options
     const running = this.#running.get(spec.id)
     const plan = planner.plan(spec, running?.settings ?? settings.current())
-    if (running && isDeepStrictEqual({ ...plan, ...filtersOf(running.plan) }, running.plan))
+    if (running && isDeepStrictEqual(withLivePartsOf(running.plan, plan), running.plan))
       return this.#update(running, spec, plan)
     if (running) await this.#close(spec.id, 'drain')
     await this.#openNew(spec, running ? planner.plan(spec, settings.current()) : plan)
@@ -134,7 +134,17 @@ export class Rules implements AgentRules {
     log.info('rule.opened', `listens on ${plan.protocol} ${portsOf(plan)}`, { rule: spec.id })
   }
 
-  /** Changes filters and limits, which apply to live connections; everything else is equal. */
+  setWeights(ruleId: string, weights: readonly number[]): void {
+    const running = this.#running.get(ruleId)
+    if (!running) return
+    try {
+      this.#options.engine.setWeights(running.engineId, weights)
+    } catch (error) {
+      throw refusalOf(error)
+    }
+  }
+
+  /** Changes filters, weights and limits, which need no reopening; everything else is equal. */
   #update(running: RunningRule, spec: RuleSpec, plan: Plan): void {
     const { engine, planner, meters, fieldRules } = this.#options
     const entry = this.#entries.get(running.engineId)
@@ -144,6 +154,8 @@ export class Rules implements AgentRules {
     fieldRules.enter(spec, ownMeterIn(entry.meters))
     if (isDeepStrictEqual(plan, running.plan)) return
     engine.setFilters(running.engineId, filtersOf(plan))
+    if (plan.balance && !isDeepStrictEqual(plan.balance, running.plan.balance))
+      this.setWeights(spec.id, plan.balance.weights)
     running.plan = plan
   }
 
@@ -161,6 +173,13 @@ export class Rules implements AgentRules {
 }
 
 const filtersOf = ({ source, target }: Plan) => ({ source, target })
+
+/** Returns the plan with those parts of a running one that change without reopening. */
+function withLivePartsOf(running: Plan, plan: Plan): Plan {
+  const balance = plan.balance && { ...plan.balance, weights: (running.balance ?? plan.balance).weights }
+  return { ...plan, ...filtersOf(running), balance }
+}
+
 const portsOf = ({ from, to }: Plan): string => (from === to ? `${from}` : `${from}-${to}`)
 
 /** Translates an EngineFault into a refusal that the server knows. */

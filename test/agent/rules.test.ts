@@ -141,6 +141,42 @@ t.test('a change of filters only does not reopen the rule', async t => {
   t.match(engine.filtersSet, [{ ruleId: 1, filters: { source: { allow: [{ cidr: '10.0.0.0/8' }] } } }])
 })
 
+t.test('a change of weights only does not reopen the rule, any other of its balance does', async t => {
+  const weighted: AgentPlugin = {
+    ...testFields,
+    fields: [
+      defineField({
+        key: 'weight',
+        message: IdleTime,
+        plan: ({ idle_secs: weight }, draft) => {
+          draft.balance = { by: weight > 9 ? 'source_hash' : 'round_robin', tiers: [0], weights: [weight] }
+        }
+      })
+    ]
+  }
+  const { engine, rules, codec } = open(t, t.testdir(), weighted)
+  const ofWeight = (idle_secs: number) => spec({ fields: { weight: codec.encode(IdleTime, { idle_secs }) } })
+  await rules.open(ofWeight(1))
+
+  await rules.open(ofWeight(2))
+  await rules.open(ofWeight(2))
+  t.same(engine.weightsSet, [{ ruleId: 1, weights: [2] }])
+  t.equal(engine.opened.length, 1)
+
+  const { id } = ofWeight(2)
+  rules.setWeights(id, [7])
+  rules.setWeights('another', [8])
+  t.same(engine.weightsSet.slice(1), [{ ruleId: 1, weights: [7] }])
+
+  await rules.open(ofWeight(10))
+  await rules.open(spec())
+  t.match(engine.opened, [
+    { balance: { weights: [1] } },
+    { balance: { by: 'source_hash' } },
+    { balance: null }
+  ])
+})
+
 t.test('an unknown field is refused, and the open rule stays', async t => {
   const { engine, rules } = open(t)
   await rules.open(spec())
