@@ -89,6 +89,7 @@ export async function testAgent(
     port: control.port(),
     fingerprint: control.fingerprint,
     token: clientId,
+    clock, // its heartbeats follow the server's time
     ...script,
     messages: [...messages, ...(script.messages ?? [])],
     capabilities: script.capabilities === null ? null : { ...capabilities, ...script.capabilities },

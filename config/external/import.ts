@@ -6,7 +6,7 @@ import { reasonOf } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import type { ImportExternal } from './load.ts'
 import { findHalf, resolvePlugin } from './resolve.ts'
-import { requireTrusted } from './trust.ts'
+import { requireTrusted, trust } from './trust.ts'
 
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 
@@ -31,12 +31,13 @@ export function offerPublicModules(): void {
 }
 
 /** Resolves a half, requires that its files are trusted, and imports it. */
-export const importExternal: ImportExternal = async (specifier, half, baseDir) => {
+export const importExternal: ImportExternal = async (specifier, half, baseDir, trusted = 'recorded') => {
   // An agent skips a plugin that has only a server half. If both are missing, the specifier is wrong.
   if (half === 'agent' && !findHalf(specifier, half, baseDir) && findHalf(specifier, 'plugin', baseDir))
     return null
   const file = resolvePlugin(specifier, half, baseDir)
-  requireTrusted(specifier, file, baseDir)
+  if (trusted === 'present') trust(specifier, file, baseDir)
+  else requireTrusted(specifier, file, baseDir)
   return importPlugin(file)
 }
 

@@ -4,12 +4,19 @@ import { Fault, pluginFailed, reasonOf } from '../../kernel/base/errors.ts'
 import { findHalf, type Half } from './resolve.ts'
 
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
-export type ImportExternal = (specifier: string, half: Half, baseDir: string) => Promise<object | null>
+/** What of an external plugin runs: files as they were trusted, or in `development` as they are now. */
+export type Trusted = 'recorded' | 'present'
+export type ImportExternal = (
+  specifier: string,
+  half: Half,
+  baseDir: string,
+  trusted?: Trusted
+) => Promise<object | null>
 type Section = Readonly<Record<string, unknown>>
 
 export interface LoadedPlugins<P> {
   readonly plugins: readonly P[]
-  /** Each plugin's section, without the loader's own key `enabled`. */
+  /** Each plugin's section, without the loader's own keys `enabled` and, of an external one, `development`. */
   readonly sections: Readonly<Record<string, Section>>
   /** By plugin name, what the configuration calls it: a built-in name, a path, or an npm package. */
   readonly specifiers: Readonly<Record<string, string>>
@@ -27,9 +34,16 @@ interface Options<P> {
 }
 
 const Plugins = Type.Object({
-  plugins: Type.Record(Type.String(), Type.Object({ enabled: Type.Optional(Type.Boolean()) }), {
-    default: {}
-  })
+  plugins: Type.Record(
+    Type.String(),
+    Type.Object({
+      enabled: Type.Optional(Type.Boolean()),
+      development: Type.Optional(Type.Boolean())
+    }),
+    {
+      default: {}
+    }
+  )
 })
 
 /** Returns `[plugins]` of a parsed configuration. Each section is validated later, by its plugin's schema. */
@@ -69,10 +83,14 @@ export async function loadPlugins<P extends { readonly name: string }>(
   const specifiers: Record<string, string> = {}
 
   for (const specifier of new Set([...Object.keys(builtin), ...Object.keys(table)])) {
-    const { enabled = true, ...section } = table[specifier] ?? {}
+    const { enabled = true, ...given } = table[specifier] ?? {}
     if (enabled === false) continue
+    const load = builtin[specifier]
+    const { development = false, ...external } = given
+    const section = load ? given : external
     try {
-      const module = await (builtin[specifier]?.() ?? importExternal(specifier, half, baseDir))
+      const module = await (load?.() ??
+        importExternal(specifier, half, baseDir, development === true ? 'present' : 'recorded'))
       if (module === null) continue
       const { default: plugin } = module as { readonly default?: P }
       if (typeof plugin?.name !== 'string')

@@ -18,7 +18,7 @@ import { conform } from '../../../kit/conformance.ts'
 const pluginSource = (variant: string) =>
   `export default { name: 'acme', version: '1.2.3', kernel: '^1.0.0', variant: '${variant}' }\n`
 
-function trustFixture(t: Test) {
+function trustFixture(t: Test, section: Readonly<Record<string, unknown>> = {}) {
   const dir = t.testdir({
     acme: {
       'plugin.js': pluginSource('one'),
@@ -33,7 +33,7 @@ function trustFixture(t: Test) {
       half: 'plugin',
       builtin: {},
       importExternal,
-      table: { './acme': {} },
+      table: { './acme': section },
       baseDir: dir
     })
   return { dir, file, load }
@@ -46,6 +46,15 @@ t.test('the first load records the files, and later loads accept the same files'
     './acme': { name: 'acme', version: '1.2.3', sha256: /^[0-9a-f]{64}$/ }
   })
   await t.resolves(load())
+})
+
+t.test('in development, edited files run without being trusted; others may not write them', async t => {
+  const { dir, file, load } = trustFixture(t, { development: true })
+  await load()
+  writeFileSync(join(dir, 'acme/README.md'), 'edited')
+  t.same((await load()).sections, { acme: {} }, 'the key is of the loader, not of the plugin')
+  chmodSync(file, 0o666)
+  await t.rejects(load(), { message: /others may write/ })
 })
 
 t.test('changed files do not run until they are trusted again', async t => {
