@@ -28,6 +28,7 @@ export interface ServerOptions extends GivenConfig {
   readonly version: string
   readonly log: Log
   readonly clock?: Clock
+  readonly clockOf?: (plugin: string) => Clock | undefined // a plugin's own, in place of `clock`
   readonly openDisk?: (storeFile: string) => Disk
 }
 
@@ -124,7 +125,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
     depsOf = openContainers(plugins, plugin => ({
       config: configOf(plugin.name),
       log,
-      clock,
+      clock: options.clockOf?.(plugin.name) ?? clock,
       store,
       identity,
       control,

@@ -1,13 +1,12 @@
 // Contains the failures of a plugin's agent half: each is logged with the plugin's name, and affects nothing else.
+import { containedClock, logFailure, loggedOnce } from '../../config/external/containment.ts'
 import { withTimeout } from '../../kernel/base/attribution.ts'
-import type { Clock } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { pluginRelease, startPlugin } from '../../kernel/base/plugin-lifecycle.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { objectHandlers } from '../objects/object-handlers.ts'
 import type { AgentCall, AgentField, AgentObjectKind, AgentPlugin, AgentTime } from '../plugin.ts'
-import { everyContained, logFailure, loggedOnce } from './containment.ts'
 
 const kindSecs = 10
 const handlerSecs = 15 // longer than `kindSecs`: a handler may apply objects
@@ -85,16 +84,16 @@ function openGuard(plugin: string, log: Log, config: unknown) {
   /** Returns the call with the plugin's configuration and guarded timers: always the same object, because plugins use it as a key. */
   function guardCall(call: AgentCall): AgentCall {
     const { clock, time } = call
-    const guardedClock: Clock = {
-      ...clock,
-      after: (ms, work) => clock.after(ms, () => void orLog('clock.after', work)),
-      every: (ms, work) => everyContained(clock, ms, loggedOnce(log, { plugin, hook: 'clock.every' }, work))
-    }
     const guardedTime: AgentTime = {
       ...time,
       at: (ms, work) => time.at(ms, loggedOnce(log, { plugin, hook: 'time.at' }, work))
     }
-    const guarded = calls.get(call) ?? { ...call, config, clock: guardedClock, time: guardedTime }
+    const guarded = calls.get(call) ?? {
+      ...call,
+      config,
+      clock: containedClock(clock, plugin, log),
+      time: guardedTime
+    }
     calls.set(call, guarded)
     return guarded
   }

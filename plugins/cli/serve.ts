@@ -1,4 +1,7 @@
+import { containedClock } from '../../config/external/containment.ts'
 import { openLog } from '../../config/log.ts'
+import { plugins as builtin } from '../../config/plugins.ts'
+import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, internal } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { RunningServer, ServeOptions } from '../../kernel/cli/command.ts'
@@ -29,7 +32,11 @@ export async function serve({ options, log: logOptions, onLog, signal }: Options
     log.error('store.broken', `the disk failed a commit, the server stops: ${error.message}`)
     failed.reject(error)
   }
-  const server = await boot({ ...options(log), openDisk: file => watchDisk(file, onStoreFailure) })
+  const server = await boot({
+    ...options(log),
+    openDisk: file => watchDisk(file, onStoreFailure),
+    clockOf: plugin => (plugin in builtin ? undefined : containedClock(systemClock, plugin, log))
+  })
   signal.addEventListener('abort', () => failed.resolve(), { once: true })
   if (signal.aborted) failed.resolve()
   const done = failed.promise.finally(async () => {

@@ -13,7 +13,10 @@ export interface LogEvent {
 const root = join(import.meta.dirname, '..', '..')
 
 export function eventsOfCode(): readonly LogEvent[] {
-  const files = globSync('{kernel,plugins,agent}/**/*.ts', { cwd: root, exclude: ['**/test/**'] }).sort()
+  const files = globSync('{kernel,plugins,agent,config/external}/**/*.ts', {
+    cwd: root,
+    exclude: ['**/test/**']
+  }).sort()
   return files.flatMap(file => {
     const code = readFileSync(join(root, file), 'utf8')
     const by = /^plugins\/[^/]+\/agent/.test(file) || file.startsWith('agent/') ? 'agent' : componentOf(file)
@@ -32,7 +35,10 @@ export function eventsOfCode(): readonly LogEvent[] {
   })
 }
 
-const componentOf = (file: string): string => file.split('/')[file.startsWith('plugins/') ? 1 : 0] ?? ''
+function componentOf(file: string): string {
+  const [first = '', second = ''] = file.split('/')
+  return first === 'plugins' ? second : first === 'config' ? 'server, agent' : first
+}
 
 /** Splits arguments at commas of the outermost level, up to the closing bracket. */
 function argumentsAt(code: string, start: number): string[] {

@@ -83,6 +83,18 @@ t.test('what a plugin throws in a timer, a listener or a lost promise does not e
   await cluster.call('GET', '/v1/users/me')
 })
 
+t.test('what always fails in a timer of a plugin is logged once with its name, and ends nothing', async t => {
+  const { server, call } = await testCluster(t, {}, `[plugins."${looper}"]\n`)
+
+  await call('POST', '/v1/beat')
+
+  const failed = { plugin: 'looper', error: /dropped/ }
+  t.match(await server.until('plugin.failed', ({ hook }) => hook === 'clock.every'), failed)
+  t.match(await server.until('plugin.failed', ({ hook }) => hook === 'clock.after'), failed)
+  await call('GET', '/v1/users/me')
+  t.equal(server.count('plugin.failed'), 2)
+})
+
 t.test('an uncaught error of the server itself ends it, and the log names it', async t => {
   const cluster = await testCluster(t, {}, `[plugins."${looper}"]\n`)
   const headers = { authorization: `Bearer ${token}` }

@@ -39,4 +39,28 @@ const drop = defineRoute({
   }
 })
 
-export default definePlugin({ name: 'looper', version: '1.0.0', kernel: '^1.0.0', routes: [spin, drop] })
+const beat = defineRoute({
+  method: 'POST',
+  url: '/v1/beat',
+  action: 'beat',
+  access: 'superadmin',
+  status: 204,
+  summary: 'Fails in timers of the server, as if no plugin had begun it.',
+  schema: () => ({ reply: Type.Void() }),
+  async run({ clock }) {
+    const fail = async () => {
+      const error = new Error('dropped')
+      error.stack = 'Error: dropped'
+      throw error
+    }
+    clock.every(10, fail)
+    clock.after(10, fail)
+  }
+})
+
+export default definePlugin({
+  name: 'looper',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  routes: [spin, drop, beat]
+})

@@ -1,4 +1,4 @@
-// What plugins do by timers: a failure is logged once, and the work is left alone for longer and longer.
+// What plugins do by timers, on server and agent: a failure is logged once, and the work rests for longer and longer.
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
@@ -6,7 +6,7 @@ import { Refused } from '../../kernel/wire/message.ts'
 
 type Work = () => unknown
 
-export interface Hook {
+interface Hook {
   readonly plugin: string
   readonly hook: string
 }
@@ -39,8 +39,21 @@ export function loggedOnce(log: Log, hook: Hook, work: Work): () => Promise<void
 
 const maxRestMs = 600_000
 
+/** Returns the clock with timers whose failures end nothing. */
+export function containedClock(clock: Clock, plugin: string, log: Log): Clock {
+  const contain = (hook: string, work: Work) => loggedOnce(log, { plugin, hook }, work)
+  return {
+    ...clock,
+    after(ms, work) {
+      const run = contain('clock.after', work)
+      return clock.after(ms, () => void run().catch(() => {})) // it is logged
+    },
+    every: (ms, work) => everyContained(clock, ms, contain('clock.every', work))
+  }
+}
+
 /** Runs the work every `ms`; after failures in a row it is left out: 0, 1, 3, 7 times and so on, for at most 10 minutes. */
-export function everyContained(clock: Clock, ms: number, work: () => Promise<void>): Release {
+function everyContained(clock: Clock, ms: number, work: () => Promise<void>): Release {
   let failures = 0
   let toLeaveOut = 0
   const succeeded = (): void => {
