@@ -3,16 +3,8 @@ export { type Static, Type } from 'typebox'
 export { type Capability, defineMessage, defineRequest, Refused, respond } from '../kernel/wire/message.ts'
 export type { Metric } from '../plugins/metrics/wire.ts'
 export type { Balance } from './balance.ts'
-export type {
-  ConnectionEnd,
-  EndedConnection,
-  EngineEvent,
-  Filter,
-  Filters,
-  Match,
-  Meter,
-  Rate
-} from './engine.ts'
+export type { ConnectionEnd, EndedConnection } from './ended-connection.ts'
+export type { EngineEvent, Filter, Filters, Match, Meter, Rate } from './engine.ts'
 export {
   type AgentCall,
   type AgentField,

@@ -1,14 +1,15 @@
 // Reads counters from a row of numbers, which is cheaper to pass than objects. `Engine::write_sample` writes it.
+import type { EndedConnection } from '../agent/ended-connection.ts'
+import { connectionEnds } from '../agent/ended-connection.ts'
 import type {
   Counters,
-  EndedConnection,
   Health,
   MeterCounters,
   PortCounters,
   Sample,
   TargetCounters
 } from '../agent/engine.ts'
-import { connectionEnds, peekBoundsMs } from '../agent/engine.ts'
+import { peekBoundsMs } from '../agent/engine.ts'
 
 /** Health states, in the order of `TargetHealth::State`. */
 export const healths: readonly Health[] = ['unknown', 'healthy', 'failed']

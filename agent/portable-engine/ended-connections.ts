@@ -1,6 +1,7 @@
 // Records of ended connections and flows, for the rules that ask for them.
 import { systemClock } from '../../kernel/base/clock.ts'
-import type { ConnectionEnd, EndedConnection, EngineEvent, SocketAddress } from '../engine.ts'
+import type { ConnectionEnd, EndedConnection, SocketAddress } from '../ended-connection.ts'
+import type { EngineEvent } from '../engine.ts'
 import { canonicalAddress } from '../net/address.ts'
 import type { Direction } from './meters/waiter.ts'
 

@@ -1,7 +1,7 @@
 // Writes the preamble of a connection or flow from the parts of its rule.
 import { randomBytes } from 'node:crypto'
 import { isIPv4 } from 'node:net'
-import type { SocketAddress } from '../engine.ts'
+import type { SocketAddress } from '../ended-connection.ts'
 import { canonicalAddress } from '../net/address.ts'
 import type { Preamble, PreambleField, PreamblePart } from '../preamble.ts'
 

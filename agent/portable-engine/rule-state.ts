@@ -1,6 +1,7 @@
 // State that both TCP and UDP rules have: counters, filters, meters, target health, DNS.
 import { isIP } from 'node:net'
-import type { EngineRule, Filters, SocketAddress } from '../engine.ts'
+import type { SocketAddress } from '../ended-connection.ts'
+import type { EngineRule, Filters } from '../engine.ts'
 import { canonicalAddress } from '../net/address.ts'
 import { checkWeights } from '../net/balance.ts'
 import { type CompiledFilters, compileFilters } from '../net/filter.ts'

@@ -41,7 +41,7 @@ Pump::Outcome Pump::run() {
 }
 
 bool Pump::has_work() const {
-  return has_pending() || may_read();
+  return preamble_ != nullptr || has_pending() || may_read();
 }
 
 bool Pump::has_source() const { return !early_data_.empty() || connection_.source(direction_).is_readable; }

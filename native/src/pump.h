@@ -47,7 +47,7 @@ class Pump {
   void retry_metering();
 
  private:
-  bool has_pending() const { return preamble_ != nullptr || pending_ != nullptr || in_pipe_ > 0; }
+  bool has_pending() const { return pending_ != nullptr || in_pipe_ > 0; }
   bool may_read() const { return !has_source_ended_ && !is_waiting_for_meter_ && has_source(); }
   ssize_t flush();
   ssize_t flush_pending();

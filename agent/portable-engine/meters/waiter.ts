@@ -1,4 +1,4 @@
-import type { ConnectionEnd } from '../../engine.ts'
+import type { ConnectionEnd } from '../../ended-connection.ts'
 
 /** `in` is towards the target, `out` towards the caller. */
 export type Direction = 'in' | 'out'

@@ -1,6 +1,6 @@
 // One connection, from accept to close: its target is dialed, bytes are relayed, both sockets close.
 import type { Socket } from 'node:net'
-import type { ConnectionEnd } from '../../engine.ts'
+import type { ConnectionEnd } from '../../ended-connection.ts'
 import type { LivePortCounters } from '../counters.ts'
 import type { EndRecord } from '../ended-connections.ts'
 import type { Admission } from '../meters/meter-chain.ts'

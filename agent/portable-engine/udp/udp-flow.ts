@@ -1,5 +1,5 @@
 // A UDP flow: the datagrams of one source address to one port, forwarded to one target, and its replies.
-import type { ConnectionEnd } from '../../engine.ts'
+import type { ConnectionEnd } from '../../ended-connection.ts'
 import type { LivePortCounters } from '../counters.ts'
 import type { EndRecord } from '../ended-connections.ts'
 import type { Admission } from '../meters/meter-chain.ts'
