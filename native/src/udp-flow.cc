@@ -125,10 +125,10 @@ void UdpFlow::send_alone(std::byte* bytes, size_t size) {
   else
     refusal = admission_.admit_datagram(Direction::in, count, shard_.worker.loop.now_us());
   if (refusal != kNoReason) return shard_.rule->reject(refusal);
-  std::array<iovec, 2> parts{iovec{preamble_.data(), needs_preamble_ ? preamble_.size() : 0}, {bytes, size}};
+  std::array<iovec, 2> parts{iovec{preamble_.data(), preamble_.size()}, {bytes, size}};
   msghdr head{};
-  head.msg_iov = parts.data();
-  head.msg_iovlen = parts.size();
+  head.msg_iov = &parts[needs_preamble_ ? 0 : 1];
+  head.msg_iovlen = needs_preamble_ ? 2 : 1;
   const int error = -sys::send_one(target_.get(), head);
   if (needs_preamble_ && error == 0) needs_preamble_ = shard_.rule->preamble->is_for_each_datagram;
   on_sent(Direction::in, 1, count, error);
