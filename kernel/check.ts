@@ -14,7 +14,7 @@ import { ownerOf } from './slot.ts'
 import { revocationSlot } from './store/revocation.ts'
 
 /** The contract's version; `kernel` of a plugin is a range over it. */
-export const contractVersion = '1.0.0'
+export const contractVersion = '2.0.0'
 
 export const kernelSlots = [
   controlSlot,

@@ -130,7 +130,7 @@ export const decisionRecorder = (decisions: Decision[]): Plugin =>
   definePlugin({
     name: 'decision-recorder',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { http: '^1.0.0' },
     fills: [
       decisionSlot.fill({

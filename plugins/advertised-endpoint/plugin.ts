@@ -14,7 +14,7 @@ interface Deps extends Kernel {
 export default definePlugin<Deps>({
   name: 'advertised-endpoint',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   codes: [endpointInvalid, endpointNotInCertSan],
   store: {
     entities: [Override],

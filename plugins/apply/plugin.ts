@@ -11,7 +11,7 @@ interface Deps extends Kernel {
 export default definePlugin<Deps>({
   name: 'apply',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [applyInProgress],
   services: { leases: asFunction(openLeases).singleton() },

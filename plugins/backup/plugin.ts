@@ -4,7 +4,7 @@ import { commands } from './commands.ts'
 export default definePlugin({
   name: 'backup',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { cli: '^1.0.0', control: '^1.0.0' },
   commands
 })

@@ -4,6 +4,6 @@ import { commands } from './commands.ts'
 export default definePlugin({
   name: 'cli',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   commands
 })

@@ -21,7 +21,7 @@ interface Deps extends Kernel {
 export default definePlugin<Deps>({
   name: 'control',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   keys,
   store: {
     entities: [NextPinRow, ClientGeneration],

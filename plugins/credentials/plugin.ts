@@ -9,7 +9,7 @@ import { credentialCount, removal } from './users.ts'
 export default definePlugin<RouteDeps>({
   name: 'credentials',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { users: '^1.0.0' },
   codes: [credentialNotFound],
   services: { credentials: asFunction(openCredentials).singleton() },

@@ -10,7 +10,7 @@ const checks = [directory, clock, ports, certificate, endpoint, agents, descript
 export default definePlugin({
   name: 'doctor',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { 'advertised-endpoint': '^1.0.0', cli: '^1.0.0', control: '^1.0.0' },
   codes: [doctorFailed],
   slots: [checkSlot],

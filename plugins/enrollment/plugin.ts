@@ -21,7 +21,7 @@ interface Deps extends RouteDeps {
 export default definePlugin<Deps>({
   name: 'enrollment',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { clients: '^1.0.0', 'advertised-endpoint': '^1.0.0' },
   keys,
   codes: [invalidEnrollmentTtl, enrollmentNotFound, ...redeemCodes],

@@ -19,7 +19,7 @@ interface Deps extends Kernel<typeof keys> {
 export default definePlugin<Deps>({
   name: 'http',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   keys,
   codes: Object.values(codes),
   store: { entities: [IdempotencyRecord], migrations: [{ name: '0001-repeat', class: Http0001 }] },

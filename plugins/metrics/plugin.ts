@@ -17,7 +17,7 @@ interface Deps extends Kernel<typeof keys> {
 export default definePlugin<Deps>({
   name: 'metrics',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { http: '^1.0.0' },
   keys,
   services: { scrape: asFunction(openScrape).singleton() },

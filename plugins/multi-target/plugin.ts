@@ -20,7 +20,7 @@ interface Deps extends Kernel {
 export default definePlugin<Deps>({
   name: 'multi-target',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [unsupported, healthOnUdp],
   store: {

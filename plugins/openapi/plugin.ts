@@ -16,6 +16,6 @@ const document = defineRoute({
 export default definePlugin({
   name: 'openapi',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   routes: [document]
 })

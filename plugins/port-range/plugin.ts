@@ -8,7 +8,7 @@ type Deps = Kernel<typeof keys>
 export default definePlugin<Deps>({
   name: 'port-range',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   keys,
   codes: [rangeInvalid, rangeTooWide],

@@ -28,7 +28,7 @@ interface Deps extends Services {
 export default definePlugin<Deps>({
   name: 'rate-limit',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [unsupported, envelopeNotFound, limitRange, burstWithoutRate, limitsEmpty, limitMissing],
   store: {

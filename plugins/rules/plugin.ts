@@ -31,7 +31,7 @@ interface Deps extends Kernel<typeof keys> {
 export default definePlugin<Deps>({
   name: 'rules',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { clients: '^1.0.0', users: '^1.0.0' },
   keys,
   codes: [

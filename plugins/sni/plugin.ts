@@ -20,7 +20,7 @@ interface Deps extends Kernel {
 export default definePlugin<Deps>({
   name: 'sni',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { clients: '^1.0.0', rules: '^1.0.0' },
   codes: [unsupported, onUnsupportedRule, patternMalformed, legacyToSni, routeDuplicate, fallbackDuplicate],
   store: { entities: [SniPattern, SniFallback], migrations: [{ name: '0001-sni', class: Sni0001 }] },

@@ -31,7 +31,7 @@ const hourMs = 3_600_000
 export default definePlugin<Deps>({
   name: 'stats',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { clients: '^1.0.0', rules: '^1.0.0', users: '^1.0.0' },
   store: {
     entities: [StatsRow, StatsTotal, StatsEpoch, StatsRemovedRule],

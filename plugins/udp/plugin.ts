@@ -12,7 +12,7 @@ type Deps = Kernel<typeof keys>
 export default definePlugin<Deps>({
   name: 'udp',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   keys,
   codes: [unsupportedProtocol],

@@ -19,7 +19,7 @@ interface Deps extends Kernel<typeof config> {
 export default definePlugin<Deps>({
   name: 'watchdog',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   config,
   async start({ deps: { config, log }, defer }) {
     startWatchdog({ watched: 'server', patienceMs: config.patience_secs * 1000, log, defer })

@@ -25,7 +25,7 @@ t.test('a plugin start that hangs ends the server, and the error names the plugi
     'plugin',
     `import { definePlugin } from 'sluice/plugin'
     export default definePlugin({
-      name: 'acme', version: '1.0.0', kernel: '^1.0.0', start: () => new Promise(() => {})
+      name: 'acme', version: '1.0.0', kernel: '^2.0.0', start: () => new Promise(() => {})
     })`
   )
 
@@ -62,7 +62,7 @@ t.test('a transaction that hangs is rolled back, and waiting requests are served
     export default definePlugin({
       name: 'acme',
       version: '1.0.0',
-      kernel: '^1.0.0',
+      kernel: '^2.0.0',
       routes: [
         defineRoute({
           method: 'POST',

@@ -34,7 +34,7 @@ const Start = defineEntity({
 export default definePlugin({
   name: 'acme',
   version: '${version}.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   store: {
     entities: [Start],
     migrations: [

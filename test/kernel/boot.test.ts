@@ -15,7 +15,7 @@ import { Echo } from '../support/echo.ts'
 import { fakeTimers } from '../support/fake-timers.ts'
 import { privateDir } from '../support/private-dir.ts'
 
-const base = { version: '1.0.0', kernel: '^1.0.0' }
+const base = { version: '1.0.0', kernel: '^2.0.0' }
 
 const bootWith = (
   t: Test,
@@ -68,7 +68,7 @@ const conflicts: readonly [string, Plugin[], RegExp][] = [
   [
     'contract',
     [definePlugin({ ...base, name: 'old', kernel: '^0.9.0' })],
-    /old 1\.0\.0 needs sluice with kernel \^0\.9\.0, found 1\.0\.0: .* or install sluice with kernel \^0\.9\.0/
+    /old 1\.0\.0 needs sluice with kernel \^0\.9\.0, found 2\.0\.0: .* or install sluice with kernel \^0\.9\.0/
   ],
   [
     'no range',

@@ -39,7 +39,7 @@ const untilHanging = () => new Promise<void>(resolve => (onHang = resolve))
 const rowdy = definePlugin({
   name: 'rowdy',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { users: '^1.0.0' },
   messages: [Echo],
   handlers: [
@@ -108,7 +108,7 @@ t.test(
     const slow = definePlugin({
       name: 'slow',
       version: '1.0.0',
-      kernel: '^1.0.0',
+      kernel: '^2.0.0',
       needs: { users: '^1.0.0' },
       fills: [
         removalSlot.fill({
@@ -172,7 +172,7 @@ t.test('changes of a route after its error response are rolled back', async t =>
   const slow = definePlugin({
     name: 'slow',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     routes: [
       defineRoute({
         method: 'POST',
@@ -231,7 +231,7 @@ t.test('a slot function that throws a string synchronously is named, too', async
   const curt = definePlugin({
     name: 'curt',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { users: '^1.0.0' },
     fills: [
       removalSlot.fillWith(() => ({
@@ -272,7 +272,7 @@ t.test('metrics that hang are missing, and the rest of the scrape is complete', 
   const mute = definePlugin({
     name: 'mute',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     fills: [metricsSlot.fill(hang)]
   })
   const { server, log } = await testServer(t, {

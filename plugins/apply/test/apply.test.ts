@@ -132,7 +132,7 @@ t.test(
       const plugin = definePlugin({
         name: 'acme',
         version: '1.0.0',
-        kernel: '^1.0.0',
+        kernel: '^2.0.0',
         needs: { rules: '*' },
         fills: [fill]
       })

@@ -65,7 +65,7 @@ t.test('a change and its entry are one transaction', async t => {
   const late = definePlugin({
     name: 'late',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { http: '^1.0.0', audit: '^1.0.0' }, // so that it runs after audit
     fills: [
       decisionSlot.fill({

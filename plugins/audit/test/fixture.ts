@@ -54,7 +54,7 @@ function testPlugin(answer: Promise<void>) {
   return definePlugin({
     name: 'thing',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     codes: [refused],
     routes: [
       defineRoute({

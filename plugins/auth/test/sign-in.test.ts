@@ -47,7 +47,7 @@ const finish = defineRoute({
 const badge = definePlugin<Deps>({
   name: 'badge',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { auth: '^1.0.0', users: '^1.0.0' },
   routes: [begin, finish]
 })

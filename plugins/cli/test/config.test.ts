@@ -10,7 +10,7 @@ import { defineCommand, definePlugin, Type } from 'sluice/plugin'
 export default definePlugin({
   name: 'acme',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   commands: [
     defineCommand({
       name: 'acme hello',

@@ -105,7 +105,7 @@ t.test('an invalid directory, certificate, plugin, address or token: 78 each', a
 })
 
 const plugin = (name: string, command: string) =>
-  `export default { name: '${name}', version: '1.0.0', kernel: '^1.0.0', commands: [{ name: '${command}', summary: '', args: { properties: {} }, needs: 'nothing' }] }`
+  `export default { name: '${name}', version: '1.0.0', kernel: '^2.0.0', commands: [{ name: '${command}', summary: '', args: { properties: {} }, needs: 'nothing' }] }`
 
 t.test('two plugins with the same command are both named: 78', async t => {
   const dir = t.testdir({
@@ -155,7 +155,7 @@ t.test('an invalid plugins table or enabled value stops the start: 78', async t 
 })
 
 t.test('a plugin whose release fails is named in the log, and the stop ends with 1', async t => {
-  const stuck = `export default { name: 'stuck', version: '1.0.0', kernel: '^1.0.0',
+  const stuck = `export default { name: 'stuck', version: '1.0.0', kernel: '^2.0.0',
     async start({ defer }) { defer(() => Promise.reject(new Error('no way back'))) } }`
   const dir = t.testdir({ stuck: { 'plugin.js': stuck }, 'server.toml': '[plugins."./stuck"]' })
   chmodSync(dir, 0o755)

@@ -135,7 +135,7 @@ t.test('a user sees the clients that the slot returns, and cannot change them', 
   const grants = definePlugin({
     name: 'some-grants',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { clients: '^1.0.0' },
     fills: [visibleSlot.fill(async userId => (userId === 'bob' ? visible : []))]
   })

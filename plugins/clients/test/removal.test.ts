@@ -38,7 +38,7 @@ t.test(
     const other = definePlugin({
       name: 'other',
       version: '1.0.0',
-      kernel: '^1.0.0',
+      kernel: '^2.0.0',
       needs: { clients: '^1.0.0' },
       fills: [
         revokingSlot.fill(async ({ name }) => {

@@ -6,7 +6,7 @@ import { ownVersion } from '../../../kernel/base/version.ts'
 import { sluice } from '../../../test/support/process.ts'
 
 const manifest = (more: object): string =>
-  `export default ${JSON.stringify({ name: 'acme', version: '3.1.0', kernel: '^1.0.0', agent: '^1.0.0', ...more })}\n`
+  `export default ${JSON.stringify({ name: 'acme', version: '3.1.0', kernel: '^2.0.0', agent: '^1.0.0', ...more })}\n`
 
 /** Starts a half with a plugin of these files; returns the exit code and the error. */
 async function refusal(t: Test, half: 'server' | 'agent', files: Record<string, string>) {
@@ -22,8 +22,8 @@ t.test('the error names the required, the present and the supported versions', a
   const table: readonly ['server' | 'agent', Record<string, string>, RegExp][] = [
     [
       'server',
-      { 'plugin.js': manifest({ kernel: '^2.0.0' }) },
-      /acme 3\.1\.0 needs sluice with kernel \^2\.0\.0, found 1\.0\.0: .* supports 1\.0\.0, or install sluice with kernel \^2\.0\.0/
+      { 'plugin.js': manifest({ kernel: '^3.0.0' }) },
+      /acme 3\.1\.0 needs sluice with kernel \^3\.0\.0, found 2\.0\.0: .* supports 2\.0\.0, or install sluice with kernel \^3\.0\.0/
     ],
     [
       'server',
@@ -38,7 +38,7 @@ t.test('the error names the required, the present and the supported versions', a
     [
       'agent',
       { 'plugin.js': manifest({}), 'agent.js': manifest({ agent: '~1.7.0' }) },
-      /acme needs sluice with agent ~1\.7\.0, found 1\.0\.0: .* supports 1\.0\.0, or install sluice with agent ~1\.7\.0/
+      /acme needs sluice with agent ~1\.7\.0, found 1\.1\.0: .* supports 1\.1\.0, or install sluice with agent ~1\.7\.0/
     ]
   ]
   for (const [half, files, stderr] of table)

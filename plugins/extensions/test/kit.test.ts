@@ -10,7 +10,7 @@ t.test('delivered bytes are counted and reach the quota slot of a plugin', async
   const acme = definePlugin({
     name: 'acme',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { quota: '^1.0.0' },
     fills: [quota.levelSlot.fill(async ({ userId, percent }) => void notifications.push({ userId, percent }))]
   })

@@ -24,7 +24,7 @@ const acme = (fields: TProperties): Plugin =>
   definePlugin({
     name: 'acme',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     config: Type.Object(fields, closed),
     codes: [defineCode('acme_failed', 422, 3)],
     routes: [

@@ -16,7 +16,7 @@ import { lockFileIn, trust } from '../../../config/external/trust.ts'
 import { conform } from '../../../kit/conformance.ts'
 
 const pluginSource = (variant: string) =>
-  `export default { name: 'acme', version: '1.2.3', kernel: '^1.0.0', variant: '${variant}' }\n`
+  `export default { name: 'acme', version: '1.2.3', kernel: '^2.0.0', variant: '${variant}' }\n`
 
 function trustFixture(t: Test, section: Readonly<Record<string, unknown>> = {}) {
   const dir = t.testdir({

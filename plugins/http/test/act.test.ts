@@ -6,7 +6,7 @@ import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import type { Act, ActCall } from '../exports.ts'
 
-const timer = definePlugin({ name: 'timer', version: '1.0.0', kernel: '^1.0.0', needs: { http: '^1.0.0' } })
+const timer = definePlugin({ name: 'timer', version: '1.0.0', kernel: '^2.0.0', needs: { http: '^1.0.0' } })
 const tooLate = defineCode('too_late', 409, 3)
 
 /** A server with ann and the disabled bob, and the service `act` of a plugin. */

@@ -64,7 +64,7 @@ export async function httpFixture(
   const plugin = definePlugin({
     name: 'thing',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     codes,
     routes,
     fills: [authenticatorSlot.fill(async requestInfo => session(requestInfo))]

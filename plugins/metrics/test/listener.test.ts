@@ -20,7 +20,7 @@ const pluginWithMetric = (name: string, value: () => number, metric: Partial<Met
   definePlugin({
     name,
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     fills: [
       metricsSlot.fill(async () => [
         {

@@ -9,7 +9,7 @@ async function levelsFixture(t: Test, bytes: number) {
   const listener = definePlugin({
     name: 'listener',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { quota: '^1.0.0' },
     fills: [levelSlot.fill(async level => void notified.push(level))]
   })

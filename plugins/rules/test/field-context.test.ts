@@ -73,7 +73,7 @@ async function open(t: Test, fill: Fill) {
   const plugin = definePlugin<Deps>({
     name: 'dial',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { rules: '^1.0.0' },
     codes: [missing],
     services: { seen: asFunction(() => seen).singleton() },

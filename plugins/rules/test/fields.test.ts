@@ -12,7 +12,7 @@ import { rulesFixture, until } from './fixture.ts'
 const udp = definePlugin({
   name: 'datagrams',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   fills: [
     shapeSlot.fill({
@@ -214,7 +214,7 @@ function failingField() {
   const plugin = definePlugin({
     name: 'mood',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { rules: '^1.0.0' },
     fills: [field],
     messages: [Idle]

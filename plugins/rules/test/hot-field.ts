@@ -44,7 +44,7 @@ export function paceField() {
   const plugin = definePlugin({
     name: 'pace',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { rules: '^1.0.0' },
     codes: [paceMissing, paceRange],
     fills: [field],

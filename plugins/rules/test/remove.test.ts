@@ -195,7 +195,7 @@ t.test('every removal of a rule calls the removal listeners first, in the same t
   const listener = definePlugin({
     name: 'listener',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { rules: '^1.0.0' },
     fills: [
       removedSlot.fill(async (rule, em) => {
@@ -281,7 +281,7 @@ t.test('a plugin creates and removes rules without a request, as a user or as it
   const schedule = definePlugin({
     name: 'schedule',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { http: '^1.0.0', rules: '^1.0.0' }
   })
   const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', schedule] })

@@ -8,7 +8,7 @@ t.test('a listener receives each state change of a rule once, with the reason of
   const listener = definePlugin({
     name: 'listener',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { rules: '^1.0.0' },
     fills: [stateSlot.fill(async change => void changes.push(change))]
   })
@@ -34,7 +34,7 @@ t.test('a listener that throws is logged by name, and the push and the removal s
   const listener = definePlugin({
     name: 'listener',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { rules: '^1.0.0' },
     fills: [
       stateSlot.fill(async ({ id }, em) => {

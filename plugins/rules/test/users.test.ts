@@ -26,7 +26,7 @@ t.test('a failed deletion of the owner keeps the rule and logs no removal', asyn
   const refusing = definePlugin({
     name: 'refusing',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { users: '^1.0.0', rules: '^1.0.0' },
     fills: [
       removalSlot.fill({

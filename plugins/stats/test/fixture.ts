@@ -109,7 +109,7 @@ export const withCommitted = (...listeners: readonly Parameters<typeof committed
   definePlugin({
     name: 'listener',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { stats: '^1.0.0' },
     fills: listeners.map(listener => committedSlot.fill(listener))
   })

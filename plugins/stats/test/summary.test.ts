@@ -24,7 +24,7 @@ t.test('a superadmin sees the sums of all rules, a user those of their own', asy
   const grants = definePlugin({
     name: 'some-grants',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { clients: '^1.0.0' },
     fills: [visibleSlot.fill(async () => visible)]
   })

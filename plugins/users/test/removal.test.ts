@@ -80,7 +80,7 @@ t.test('a removal that fails in one part changes nothing', async t => {
   const stuck = definePlugin({
     name: 'stuck',
     version: '1.0.0',
-    kernel: '^1.0.0',
+    kernel: '^2.0.0',
     needs: { users: '^1.0.0' },
     fills: [removalSlot.fill({ remove: () => Promise.reject(new TypeError('stuck')) })]
   })

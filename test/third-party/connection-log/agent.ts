@@ -37,7 +37,7 @@ const lineOf = ({ ruleId, openedAt, ...record }: EndedConnection, call: Call): o
 
 export default {
   name: 'connection-log',
-  agent: '^1.0.0',
+  agent: '^1.1.0',
   config,
   capabilities: { [capability.id]: capability.since },
   messages: [Logged],

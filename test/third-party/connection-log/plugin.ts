@@ -31,7 +31,7 @@ const field = rules.ruleField({
 export default definePlugin({
   name: 'connection-log',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   store: {
     entities: [LoggedRule],

@@ -12,7 +12,7 @@ function decide({ value, at, open, close }: FieldRule<typeof Expires.body>, { ti
 
 export default {
   name: 'expiry',
-  agent: '^1.0.0',
+  agent: '^1.1.0',
   capabilities: { [capability.id]: capability.since },
   messages: [Expires],
   fields: [defineField({ key, message: Expires, opened: decide, changed: decide })]

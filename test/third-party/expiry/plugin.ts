@@ -24,7 +24,7 @@ async function removeEnded({ store, clock, log, rules, act }: Deps): Promise<voi
 export default definePlugin<Deps>({
   name: 'expiry',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { rules: '^1.0.0', http: '^1.0.0' },
   codes: [inPast, missing],
   store: { entities: [Expiry], migrations: [{ name: '0001-expiry', class: Expiry0001 }] },

@@ -22,7 +22,7 @@ const list = defineList({
 export default definePlugin({
   name: 'note',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [notTcp],
   store: { entities: [NoteIdle], migrations: [{ name: '0001-note', class: Note0001 }] },

@@ -72,7 +72,7 @@ function openAuthenticator({ act, config, users }: Deps): Authenticator {
 export default definePlugin<Deps>({
   name: 'proxy-sign-in',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { http: '^1.0.0', users: '^1.0.0' },
   config: section,
   services: { signIn: asFunction(openAuthenticator).singleton() }, // made at the start: a bad prefix stops it

@@ -33,7 +33,7 @@ const field = defineField({ key, message: Hours, opened: decide, changed: decide
 
 export default {
   name: 'schedule',
-  agent: '^1.0.0',
+  agent: '^1.1.0',
   config: Config,
   capabilities: { [capability.id]: capability.since },
   messages: [Hours],

@@ -50,7 +50,7 @@ const field = rules.ruleField({
 export default definePlugin({
   name: 'schedule',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [invalid, missing],
   store: { entities: [RuleSchedule], migrations: [{ name: '0001-schedule', class: Schedule0001 }] },

@@ -8,7 +8,7 @@ import { Lists } from './wire.ts'
 export default definePlugin({
   name: 'source-acl',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [notAPrefix, missing],
   store: { entities: [SourceAcl], migrations: [{ name: '0001-source-acl', class: SourceAcl0001 }] },

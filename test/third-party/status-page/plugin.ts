@@ -75,7 +75,7 @@ const report = defineRoute({
 export default definePlugin<Deps>({
   name: 'status-page',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   config: section,
   codes: [tooManyReports],

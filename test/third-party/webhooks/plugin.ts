@@ -28,7 +28,7 @@ interface Deps extends Kernel<typeof config> {
 export default definePlugin<Deps>({
   name: 'webhooks',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   needs: { clients: '^1.0.0', rules: '^1.0.0', quota: '^1.0.0' },
   config,
   codes: [webhookNotFound, webhookNotDelivered, deadLetterNotFound],
