@@ -29,7 +29,7 @@ const optional = Object.keys(plugins).filter(name => !Object.hasOwn(required, na
 
 const root = join(import.meta.dirname, '..')
 const folders = ['kernel', 'plugins', 'agent', 'config', 'kit', 'native']
-const lists = ['config/plugins.ts', 'config/agent-plugins.ts', 'plugins/public.ts']
+const lists = ['config/plugins.ts', 'config/commands.ts', 'config/agent-plugins.ts', 'plugins/public.ts']
 const files = globSync(`{${folders}}/**/*.ts`, { cwd: root }).filter(isProduct)
 const imports = files
   .filter(file => !lists.includes(file))

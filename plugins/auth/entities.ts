@@ -24,9 +24,9 @@ export const Session = defineEntity({
     userId: p.string().length(32).index('auth_session_user_id_index'),
     tokenHash: p.string().length(64).unique('auth_session_token_hash_unique'),
     remoteAddr: p.string().length(45),
-    method: p.string().length(16), // how the caller signed in: 'session' by password, else that of a plugin
     createdAt: time(),
-    lastSeenAt: time()
+    lastSeenAt: time(),
+    method: p.string().length(16).default('session') // how the caller signed in; that of a plugin, or by a password
   }
 })
 export type Session = InferEntity<typeof Session>

@@ -62,6 +62,7 @@ export class Installed {
     this.#options = options
     const sections = Object.entries(options.file?.table['plugins'] ?? {})
     this.#enabled = plugin =>
+      Object.hasOwn(options.modules, plugin) &&
       !sections.some(([name, section]) => name === plugin && section?.enabled === false)
     this.#isKnown = sections.every(
       ([name, section]) => options.index.plugins.includes(name) && typeof section === 'object'

@@ -61,6 +61,6 @@ const beat = defineRoute({
 export default definePlugin({
   name: 'looper',
   version: '1.0.0',
-  kernel: '^1.0.0',
+  kernel: '^2.0.0',
   routes: [spin, drop, beat]
 })
