@@ -1,7 +1,8 @@
 // The agent's configuration: guardrails, engine, state directory. The server cannot change any of it.
 import { isIP } from 'node:net'
 import { type Static, Type } from 'typebox'
-import type { LoadedPlugins } from '../config/external/load.ts'
+import { agentPlugins } from '../config/agent-plugins.ts'
+import { type LoadedPlugins, settingsIn } from '../config/external/load.ts'
 import { readConfigFile, readKeys } from '../config/sources.ts'
 import { ListenAddress, type PlaceOf, throwProblems, validateConfig } from '../kernel/base/config.ts'
 import { defaultDir } from '../kernel/base/directory.ts'
@@ -57,11 +58,15 @@ export const agentKeys = Type.Object({
     default: 'json',
     description: 'json: one object per line; pretty: the same for people.'
   }),
-  plugins: Type.Record(Type.String(), Type.Object({ enabled: Type.Optional(Type.Boolean()) }), {
-    default: {},
-    description:
-      '[plugins.<name>]: settings of the plugin; enabled = false turns it off; a path or a package name adds one.'
-  })
+  plugins: Type.Record(
+    Type.String(),
+    Type.Object({ enabled: Type.Optional(Type.Boolean()), development: Type.Optional(Type.Boolean()) }),
+    {
+      default: {},
+      description:
+        '[plugins.<name>]: settings of the plugin; enabled = false turns it off; a path or a package name adds one.'
+    }
+  )
 })
 
 export interface ConfigSources {
@@ -100,7 +105,8 @@ interface PluginSections {
 export function pluginConfigs({ loaded, table, placeOf }: PluginSections): Record<string, unknown> {
   const { plugins, specifiers } = loaded
   const check = (specifier: string, { config = Type.Object({}) }: Pick<AgentPlugin, 'config'>) => {
-    const { enabled: _, ...section } = table[specifier] ?? {}
+    const origin = Object.hasOwn(agentPlugins, specifier) ? 'built-in' : 'external'
+    const section = settingsIn(table[specifier] ?? {}, origin)
     const key = /^[\w-]+$/.test(specifier) ? specifier : JSON.stringify(specifier)
     return validateConfig(config, section, `plugins.${key}`, placeOf)
   }

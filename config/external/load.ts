@@ -71,6 +71,12 @@ function refuseUnknown<P>({ builtin, table, baseDir, placeOf = () => null }: Opt
   throwProblems(problems)
 }
 
+/** Returns a section without the loader's own keys. `development` is one for external plugins only. */
+export function settingsIn({ enabled: _, ...section }: Section, origin: 'built-in' | 'external'): Section {
+  const { development: __, ...settings } = section
+  return origin === 'built-in' ? section : settings
+}
+
 /** Imports the built-in plugins, unless disabled, and those that the configuration names. Starts none of them. */
 export async function loadPlugins<P extends { readonly name: string }>(
   options: Options<P>
@@ -83,11 +89,9 @@ export async function loadPlugins<P extends { readonly name: string }>(
   const specifiers: Record<string, string> = {}
 
   for (const specifier of new Set([...Object.keys(builtin), ...Object.keys(table)])) {
-    const { enabled = true, ...given } = table[specifier] ?? {}
+    const { enabled = true, development = false } = table[specifier] ?? {}
     if (enabled === false) continue
     const load = builtin[specifier]
-    const { development = false, ...external } = given
-    const section = load ? given : external
     try {
       const module = await (load?.() ??
         importExternal(specifier, half, baseDir, development === true ? 'present' : 'recorded'))
@@ -100,7 +104,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
           `its name ${plugin.name} is also that of ${specifiers[plugin.name]}; remove one of them`
         )
       plugins.push(plugin)
-      sections[plugin.name] = section
+      sections[plugin.name] = settingsIn(table[specifier] ?? {}, load ? 'built-in' : 'external')
       specifiers[plugin.name] = specifier
     } catch (error) {
       problems.push(`plugin ${specifier}: ${reasonOf(error)}`)

@@ -119,6 +119,11 @@ t.test(
           /agent\.toml:4: unknown key plugins\."\.\/pace"\.burst_sec; did you mean burst_secs\?\n.*agent\.toml:6: unknown key plugins\.rules\.pace/
       }
     )
+    const edited = 'development = true\n'
+    t.same(read(`[plugins."./pace"]\nname = "x"\n${edited}`).pace, { burst_secs: 5, name: 'x' })
+    t.throws(() => read(`[plugins."./pace"]\nname = "x"\n[plugins.rules]\n${edited}`), {
+      message: /agent\.toml:4: unknown key plugins\.rules\.development/
+    })
     t.throws(() => read(''), { message: /plugins\."\.\/pace"/ }, 'a required setting is missing')
     const noHalf = '[plugins."./pace"]\nname = "x"\n[plugins."./server-only"]\nrate = 1\n'
     t.throws(() => read(noHalf), { message: /agent\.toml:4: unknown key plugins\."\.\/server-only"\.rate/ })
