@@ -6,13 +6,21 @@ import { type Bundle, markRevoked } from './link/bundle.ts'
 import { openHello } from './link/hello.ts'
 import { Link, type LinkOptions } from './link/link.ts'
 import { aborted } from './link/wait.ts'
-import { guardPlugin } from './plugins/guard.ts'
+import { type ConfiguredPlugins, PluginSet } from './plugins/plugin-set.ts'
+import { openReload, type Reloadable } from './reload.ts'
 
 export interface Signals {
   /** Stops the agent in order: connections drain, the last counts are reported. */
   readonly stop: AbortSignal
   /** Ends an orderly stop at once. */
   readonly cut: AbortSignal
+  /** Calls the listener whenever the configuration is to be read again. */
+  readonly onReload?: (listener: () => void) => void
+}
+
+export interface RunOptions extends AgentOptions, ConfiguredPlugins {
+  /** Reads the configuration again. Throws Fault where it is not valid. Default: nothing has changed. */
+  readonly reread?: () => Promise<Reloadable>
 }
 
 /** 'revoked': the server has revoked the agent's token, and all rules are closed. */
@@ -22,28 +30,28 @@ const sampleMs = 1000
 const lastReportMs = 3000
 
 /** Runs an agent until it is stopped or revoked. Rejects when a component or a plugin cannot be started. */
-export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Promise<Outcome> {
-  const { configs = {}, log } = given
-  const plugins = given.plugins.map(plugin => guardPlugin(plugin, log, configs[plugin.name] ?? {}))
-  const options = { ...given, plugins }
+export async function runAgent(options: RunOptions, { stop, cut, onReload }: Signals): Promise<Outcome> {
+  const { log, reread = async () => options } = options
+  const plugins = new PluginSet(options, log)
   const releases = new Releases()
   const stopLink = new AbortController()
   try {
-    const components = openComponents(options, releases.defer)
+    const components = openComponents(options, plugins, releases.defer)
     const { call, objects } = components
-    const metrics = plugins.flatMap(({ name: by, metrics }) =>
-      metrics ? [{ by, value: async () => metrics(call) }] : []
-    )
-    for (const plugin of plugins) await plugin.start?.({ call, defer: releases.defer, metrics })
+    releases.defer(() => plugins.stop())
+    await plugins.start(call)
     await objects.restore()
     releases.defer(options.clock.every(sampleMs, call.takeSample))
 
-    const link = new Link(linkOptions(options, components), stopLink.signal).run()
-    const revoked = await Promise.race([link, aborted(stop)])
+    const link = new Link(linkOptions(options, plugins, components), stopLink.signal)
+    const linked = link.run()
+    const reload = openReload({ reread, plugins, components, link, log })
+    onReload?.(() => void reload())
+    const revoked = await Promise.race([linked, aborted(stop)])
     if (revoked) await closeRevoked(options, components, revoked)
-    else await stopInOrder(options, components, cut)
+    else await stopInOrder(options, plugins, components, cut)
     stopLink.abort()
-    await link
+    await linked
     return revoked ? 'revoked' : 'stopped'
   } finally {
     stopLink.abort()
@@ -51,15 +59,20 @@ export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Pro
   }
 }
 
-function linkOptions(options: AgentOptions, components: Components): LinkOptions {
-  const { plugins, version, bundleFile, clock, log, random } = options
+/** Codec and handlers are read anew for each stream: plugins may have changed. */
+function linkOptions(options: AgentOptions, plugins: PluginSet, components: Components): LinkOptions {
+  const { version, bundleFile, clock, log, random } = options
   const { codec, objects, journal, handlers, call } = components
-  const hello = openHello(plugins, version)
+  const hello = openHello(() => plugins.all, version)
   let helloAtMs = 0
   return {
     bundleFile,
-    codec,
-    handlers,
+    get codec() {
+      return codec()
+    },
+    get handlers() {
+      return handlers()
+    },
     hello() {
       helloAtMs = clock.monotonic()
       return hello(objects.digest())
@@ -71,7 +84,7 @@ function linkOptions(options: AgentOptions, components: Components): LinkOptions
     connected(channel, { parts }, signal) {
       objects.attach(channel)
       const stream = { ...channel, welcomePart: (key: string) => parts[key], signal }
-      for (const plugin of plugins) plugin.connected?.(stream, call)
+      for (const plugin of plugins.all) plugin.connected?.(stream, call)
     },
     disconnected: () => objects.detach(),
     clock,
@@ -82,7 +95,8 @@ function linkOptions(options: AgentOptions, components: Components): LinkOptions
 
 /** Closes listeners, lets connections drain, and reports the last counts. The journal keeps what is not reported. */
 async function stopInOrder(
-  { plugins, clock, log }: AgentOptions,
+  { clock, log }: AgentOptions,
+  plugins: PluginSet,
   { objects, rules, call }: Components,
   cut: AbortSignal
 ): Promise<void> {
@@ -93,7 +107,7 @@ async function stopInOrder(
   call.takeSample()
   const late = Promise.withResolvers<void>()
   const cancel = clock.after(lastReportMs, late.resolve)
-  const reported = Promise.allSettled(plugins.map(plugin => plugin.stopping?.(call)))
+  const reported = Promise.allSettled(plugins.all.map(plugin => plugin.stopping?.(call)))
   await Promise.race([reported, late.promise, aborted(cut)])
   cancel()
 }

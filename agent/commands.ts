@@ -51,7 +51,7 @@ export const commands: readonly Command[] = [
     args: Type.Object(commonArgs),
     needs: 'nothing',
     until: 'stopped',
-    run: ({ args, env, signal, forceSignal }) =>
-      startAgent(startOf(args, env), env['SVC_ENROLL_URI'], { stop: signal, cut: forceSignal })
+    run: ({ args, env, signal: stop, forceSignal: cut, onReload }) =>
+      startAgent(startOf(args, env), env['SVC_ENROLL_URI'], { stop, cut, onReload })
   })
 ]

@@ -5,7 +5,7 @@ import type { Release } from '../kernel/base/releases.ts'
 import { openCodec } from '../kernel/wire/codec.ts'
 import { controlMessages, Inventory } from '../kernel/wire/control.ts'
 import { wireMessages } from '../kernel/wire/envelope.ts'
-import { bindHandlers, respond } from '../kernel/wire/message.ts'
+import { bindHandlers, type Codec, respond } from '../kernel/wire/message.ts'
 import { messages as pinMessages } from '../plugins/control/wire.ts'
 import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
@@ -13,6 +13,7 @@ import { ManagedObjects } from './objects/managed-objects.ts'
 import { openObjectStore } from './objects/object-store.ts'
 import { openEngineLog } from './observe/engine-log.ts'
 import type { AgentCall, AgentPlugin } from './plugin.ts'
+import type { PluginSet } from './plugins/plugin-set.ts'
 import { openAgentTime } from './rules/agent-time.ts'
 import { openClosings } from './rules/closings.ts'
 import { FieldRules } from './rules/field-rules.ts'
@@ -24,8 +25,6 @@ import { lockStateDir, openStateDatabase } from './state/database.ts'
 import { openRuleSettings } from './state/rule-settings.ts'
 
 export interface AgentOptions {
-  readonly plugins: readonly AgentPlugin[]
-  readonly configs?: Readonly<Record<string, unknown>> // by plugin; validated
   readonly openEngine: (options: EngineOptions) => Engine
   readonly resolver: { resolve(host: string): Promise<Resolved> }
   readonly bind: readonly string[] // see EngineOptions
@@ -47,16 +46,16 @@ export type Components = ReturnType<typeof openComponents>
 const countingDelayMs = 100
 
 /** Opens all components; `defer` gets their releases, which run in reverse order. */
-export function openComponents(options: AgentOptions, defer: (release: Release) => void) {
-  const { plugins, stateDir, guardrails, clock, log } = options
+export function openComponents(options: AgentOptions, plugins: PluginSet, defer: (release: Release) => void) {
+  const { stateDir, clock, log } = options
+  let { guardrails } = options
   defer(lockStateDir(stateDir))
   const db = openStateDatabase(stateDir)
   defer(() => void db.close())
   const journalDb = openStateDatabase(stateDir, 'normal')
   defer(() => void journalDb.close())
 
-  const pluginMessages = plugins.flatMap(({ messages }) => messages ?? [])
-  const codec = openCodec([...wireMessages, ...controlMessages, ...pinMessages, ...pluginMessages])
+  const codec = plugins.derived(codecOf)
   const counted = openJournal({ db: journalDb, clock, log })
   defer(() => counted.close())
   const time = openAgentTime({ clock, journal: counted })
@@ -71,13 +70,15 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
   const engine = options.openEngine({ bind: options.bind, onEvents })
   defer(engine.stop)
 
-  const planner = openPlanner({ plugins, codec, guardrails })
+  const planner = plugins.derived(all =>
+    openPlanner({ plugins: all, codec: codec(), guardrails: () => guardrails })
+  )
   const meters = new Meters(engine)
   const settings = openRuleSettings(db)
   const closings = openClosings({ meters, clock, drainMs: () => settings.current().drainMs })
-  const fieldRules = new FieldRules({ plugins, codec, closings, time, call: () => call, log })
+  const fieldRules = new FieldRules({ plugins: () => plugins.all, closings, time, call: () => call, log })
   const rules = new Rules({ engine, planner, meters, fieldRules, closings, journal, settings, log })
-  const kinds = plugins.flatMap(({ kinds }) => kinds ?? [])
+  const kinds = plugins.derived(all => all.flatMap(({ kinds }) => kinds ?? []))
   const objects = new ManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
   const takeSample = () => {
     const sampledAt = clock.monotonic() - countingDelayMs
@@ -85,23 +86,38 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
     journal.tick(sample.rules, sampledAt)
     return sample
   }
-  const call: AgentCall = { config: {}, rules, meters, takeSample, objects, journal, codec, log, clock, time }
-  const dispatch = openDispatch(options, engine, rules, call)
+  const call: AgentCall = {
+    ...{ config: {}, rules, meters, takeSample, objects, journal, log, clock, time },
+    get codec() {
+      return codec()
+    }
+  }
+  const dispatch = openDispatch(options, plugins, { engine, rules, call })
   const inventory = respond(Inventory, async (_: AgentCall, { after }) => objects.inventory(after))
-  const handlers = bindHandlers([inventory, ...plugins.flatMap(({ handlers }) => handlers ?? [])], () => call)
-  return { codec, rules, objects, journal, handlers, call }
+  const handlers = plugins.derived(all =>
+    bindHandlers([inventory, ...all.flatMap(({ handlers }) => handlers ?? [])], () => call)
+  )
+  const setGuardrails = (next: Guardrails): void => {
+    guardrails = next
+  }
+  return { codec, rules, fieldRules, objects, journal, handlers, call, setGuardrails }
+}
+
+/** Throws where the messages of the plugins and their .proto files differ. */
+export function codecOf(plugins: readonly AgentPlugin[]): Codec {
+  const messages = plugins.flatMap(({ messages }) => messages ?? [])
+  return openCodec([...wireMessages, ...controlMessages, ...pinMessages, ...messages])
 }
 
 /** Returns the receiver of engine events. Plugins see an event first: after 'closed' its rule can no longer be found. */
 function openDispatch(
-  { plugins, resolver, clock, log }: AgentOptions,
-  engine: Engine,
-  rules: Rules,
-  call: AgentCall
+  { resolver, clock, log }: AgentOptions,
+  plugins: PluginSet,
+  { engine, rules, call }: { readonly engine: Engine; readonly rules: Rules; readonly call: AgentCall }
 ): (event: EngineEvent) => void {
   const logEvent = openEngineLog(rules, clock, log)
   return event => {
-    for (const plugin of plugins) plugin.event?.(event, call)
+    for (const plugin of plugins.all) plugin.event?.(event, call)
     logEvent(event)
     if (event.kind === 'resolve') {
       resolver.resolve(event.host).then(answer => engine.resolved(event.token, answer))

@@ -1,10 +1,11 @@
 // From a command line to a running agent: configuration, plugins, bundle, engine.
 import { mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { agentPlugins } from '../config/agent-plugins.ts'
 import { importExternal } from '../config/external/import.ts'
 import { loadPlugins } from '../config/external/load.ts'
-import { openLog } from '../config/log.ts'
+import { type LeveledLog, openLog } from '../config/log.ts'
 import { systemClock as clock } from '../kernel/base/clock.ts'
 import { makePrivateDir } from '../kernel/base/directory.ts'
 import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
@@ -41,7 +42,7 @@ export async function startAgent(
   signals: Signals
 ): Promise<void> {
   const setup = await setUp(start)
-  const { config, configs, bundleFile, version, log } = setup
+  const { config, bundleFile, version, log } = setup
   const saved = readBundle(bundleFile)
   if (!saved && uri === undefined)
     throw new Fault(startupInvalid, `there is no bundle ${bundleFile}; run sluice agent enroll first`)
@@ -54,19 +55,33 @@ export async function startAgent(
   }
   const selection = selectEngine(config.engine)
   logSelection(selection, log)
-  const { bind, guardrails, state_dir: stateDir, threads } = config
+  const { bind, state_dir: stateDir, threads } = config
   const openEngine = (options: EngineOptions) =>
     selection.open({
       ...options,
       ...(threads !== undefined && { threads }),
       ...(start.env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
     })
-  const plugins = [...setup.plugins, ...(await metricsPlugins(config.metrics_listen))]
+  const internal = await metricsPlugins(config.metrics_listen)
+  const takenOver = ({ plugins, configs, config: { guardrails } }: Setup) => ({
+    plugins: [...plugins, ...internal],
+    configs,
+    guardrails
+  })
+  const reread = async () => {
+    const next = await setUp(start, log)
+    log.setLevel(next.config.log_level)
+    warnOfRestart(config, next.config, log)
+    return takenOver(next)
+  }
   const resolver = openResolver({ clock })
   const keepAlive = setInterval(() => {}, 2 ** 30) // without rules and a stream nothing else keeps the process running
   try {
     const outcome = await runAgent(
-      { plugins, configs, openEngine, resolver, bind, guardrails, stateDir, bundleFile, version, clock, log },
+      {
+        ...{ ...takenOver(setup), reread },
+        ...{ openEngine, resolver, bind, stateDir, bundleFile, version, clock, log }
+      },
       signals
     )
     if (outcome === 'revoked') throw revoked()
@@ -75,9 +90,10 @@ export async function startAgent(
   }
 }
 
-async function setUp(start: AgentStart) {
+/** `used`: the log of a running agent, which reads its configuration again. */
+async function setUp(start: AgentStart, used?: LeveledLog) {
   const config = readAgentConfig(start)
-  const log = await openLog({ level: config.log_level, format: config.log_format })
+  const log = used ?? (await openLog({ level: config.log_level, format: config.log_format }))
   const bundleFile = start.bundleFile || join(config.state_dir, 'bundle.json')
   const loaded = await loadPlugins<AgentPlugin>({
     half: 'agent',
@@ -92,6 +108,15 @@ async function setUp(start: AgentStart) {
   return { config, bundleFile, plugins: loaded.plugins, configs, version: start.version, log }
 }
 
+/** Keys that are read at the start alone. */
+const fixedKeys = ['state_dir', 'bind', 'engine', 'threads', 'metrics_listen', 'log_format'] as const
+
+function warnOfRestart(running: Setup['config'], next: Setup['config'], log: LeveledLog): void {
+  const keys = fixedKeys.filter(key => !isDeepStrictEqual(running[key], next[key]))
+  if (keys.length > 0)
+    log.warn('agent.restart_needed', `changed, and used only after a restart: ${keys.join(', ')}`, { keys })
+}
+
 /** Loads the module only where /metrics is configured. */
 async function metricsPlugins(listen: string | undefined): Promise<readonly AgentPlugin[]> {
   if (listen === undefined) return []
@@ -103,7 +128,7 @@ async function enrollHere(setup: Setup, uri: string, signal: AbortSignal): Promi
   const { config, bundleFile, plugins, version, log } = setup
   makePrivateDir(config.state_dir, 'state_dir') // before the code is used: else `run` would refuse it
   mkdirSync(dirname(bundleFile), { recursive: true, mode: 0o700 })
-  const hello = openHello(plugins, version)('')
+  const hello = openHello(() => plugins, version)('')
   const bundle = await enroll({ uri, bundleFile, hello, clock, log, signal })
   log.info('agent.enrolled', `enrolled as ${bundle.client_name}`, { client_id: bundle.client_id })
   return bundle

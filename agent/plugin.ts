@@ -52,14 +52,17 @@ export interface AgentPlugin {
    * together the plugin's metrics are missing.
    */
   metrics?(call: AgentCall): readonly Metric[] | Promise<readonly Metric[]>
-  /** Acquires resources, once per process, within 10 s; gives each release to `defer`. An error ends the start. */
+  /**
+   * Acquires resources within 10 s; gives each release to `defer`. An error ends the start of the agent. A reload that
+   * changes the plugin or its configuration releases them and starts the new plugin.
+   */
   start?(scope: AgentScope): Promise<void>
 }
 
 export interface AgentScope {
   readonly call: AgentCall
   readonly defer: (release: Release) => void
-  /** The metrics of all plugins, for the one that serves them. */
+  /** The metrics of all plugins as they are now, for the one that serves them. */
   readonly metrics: readonly PluginMetrics[]
 }
 

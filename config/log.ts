@@ -10,8 +10,16 @@ export interface LogOptions {
 
 type Listener = (event: string, message: string, fields: object) => void
 
+/** A log whose level may be changed. */
+export interface LeveledLog extends Log {
+  setLevel(level: LogOptions['level']): void
+}
+
 /** Writes JSON or readable lines to standard error: `timestamp`, `level`, `event`, `msg`, `request_id`, and the fields. */
-export async function openLog({ level, format }: LogOptions, listener: Listener = () => {}): Promise<Log> {
+export async function openLog(
+  { level, format }: LogOptions,
+  listener: Listener = () => {}
+): Promise<LeveledLog> {
   const options = {
     level,
     base: null,
@@ -30,7 +38,10 @@ export async function openLog({ level, format }: LogOptions, listener: Listener 
       logger[level]({ event, msg: message, ...(request_id && { request_id }), ...fields })
       listener(event, message, fields)
     }
-  return { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') }
+  const setLevel = (next: string): void => {
+    logger.level = next
+  }
+  return { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error'), setLevel }
 }
 
 function standardError(): ReturnType<typeof pino.destination> {

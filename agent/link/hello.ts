@@ -7,15 +7,14 @@ import type { AgentPlugin } from '../plugin.ts'
 export type HelloBody = Omit<Static<typeof Hello.body>, 'token'>
 
 /**
- * Builds the body of Hello for the streams of one process: only the digest of the saved objects differs between them.
+ * Builds the body of Hello for the streams of one process. The capabilities are those of the plugins as they are then.
  * The instance id lets the server tell a reconnect from a second agent with the same bundle.
  */
-export function openHello(plugins: readonly AgentPlugin[], version: string) {
-  const constant = {
-    agent_version: version,
-    protocol_version: protocolVersion,
-    capabilities: { versions: Object.assign({}, ...plugins.map(({ capabilities }) => capabilities ?? {})) },
-    instance_id: newId()
-  }
-  return (state_digest: string): HelloBody => ({ ...constant, state_digest })
+export function openHello(plugins: () => readonly AgentPlugin[], version: string) {
+  const constant = { agent_version: version, protocol_version: protocolVersion, instance_id: newId() }
+  return (state_digest: string): HelloBody => ({
+    ...constant,
+    capabilities: { versions: Object.assign({}, ...plugins().map(({ capabilities }) => capabilities ?? {})) },
+    state_digest
+  })
 }

@@ -25,6 +25,8 @@ export class Link {
   readonly #options: LinkOptions
   readonly #signal: AbortSignal
   #bundle: Bundle
+  #interrupt = new AbortController() // ends the session, or the wait for the next
+  readonly #waiting: (() => Promise<void>)[] = [] // work for which the stream must be down
   #failures = 0 // in a row
   #reason = '' // why the last session ended
 
@@ -44,19 +46,37 @@ export class Link {
       'awaiting token': () => this.#awaitToken()
     }
     let state: LinkState = 'session'
-    while (state !== 'revoked' && !this.#signal.aborted) state = await states[state]()
+    while (state !== 'revoked' && !this.#signal.aborted) {
+      state = await states[state]()
+      for (let work = this.#waiting.shift(); work; work = this.#waiting.shift()) await work()
+      this.#interrupt = new AbortController()
+    }
     return this.#signal.aborted ? null : this.#bundle
   }
 
+  /** Ends the stream, does the work while there is none, and connects again. Never settles if the agent stops before. */
+  whileDown<T>(work: () => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    this.#waiting.push(() => work().then(resolve, reject))
+    this.#interrupt.abort()
+    return promise
+  }
+
+  /** Aborted when the agent stops, or work waits. */
+  #untilInterrupted(): AbortSignal {
+    return AbortSignal.any([this.#signal, this.#interrupt.signal])
+  }
+
   async #session(): Promise<LinkState> {
-    const { reason, wasWelcomed } = await runSession(this.#sessionOptions(), this.#bundle, this.#signal)
+    const signal = this.#untilInterrupted()
+    const { reason, wasWelcomed } = await runSession(this.#sessionOptions(), this.#bundle, signal)
     this.#failures = wasWelcomed ? 1 : this.#failures + 1
     this.#reason = reason
     return reason === 'token_revoked' ? 'awaiting token' : 'backing off'
   }
 
   async #backOff(): Promise<LinkState> {
-    await pause(this.#options.clock, this.#delayMs(), this.#signal)
+    await pause(this.#options.clock, this.#delayMs(), this.#untilInterrupted())
     this.#bundle = this.#reread()
     return 'session'
   }

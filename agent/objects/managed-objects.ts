@@ -19,7 +19,7 @@ import { openRetryTimers } from './retry-timers.ts'
 
 interface Options extends Pick<AgentCall, 'clock' | 'log'> {
   readonly store: ObjectStore
-  readonly kinds: readonly AgentObjectKind[]
+  readonly kinds: () => readonly AgentObjectKind[]
   readonly call: () => AgentCall
 }
 
@@ -57,18 +57,40 @@ export class ManagedObjects implements AgentObjects {
     return this.#serially(() => this.#drop(object, removal))
   }
 
-  /** Applies all saved objects at the start, without a server: limits, then all others together. */
+  /** Applies all saved objects at the start, without a server. */
   restore(): Promise<void> {
+    return this.#serially(() => this.#inOrder(this.#store.all(), object => this.#restore(object)))
+  }
+
+  /**
+   * Runs `change`, which replaces owners of kinds, with the objects of those that leave out of force. Then all objects
+   * are applied again, but limits whose owner stays.
+   */
+  changeOwners<T>(leaving: ReadonlySet<string>, change: () => Promise<T>): Promise<T> {
     return this.#serially(async () => {
-      const inOrder = this.#store
-        .all()
-        .map(object => ({ object, order: this.#kinds.orderOf(object) }))
-        .sort(byRank)
-        .map(({ object }) => object)
-      const isLimit = (object: SavedObject): boolean => this.#kinds.isLimit(object)
-      await Promise.all(inOrder.filter(isLimit).map(object => this.#restore(object)))
-      await Promise.all(inOrder.filter(object => !isLimit(object)).map(object => this.#restore(object)))
+      const isLeft = ({ kind }: SavedObject): boolean => leaving.has(kind)
+      const inForce = this.#states.applied().filter(isLeft)
+      await Promise.all(inForce.map(object => this.#withdraw(object)))
+      try {
+        return await change()
+      } finally {
+        const tried = this.#states.all().filter(({ state }) => state.name !== 'held')
+        const again = tried.filter(({ object }) => isLeft(object) || !this.#kinds.isLimit(object))
+        const objects = again.map(({ object }) => object)
+        await this.#inOrder(objects, object => this.#reapply(object))
+      }
     })
+  }
+
+  /** Limits first, then all others together, so that no rule opens without its limits or beside half of its group. */
+  async #inOrder(objects: readonly SavedObject[], apply: (object: SavedObject) => Promise<void>) {
+    const inOrder = objects
+      .map(object => ({ object, order: this.#kinds.orderOf(object) }))
+      .sort(byRank)
+      .map(({ object }) => object)
+    const isLimit = (object: SavedObject): boolean => this.#kinds.isLimit(object)
+    await Promise.all(inOrder.filter(isLimit).map(apply))
+    await Promise.all(inOrder.filter(object => !isLimit(object)).map(apply))
   }
 
   /** Returns the digest of the applied objects, for Hello. */
@@ -160,8 +182,7 @@ export class ManagedObjects implements AgentObjects {
       return resultOf({ object, state: stateAfter(failure) })
     }
     // Fail closed: the object that it replaces may allow more than the server now wants; a limit allows nothing.
-    if (failure && isApplied && !this.#kinds.isLimit(object))
-      await this.#kinds.withdraw(object, 'drain').catch(this.#logWithdrawFailed(object))
+    if (failure && isApplied && !this.#kinds.isLimit(object)) await this.#withdraw(object)
     return resultOf(this.#set({ object, order, state: stateAfter(failure) }))
   }
 
@@ -178,6 +199,22 @@ export class ManagedObjects implements AgentObjects {
     const { kind, id } = object
     if (failure)
       this.#options.log.warn('held.not_restored', failure.message, { kind, id, code: failure.code })
+  }
+
+  /** Applies an object again; one that may no longer be in force is taken out of it. */
+  async #reapply(object: SavedObject): Promise<void> {
+    const before = this.#states.get(object)?.state
+    await this.#restore(object)
+    const now = this.#states.get(object)
+    if (!before || !now) return
+    if (reasonOf(now.state)?.code !== reasonOf(before)?.code) this.#reporter.report(now)
+    if (before.name === 'applied' && now.state.name === 'failed' && !this.#kinds.isLimit(object))
+      await this.#withdraw(object)
+  }
+
+  /** Takes an object out of force, and keeps it. */
+  async #withdraw(object: SavedObject): Promise<void> {
+    await this.#kinds.withdraw(object, 'drain').catch(this.#logWithdrawFailed(object))
   }
 
   /** Applies a saved object; returns why it cannot be, or null. */

@@ -8,22 +8,22 @@ import type { SavedObject } from './object-store.ts'
 export type Failure = Pick<Refused, 'code' | 'message'>
 
 export class ObjectKinds {
-  readonly #kinds: ReadonlyMap<string, AgentObjectKind>
+  readonly #kinds: () => readonly AgentObjectKind[]
   readonly #call: () => AgentCall
   readonly #log: Log
 
-  constructor(kinds: readonly AgentObjectKind[], call: () => AgentCall, log: Log) {
-    this.#kinds = new Map(kinds.map(kind => [kind.kind, kind]))
+  constructor(kinds: () => readonly AgentObjectKind[], call: () => AgentCall, log: Log) {
+    this.#kinds = kinds
     this.#call = call
     this.#log = log
   }
 
   has(kind: string): boolean {
-    return this.#kinds.has(kind)
+    return this.#find(kind) !== undefined
   }
 
   isLimit({ kind }: Pick<SavedObject, 'kind'>): boolean {
-    return this.#kinds.get(kind)?.isLimit === true
+    return this.#find(kind)?.isLimit === true
   }
 
   /** Throws Refused where no plugin owns the kind. */
@@ -33,7 +33,7 @@ export class ObjectKinds {
   }
 
   isEqual(object: SavedObject, value: unknown): boolean {
-    const isEqual = this.#kinds.get(object.kind)?.isEqual ?? isDeepStrictEqual
+    const isEqual = this.#find(object.kind)?.isEqual ?? isDeepStrictEqual
     return isEqual(this.#decode(object), value)
   }
 
@@ -52,7 +52,7 @@ export class ObjectKinds {
 
   orderOf(object: SavedObject, value?: unknown): ApplyOrder | null {
     try {
-      const owner = this.#kinds.get(object.kind)
+      const owner = this.#find(object.kind)
       return owner?.applyOrder?.(value ?? this.#decode(object), this.#call()) ?? null
     } catch {
       return null // what cannot be decoded is refused, with the reason, when it is applied
@@ -61,7 +61,7 @@ export class ObjectKinds {
 
   /** Resolves when the object is out of force; `done` settles at the end of its drain. */
   async withdraw({ kind, id }: Pick<SavedObject, 'kind' | 'id'>, removal: 'drain' | 'cut') {
-    const withdrawn = this.#kinds.get(kind)?.withdraw(id, removal, this.#call())
+    const withdrawn = this.#find(kind)?.withdraw(id, removal, this.#call())
     return (await withdrawn) ?? { done: Promise.resolve() }
   }
 
@@ -74,8 +74,12 @@ export class ObjectKinds {
     return saved?.message ?? push
   }
 
+  #find(name: string): AgentObjectKind | undefined {
+    return this.#kinds().find(({ kind }) => kind === name)
+  }
+
   #ownerOf(kind: string): AgentObjectKind {
-    const owner = this.#kinds.get(kind)
+    const owner = this.#find(kind)
     if (!owner) throw new Refused('kind_unknown', `no plugin of this agent owns objects of kind ${kind}`)
     return owner
   }

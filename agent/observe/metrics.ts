@@ -24,7 +24,8 @@ export function metricsPlugin(listen: string): AgentPlugin {
       streams++
       signal.addEventListener('abort', () => streams--, { once: true })
     },
-    async start({ call: { rules, takeSample, clock, log }, defer, metrics }) {
+    async start(scope) {
+      const { rules, takeSample, clock, log } = scope.call
       async function collect(): Promise<readonly Metric[]> {
         const sample = takeSample()
         const live = Map.groupBy(sample.rules, ({ ruleId }) => rules.find(ruleId)?.id ?? '')
@@ -40,10 +41,10 @@ export function metricsPlugin(listen: string): AgentPlugin {
           ...metricsOf(all, sample)
         ]
       }
-      const all = [{ by: 'agent', value: collect }, ...metrics.map(bounded)]
-      const scrape = openScrape({ metrics: () => all, log })
+      const all = () => [{ by: 'agent', value: collect }, ...scope.metrics.map(bounded)]
+      const scrape = openScrape({ metrics: all, log })
       const { port, close } = await openListener({ listen, scrape, clock, log })
-      defer(close)
+      scope.defer(close)
       log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
     }
   }

@@ -31,12 +31,14 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
       void guard.orLog('connected', () => plugin.connected?.(stream, guard.call(call))),
     stopping: call => guard.orLog('stopping', () => plugin.stopping?.(guard.call(call))),
     ...(plugin.metrics && { metrics: async call => plugin.metrics?.(guard.call(call)) ?? [] }),
-    start: ({ call, defer, metrics }) =>
+    start: scope =>
       startPlugin(name, async () =>
         plugin.start?.({
-          call: guard.call(call),
-          defer: release => defer(() => guard.orLog('release', pluginRelease(name, release))),
-          metrics
+          call: guard.call(scope.call),
+          defer: release => scope.defer(() => guard.orLog('release', pluginRelease(name, release))),
+          get metrics() {
+            return scope.metrics
+          }
         })
       )
   }

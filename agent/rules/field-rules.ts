@@ -3,15 +3,13 @@ import type { TSchema } from 'typebox'
 import { logFailure, loggedOnce } from '../../config/external/containment.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
-import type { Codec } from '../../kernel/wire/message.ts'
 import type { AgentCall, AgentField, AgentPlugin } from '../plugin.ts'
 import type { Time } from './agent-time.ts'
 import type { Closings } from './closings.ts'
 import type { Closing, FieldRef, FieldRule, RuleSpec } from './contract.ts'
 
 interface Options {
-  readonly plugins: readonly AgentPlugin[]
-  readonly codec: Codec
+  readonly plugins: () => readonly AgentPlugin[]
   readonly closings: Pick<Closings, 'set'>
   readonly time: Pick<Time, 'at'>
   readonly call: () => AgentCall
@@ -23,42 +21,47 @@ interface OwnedField {
   readonly field: AgentField
 }
 
+/** A rule that has the field, and the field as it was when the rule came into force. */
+interface Entry extends OwnedField {
+  readonly rule: LiveRule
+}
+
 export class FieldRules {
   readonly #options: Options
-  readonly #fields: ReadonlyMap<string, OwnedField>
-  readonly #rules = new Map<string, Map<string, LiveRule>>() // by rule id and field key
+  readonly #rules = new Map<string, Map<string, Entry>>() // by rule id and field key
 
   constructor(options: Options) {
     this.#options = options
-    this.#fields = new Map(
-      options.plugins.flatMap(({ name: plugin, fields = [] }) =>
-        fields.map(field => [field.key, { plugin, field }] as const)
-      )
-    )
   }
 
   /** The rule comes into force, or a new revision of it; `meter` is the one that no other rule passes. */
   enter(spec: RuleSpec, meter: string): void {
-    const { codec, call } = this.#options
-    const live = this.#rules.get(spec.id) ?? new Map<string, LiveRule>()
+    const live = this.#rules.get(spec.id) ?? new Map<string, Entry>()
     this.#rules.set(spec.id, live)
-    for (const [key, rule] of live) {
+    for (const [key, { rule }] of live) {
       if (key in spec.fields) continue
       rule.open()
       this.#leave(live, key)
     }
-    for (const [key, { field, plugin }] of this.#fields) {
-      const bytes = spec.fields[key]
-      if (!bytes) continue
-      const value = codec.decode(field.message, bytes)
-      const known = live.get(key)
-      const rule = known ?? new LiveRule({ ...this.#options, plugin, key, meter })
-      if (!known) rule.open() // of an earlier life, whose connections still drain
-      live.set(key, rule)
-      rule.renew(spec, value)
-      if (known) field.changed?.(rule, call())
-      else field.opened?.(rule, call())
-    }
+    for (const { name: plugin, fields = [] } of this.#options.plugins())
+      for (const field of fields)
+        if (spec.fields[field.key]) this.#enter(live, { plugin, field }, spec, meter)
+  }
+
+  #enter(live: Map<string, Entry>, owned: OwnedField, spec: RuleSpec, meter: string): void {
+    const { plugin, field } = owned
+    const { key, message } = field
+    const call = this.#options.call()
+    const known = live.get(key)
+    const isSame = known?.field === field
+    const rule = isSame ? known.rule : new LiveRule({ ...this.#options, plugin, key, meter })
+    if (!isSame) known?.rule.end()
+    live.set(key, { ...owned, rule })
+    rule.renew(spec, call.codec.decode(message, spec.fields[key] ?? new Uint8Array()))
+    if (isSame) field.changed?.(rule, call)
+    else field.opened?.(rule, call)
+    // What an earlier life of the rule, or of the plugin, has closed stays so for no caller in between.
+    if (!isSame && !rule.hasDecided) rule.open()
   }
 
   /** The rule has left the agent. */
@@ -71,27 +74,32 @@ export class FieldRules {
   /** The time has gone back: what fields have decided by it may be wrong. */
   reconsider(): void {
     for (const live of this.#rules.values())
-      for (const [key, rule] of live) {
-        const owned = this.#fields.get(key)
-        if (!owned) continue
+      for (const [key, { rule, plugin, field }] of live) {
         rule.renew(rule.spec, rule.value)
         try {
-          owned.field.changed?.(rule, this.#options.call())
+          field.changed?.(rule, this.#options.call())
         } catch (error) {
-          logFailure(this.#options.log, { plugin: owned.plugin, hook: `changed of ${key}` }, error)
+          logFailure(this.#options.log, { plugin, hook: `changed of ${key}` }, error)
         }
       }
   }
 
-  having<B extends TSchema>({ key }: FieldRef<B>): readonly FieldRule<B>[] {
-    return [...this.#rules.values()].flatMap(live => live.get(key) ?? []) as readonly FieldRule<B>[]
+  /** Ends what the plugin does with rules, without its `gone`. What it has closed stays closed until they enter again. */
+  release(plugin: string): void {
+    for (const live of this.#rules.values())
+      for (const entry of live.values()) if (entry.plugin === plugin) entry.rule.end()
   }
 
-  #leave(live: Map<string, LiveRule>, key: string): void {
-    const rule = live.get(key)
+  having<B extends TSchema>({ key }: FieldRef<B>): readonly FieldRule<B>[] {
+    return [...this.#rules.values()].flatMap(live => live.get(key)?.rule ?? []) as readonly FieldRule<B>[]
+  }
+
+  #leave(live: Map<string, Entry>, key: string): void {
+    const entry = live.get(key)
     live.delete(key)
-    rule?.end()
-    if (rule) this.#fields.get(key)?.field.gone?.(rule, this.#options.call())
+    if (!entry || entry.rule.hasEnded) return
+    entry.rule.end()
+    entry.field.gone?.(entry.rule, this.#options.call())
   }
 }
 
@@ -107,6 +115,7 @@ class LiveRule implements FieldRule {
   readonly #options: LiveOptions
   readonly #timers = new Set<Release>() // those that have not fired
   #hasEnded = false
+  #hasDecided = false
 
   constructor(options: LiveOptions) {
     this.#options = options
@@ -116,6 +125,15 @@ class LiveRule implements FieldRule {
     this.#cancelTimers()
     this.spec = spec
     this.value = value
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** True once the field has closed or opened the rule. */
+  get hasDecided(): boolean {
+    return this.#hasDecided
   }
 
   /** What a plugin still does with the rule has no effect. */
@@ -149,6 +167,7 @@ class LiveRule implements FieldRule {
 
   #set(closing: Closing | null): void {
     const { closings, meter, key } = this.#options
+    this.#hasDecided = true
     if (!this.#hasEnded) closings.set(meter, key, closing)
   }
 }

@@ -21,7 +21,7 @@ export type Planner = ReturnType<typeof openPlanner>
 interface Options {
   readonly plugins: readonly AgentPlugin[]
   readonly codec: Codec
-  readonly guardrails: Guardrails
+  readonly guardrails: () => Guardrails
 }
 
 export function openPlanner({ plugins, codec, guardrails }: Options) {
@@ -50,8 +50,9 @@ export function openPlanner({ plugins, codec, guardrails }: Options) {
       if (!supported.has(shape))
         throw new Refused('shape_unknown', `this agent does not support rules with ${shape}`)
     const draft = draftOf(spec, settings)
-    guardrails.admit(draft)
-    return { ...draft, target: [guardrails.filter, ...draft.target] }
+    const { admit, filter } = guardrails()
+    admit(draft)
+    return { ...draft, target: [filter, ...draft.target] }
   }
 
   /** Lets the fields set the meters of an open rule, or reset those of an ended one. */

@@ -12,7 +12,7 @@ import { ownMeterIn, type Plan, type Planner } from './planner.ts'
 
 interface Options {
   readonly engine: Pick<Engine, 'open' | 'close' | 'setFilters' | 'setWeights'>
-  readonly planner: Planner
+  readonly planner: () => Planner
   readonly meters: Meters
   readonly fieldRules: FieldRules
   readonly closings: Pick<Closings, 'forget' | 'reasons'>
@@ -54,11 +54,10 @@ export class Rules implements AgentRules {
   async open(spec: RuleSpec): Promise<void> {
     const { planner, settings } = this.#options
     const running = this.#running.get(spec.id)
-    const plan = planner.plan(spec, running?.settings ?? settings.current())
-    if (running && isDeepStrictEqual(withLivePartsOf(running.plan, plan), running.plan))
-      return this.#update(running, spec, plan)
+    const plan = planner().plan(spec, running?.settings ?? settings.current())
+    if (running && this.#changesLive(running, spec, plan)) return this.#update(running, spec, plan)
     if (running) await this.#close(spec.id, 'drain')
-    await this.#openNew(spec, running ? planner.plan(spec, settings.current()) : plan)
+    await this.#openNew(spec, running ? planner().plan(spec, settings.current()) : plan)
   }
 
   /** Closes a rule. A second close with 'cut' ends the connections that are still draining. */
@@ -107,7 +106,7 @@ export class Rules implements AgentRules {
   }
 
   applyOrderOf = (spec: RuleSpec) =>
-    this.#options.planner.applyOrderOf(spec, this.#options.settings.current())
+    this.#options.planner().applyOrderOf(spec, this.#options.settings.current())
   configure = (settings: Partial<RuleSettings>) => this.#options.settings.save(settings)
   isOpen = (ruleId: string) => this.#running.has(ruleId)
   having: AgentRules['having'] = field => this.#options.fieldRules.having(field)
@@ -116,12 +115,12 @@ export class Rules implements AgentRules {
   async #openNew(spec: RuleSpec, plan: Plan): Promise<void> {
     const { engine, planner, meters, fieldRules, journal, settings, log } = this.#options
     const engineId = ++this.#lastId
-    const uses = planner.metersOf(spec)
+    const uses = planner().metersOf(spec)
     const meterIds = meters.join(uses)
     this.#entries.set(engineId, { spec, meters: uses })
     journal.bind(engineId, { id: spec.id, owner: spec.owner, targets: plan.targets })
     try {
-      planner.setMeters(spec, meters, 'open')
+      planner().setMeters(spec, meters, 'open')
       fieldRules.enter(spec, ownMeterIn(uses))
       await engine.open({ ...plan, id: engineId, meters: meterIds })
     } catch (error) {
@@ -144,13 +143,22 @@ export class Rules implements AgentRules {
     }
   }
 
-  /** Changes filters, weights and limits, which need no reopening; everything else is equal. */
+  /** Returns true if nothing differs but what changes without reopening. */
+  #changesLive({ engineId, plan: running }: RunningRule, spec: RuleSpec, plan: Plan): boolean {
+    const meters = this.#entries.get(engineId)?.meters
+    return (
+      isDeepStrictEqual(withLivePartsOf(running, plan), running) &&
+      isDeepStrictEqual(this.#options.planner().metersOf(spec), meters)
+    )
+  }
+
+  /** Changes filters, weights and limits; everything else is equal. */
   #update(running: RunningRule, spec: RuleSpec, plan: Plan): void {
     const { engine, planner, meters, fieldRules } = this.#options
     const entry = this.#entries.get(running.engineId)
     if (!entry) throw new TypeError(`the running rule ${spec.id} has no entry`)
     entry.spec = spec
-    planner.setMeters(spec, meters, 'open')
+    planner().setMeters(spec, meters, 'open')
     fieldRules.enter(spec, ownMeterIn(entry.meters))
     if (isDeepStrictEqual(plan, running.plan)) return
     engine.setFilters(running.engineId, filtersOf(plan))
@@ -168,7 +176,7 @@ export class Rules implements AgentRules {
     const hasSuccessor = [...this.#entries.values()].some(({ spec }) => spec.id === entry.spec.id)
     if (!hasSuccessor) closings.forget(ownMeterIn(entry.meters))
     meters.leave(entry.meters)
-    if (!hasSuccessor) planner.setMeters(entry.spec, meters, 'ended')
+    if (!hasSuccessor) planner().setMeters(entry.spec, meters, 'ended')
   }
 }
 

@@ -6,7 +6,7 @@ import { reasonOf } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import type { ImportExternal } from './load.ts'
 import { findHalf, resolvePlugin } from './resolve.ts'
-import { requireTrusted, trust } from './trust.ts'
+import { folderOf, requireTrusted, trust } from './trust.ts'
 
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 
@@ -17,6 +17,27 @@ const publicModules: Readonly<Record<string, URL>> = {
   'sluice/kit': new URL(`../../kit/public.${extension}`, import.meta.url)
 }
 
+/** The files of a plugin's folder, by hash: those that this process loaded first, and those that it is to load now. */
+interface Loaded {
+  readonly first: string
+  readonly now: string
+}
+const loaded = new Map<string, Loaded>() // by the URL of the folder, with a slash at its end
+
+/** Lets changed files of a folder be loaded beside those that are loaded: modules are kept by URL. */
+function offerFiles(folder: string, sha256: string): void {
+  const url = `${pathToFileURL(folder).href}/`
+  loaded.set(url, { first: loaded.get(url)?.first ?? sha256, now: sha256 })
+}
+
+/** Returns the URL of a plugin's module, with a query where its folder has changed since it was loaded first. */
+function versioned(url: string): string {
+  for (const [folder, { first, now }] of loaded)
+    if (first !== now && url.startsWith(folder) && !url.slice(folder.length).includes('node_modules/'))
+      return `${url}?sha256=${now}`
+  return url
+}
+
 let isOffered = false
 
 export function offerPublicModules(): void {
@@ -25,7 +46,9 @@ export function offerPublicModules(): void {
   registerHooks({
     resolve: (specifier, context, next) => {
       const own = publicModules[specifier]
-      return own ? { url: own.href, shortCircuit: true } : next(specifier, context)
+      if (own) return { url: own.href, shortCircuit: true }
+      const resolved = next(specifier, context)
+      return { ...resolved, url: versioned(resolved.url) }
     }
   })
 }
@@ -36,8 +59,8 @@ export const importExternal: ImportExternal = async (specifier, half, baseDir, t
   if (half === 'agent' && !findHalf(specifier, half, baseDir) && findHalf(specifier, 'plugin', baseDir))
     return null
   const file = resolvePlugin(specifier, half, baseDir)
-  if (trusted === 'present') trust(specifier, file, baseDir)
-  else requireTrusted(specifier, file, baseDir)
+  const check = trusted === 'present' ? trust : requireTrusted
+  offerFiles(folderOf(file, baseDir), check(specifier, file, baseDir).sha256)
   return importPlugin(file)
 }
 

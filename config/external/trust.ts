@@ -25,16 +25,20 @@ const Lock = Type.Record(Type.String(), TrustedPlugin)
 
 export const lockFileIn = (baseDir: string): string => join(baseDir, 'plugins.lock')
 
-/** Records a plugin at its first load. Throws when its files have changed since, or when other users may change them. */
-export function requireTrusted(specifier: string, file: string, baseDir: string): void {
+/**
+ * Records a plugin at its first load; returns what is recorded. Throws when its files have changed since, or when other
+ * users may change them.
+ */
+export function requireTrusted(specifier: string, file: string, baseDir: string): TrustedPlugin {
   const trusted = readLock(baseDir)[specifier]
-  if (!trusted) return void trust(specifier, file, baseDir)
+  if (!trusted) return trust(specifier, file, baseDir)
   const folder = folderOf(file, baseDir)
   if (trusted.sha256 !== hashOf(folder, lockFileIn(baseDir)))
     throw new Error(
       `its files in ${folder} are not those of ${trusted.name} ${trusted.version} that were trusted; ` +
         `check what changed, then run: sluice plugin trust ${specifier}`
     )
+  return trusted
 }
 
 /** Records the present files of a plugin. */
@@ -69,7 +73,7 @@ export function readLock(baseDir: string): Readonly<Record<string, TrustedPlugin
 }
 
 /** The plugin's own folder: the nearest with a package.json, else that of the file. */
-function folderOf(file: string, baseDir: string): string {
+export function folderOf(file: string, baseDir: string): string {
   const containsConfig = (dir: string): boolean => !relative(dir, baseDir).startsWith('..')
   for (let dir = dirname(file); dir !== dirname(dir) && !containsConfig(dir); dir = dirname(dir)) {
     if (!existsSync(join(dir, 'package.json'))) continue

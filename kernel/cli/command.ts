@@ -47,6 +47,7 @@ export interface CommandCall<A> {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
   readonly forceSignal: AbortSignal
+  readonly onReload: (listener: () => void) => void // for until 'stopped': called at SIGHUP
 }
 
 export interface ServeOptions {

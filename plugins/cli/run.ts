@@ -85,7 +85,7 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   const stop = new AbortController()
   const force = new AbortController()
   const acquired = new Releases() // by `open`; released when the command ends
-  if (command.until === 'stopped') handleSignals(stop, force)
+  const onReload = command.until === 'stopped' ? handleSignals(stop, force) : () => {}
 
   const origin = originIn(given['server'], env)
   const serverSide = await serverSideOf(command, given, context, { signal: stop.signal, acquired })
@@ -104,7 +104,8 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
     input: process.stdin,
     env,
     signal: stop.signal,
-    forceSignal: force.signal
+    forceSignal: force.signal,
+    onReload
   }
   const dir = command.needs === 'data' ? serverSide.dataDir() : given['state_dir']
   const restoreOwner = typeof dir === 'string' ? keepOwner(dir) : () => {}

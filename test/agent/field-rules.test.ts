@@ -368,8 +368,7 @@ t.test('a rule keeps no timer that has fired, and does nothing for a plugin afte
   }
   const { plugin } = moodPlugin({ opened: again })
   const fieldRules = new FieldRules({
-    plugins: [plugin],
-    codec,
+    plugins: () => [plugin],
     closings: { set: (_meter, _field, closing) => void (closing && closed.push(closing.reason)) },
     time: {
       at(_ms, work) {
@@ -377,7 +376,7 @@ t.test('a rule keeps no timer that has fired, and does nothing for a plugin afte
         return () => void cancelled++
       }
     },
-    call: () => ({}) as AgentCall,
+    call: () => ({ codec }) as AgentCall,
     log: recordLog()
   })
   const fields = { mood: codec.encode(Echo, { text: 'one' }) }
@@ -391,4 +390,33 @@ t.test('a rule keeps no timer that has fired, and does nothing for a plugin afte
 
   t.same(closed, [])
   t.equal(works.length, 4)
+})
+
+t.test('what a replaced plugin has closed is open for nobody before its successor decides', async t => {
+  const closed: (string | null)[] = []
+  const decisions = [moodPlugin({ opened: rule => rule.close({ mode: 'refuse', reason: 'first' }) })]
+  const fieldRules = new FieldRules({
+    plugins: () => decisions.slice(-1).map(({ plugin }) => plugin),
+    closings: { set: (_meter, _field, closing) => void closed.push(closing?.reason ?? null) },
+    time: { at: () => () => {} },
+    call: () => ({ codec }) as AgentCall,
+    log: recordLog()
+  })
+  const fields = { mood: codec.encode(Echo, { text: 'one' }) }
+  const spec = { id: 'rule-1', fields } as unknown as RuleSpec
+  const replaceBy = (opened: (rule: MoodRule) => void): void => {
+    fieldRules.release('mood')
+    decisions.push(moodPlugin({ opened }))
+    fieldRules.enter(spec, 'own')
+  }
+  fieldRules.enter(spec, 'own')
+  replaceBy(rule => rule.close({ mode: 'hold', reason: 'second' }))
+  t.same(closed, ['first', 'second'])
+  replaceBy(() => {})
+  t.same(closed, ['first', 'second', null], 'it decides by not deciding')
+  t.same(
+    decisions.map(({ seen }) => seen),
+    [1, 2, 3].map(() => ['opened rule-1 one']),
+    'the rule is not gone'
+  )
 })

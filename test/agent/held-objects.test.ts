@@ -32,7 +32,7 @@ function open(t: Test, dir = t.testdir()) {
   const reported: unknown[] = []
   const objects = new ManagedObjects({
     store: openObjectStore(db),
-    kinds: [
+    kinds: () => [
       defineObjectKind({
         kind: 'sample',
         push: Echo,

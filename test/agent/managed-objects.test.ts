@@ -34,7 +34,7 @@ function open(t: Test, dir = t.testdir()) {
   t.teardown(() => db.close())
   const objects = new ManagedObjects({
     store: openObjectStore(db),
-    kinds: [
+    kinds: () => [
       defineObjectKind({
         kind: 'sample',
         push: Echo,
@@ -383,3 +383,43 @@ t.test('after close nothing changes and nothing is answered', async t => {
   t.equal(isAnswered, false)
   t.equal(applied.size, 0)
 })
+
+t.test(
+  'when the owner of a kind is replaced, its objects are out of force meanwhile; what fails stays so',
+  async t => {
+    const { objects, applied, refused, log } = open(t)
+    await objects.put(testObject(1, 'a', 'one'), 'once')
+    await objects.put(testObject(1, 'b', 'two'), 'once')
+
+    await objects.changeOwners(new Set(['sample']), async () => {
+      t.same([...applied], [])
+      refused.set('b', 'no_room')
+    })
+
+    t.same([...applied], [['one', 'a']])
+    t.match(log.lines, [{ event: 'held.not_restored', fields: { id: 'two', code: 'no_room' } }])
+    t.equal(objects.digest(), digestOf('', [{ kind: 'sample', id: 'one', revision: 1 }]))
+  }
+)
+
+t.test(
+  'when another owner is replaced, an object that can no longer be applied is taken out of force',
+  async t => {
+    const { objects, applied, refused, sent, channel } = open(t)
+    await objects.put(testObject(1, 'a'), 'once')
+    objects.digest()
+    refused.set('a', 'field_unknown')
+
+    await t.rejects(
+      objects.changeOwners(new Set(), async () => {
+        t.same([...applied], [['one', 'a']])
+        throw new Error('cannot start')
+      }),
+      { message: 'cannot start' }
+    )
+
+    t.same([...applied], [])
+    objects.attach(channel)
+    t.match(sent, [[ObjectStatus.name, { id: 'one', code: 'field_unknown' }]])
+  }
+)

@@ -67,13 +67,14 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
   const settings = openRuleSettings(db)
   const closings = openClosings({ meters, clock, drainMs: () => settings.current().drainMs })
   const time = openAgentTime({ clock, journal: { now: () => 0 } })
-  const call = () => ({}) as AgentCall // hooks get it as it is
+  const call = () => ({ codec }) as AgentCall // hooks get it as it is
   const plugins = [plugin]
+  const planner = openPlanner({ plugins, codec, guardrails: () => guardrails })
   const rules = new Rules({
     engine,
     meters,
-    planner: openPlanner({ plugins, codec, guardrails }),
-    fieldRules: new FieldRules({ plugins, codec, closings, time, call, log }),
+    planner: () => planner,
+    fieldRules: new FieldRules({ plugins: () => plugins, closings, time, call, log }),
     closings,
     journal: { bind: id => void bound.push(id), unbind: id => void unbound.push(id) },
     settings,

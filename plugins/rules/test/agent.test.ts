@@ -90,7 +90,7 @@ t.test('a rule that an older agent saved is not opened again by a push of the sa
   const store = openObjectStore(db)
   const { seen, call } = testCall()
   const own = { ...call, clock: fakeClock() }
-  const objects = new ManagedObjects({ ...own, store, kinds: agent.kinds, call: () => own })
+  const objects = new ManagedObjects({ ...own, store, kinds: () => agent.kinds, call: () => own })
   const bytes = codec.encode(RulePush, { ...push, revision: 0, retry: false }) // as older agents saved it
   store.save({ kind: 'rule', id: 'r', revision: 2, bytes })
   await objects.restore()
