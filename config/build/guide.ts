@@ -1,4 +1,4 @@
 // Runs the commands of the guide for plugin authors as they are printed.
 import { play } from './play.ts'
 
-await play({ document: 'plugins/README.md', listings: 11, withinSecs: 300, writes: 'folder' })
+await play({ document: 'plugins/README.md', listings: 23, withinSecs: 300, writes: 'folder' })
