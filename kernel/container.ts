@@ -1,4 +1,5 @@
 import { asValue, createContainer, InjectionMode, type Resolver } from 'awilix'
+import { runAs } from './base/attribution.ts'
 import { Fault, reasonOf, startupInvalid } from './base/errors.ts'
 import type { Kernel, Plugin } from './plugin.ts'
 
@@ -26,7 +27,7 @@ export function openContainers(
     }
     const resolve = (key: string): unknown => {
       try {
-        return container.resolve(key)
+        return runAs(plugin.name, () => container.resolve(key))
       } catch (error) {
         return refuse(plugin, `cannot make ${key}: ${reasonOf(error)}`, error)
       }

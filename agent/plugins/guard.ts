@@ -1,6 +1,6 @@
 // Contains the failures of a plugin's agent half: each is logged with the plugin's name, and affects nothing else.
 import { containedClock, logFailure, loggedOnce } from '../../config/external/containment.ts'
-import { withTimeout } from '../../kernel/base/attribution.ts'
+import { runAs, withTimeout } from '../../kernel/base/attribution.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { pluginRelease, startPlugin } from '../../kernel/base/plugin-lifecycle.ts'
@@ -30,7 +30,9 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
     connected: (stream, call) =>
       void guard.orLog('connected', () => plugin.connected?.(stream, guard.call(call))),
     stopping: call => guard.orLog('stopping', () => plugin.stopping?.(guard.call(call))),
-    ...(plugin.metrics && { metrics: async call => plugin.metrics?.(guard.call(call)) ?? [] }),
+    ...(plugin.metrics && {
+      metrics: async call => (await runAs(name, () => plugin.metrics?.(guard.call(call)))) ?? []
+    }),
     start: scope =>
       startPlugin(name, async () =>
         plugin.start?.({
@@ -102,21 +104,21 @@ function openGuard(plugin: string, log: Log, config: unknown) {
 
   function orRefuse<T>(hook: string, work: () => T): T {
     try {
-      return work()
+      return runAs(plugin, work)
     } catch (error) {
       throw refusalOf(hook, error)
     }
   }
 
   const orRefuseIn = <T>(secs: number, hook: string, work: () => Promise<T>): Promise<T> =>
-    withTimeout(secs, hook, work).catch(error => {
+    withTimeout(secs, hook, () => runAs(plugin, work)).catch(error => {
       throw refusalOf(hook, error)
     })
 
   /** Starts the work at once and never rejects. */
   async function orLog(hook: string, work: () => unknown): Promise<void> {
     try {
-      await work()
+      await runAs(plugin, work)
     } catch (error) {
       logFailure(log, { plugin, hook }, error)
     }

@@ -1,4 +1,6 @@
-// What plugins do by timers, on server and agent: a failure is logged once, and the work rests for longer and longer.
+// What plugins do by timers, on server and agent: a failure is logged once, and the work rests for longer and longer. And
+// which of them may be blamed for what nobody catches.
+import { runningPlugin } from '../../kernel/base/attribution.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
@@ -35,6 +37,16 @@ export function loggedOnce(log: Log, hook: Hook, work: Work): () => Promise<void
       throw error
     }
   }
+}
+
+const outside = new Set<string>() // names of plugins that are not built in
+
+export const markOutside = (plugin: string): void => void outside.add(plugin)
+
+/** Returns the plugin that began what runs now, if it is not built in. */
+export function runningOutside(): string | undefined {
+  const plugin = runningPlugin()
+  return plugin !== undefined && outside.has(plugin) ? plugin : undefined
 }
 
 const maxRestMs = 600_000

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { atPlace, type PlaceOf, suggestion, throwProblems, validateConfig } from '../../kernel/base/config.ts'
 import { Fault, pluginFailed, reasonOf } from '../../kernel/base/errors.ts'
+import { markOutside } from './containment.ts'
 import { findHalf, type Half } from './resolve.ts'
 
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
@@ -103,6 +104,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
         throw new Error(
           `its name ${plugin.name} is also that of ${specifiers[plugin.name]}; remove one of them`
         )
+      if (!load) markOutside(plugin.name)
       plugins.push(plugin)
       sections[plugin.name] = settingsIn(table[specifier] ?? {}, load ? 'built-in' : 'external')
       specifiers[plugin.name] = specifier

@@ -6,6 +6,7 @@ export type Attribution = Readonly<Record<'slot' | 'filled_by', string>>
 
 interface ActiveCall {
   readonly by: Attribution | undefined
+  readonly plugin: string | undefined // whose code runs
   readonly inner: Set<ActiveCall>
 }
 
@@ -17,11 +18,19 @@ export const attributionOf = (error: unknown): Attribution | undefined =>
   error instanceof Error ? (attributions.get(error) ?? attributionOf(error.cause)) : undefined
 
 function beginCall(by?: Attribution) {
-  const siblings = activeCall.getStore()?.inner
-  const call: ActiveCall = { by, inner: new Set() }
+  const outer = activeCall.getStore()
+  const siblings = outer?.inner
+  const call: ActiveCall = { by, plugin: by?.filled_by ?? outer?.plugin, inner: new Set() }
   siblings?.add(call)
   return { call, end: () => void siblings?.delete(call) }
 }
+
+/** Runs work of a plugin: what it begins, a socket for example, is known to be the plugin's when it fails. */
+export const runAs = <T>(plugin: string | undefined, work: () => T): T =>
+  activeCall.run({ by: undefined, inner: new Set(), ...activeCall.getStore(), plugin }, work)
+
+/** The plugin whose code began what runs now. */
+export const runningPlugin = (): string | undefined => activeCall.getStore()?.plugin
 
 /** Calls a slot's value. Errors pass unchanged, and are attributed to the innermost slot. */
 export function attributed<T>(by: Attribution, work: () => T): T {

@@ -1,11 +1,11 @@
-import { withTimeout } from './attribution.ts'
+import { runAs, withTimeout } from './attribution.ts'
 import { Fault, pluginFailed, reasonOf } from './errors.ts'
 import type { Release } from './releases.ts'
 
 /** Runs a plugin's start, for at most 10 s. Startup faults pass unchanged; other errors become a Fault that names the plugin. */
 export async function startPlugin(plugin: string, work: () => Promise<void>): Promise<void> {
   try {
-    await withTimeout(10, 'start', work)
+    await withTimeout(10, 'start', () => runAs(plugin, work))
   } catch (cause) {
     if (cause instanceof Fault && cause.errorCode.code.startsWith('startup.')) throw cause
     throw new Fault(pluginFailed, `plugin ${plugin} did not start: ${reasonOf(cause)}`, { cause })

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { runAs } from '../base/attribution.ts'
 
 /** A message of a plugin's .proto. The .proto defines its bytes; `body` is its type here, and what is accepted. */
 export interface Message<B extends TSchema = TSchema> {
@@ -66,7 +67,10 @@ export const bindHandlers = <Ctx>(
   context: () => Ctx,
   plugin?: string
 ): BoundHandler[] =>
-  handlers.map(({ name, run }) => ({ name, plugin, run: (codec, bytes) => run(context(), codec, bytes) }))
+  handlers.map(({ name, run }) => ({
+    ...{ name, plugin },
+    run: (codec, bytes) => runAs(plugin, () => run(context(), codec, bytes))
+  }))
 
 export function on<Ctx, B extends TSchema>(
   message: Message<B>,

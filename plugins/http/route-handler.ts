@@ -1,6 +1,6 @@
 import { finished } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { withTimeout } from '../../kernel/base/attribution.ts'
+import { runAs, withTimeout } from '../../kernel/base/attribution.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SendConstant } from './constant-reply.ts'
@@ -36,10 +36,15 @@ export const routeHandler =
     const setCookie = cookieSetter(reply, requestInfo.ownOrigin.startsWith('https:'))
     const shared = { requestInfo, principal, requestId, signal: disconnected.signal, change, setCookie }
     const call = { body, query, params, ...shared }
-    if (route.isStream) return streams.open(context, reply, disconnected, () => eventsOf(route, deps, call))
+    const plugin = request.routeOptions.schema?.tags?.[0]
+    if (route.isStream)
+      return runAs(plugin, () =>
+        streams.open(context, reply, disconnected, () => eventsOf(route, deps, call))
+      )
     const record = route.record?.(params)
     if (record) context.etag = (await deps.store.read(em => etagOf(record, em))) ?? null // never newer than the reply
-    const run = () => withTimeout(timeoutSecs, route.action, () => runRoute(deps, context, call))
+    const run = () =>
+      withTimeout(timeoutSecs, route.action, () => runAs(plugin, () => runRoute(deps, context, call)))
     if (route.reply === 'constant') return sendConstant(route, run, request, reply)
     return responder.sendResult(await run(), context, request, reply)
   }

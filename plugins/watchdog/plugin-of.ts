@@ -28,6 +28,9 @@ export function pluginOfStack(stack: string, watched: Watched): string {
   return found.find(name => name !== `the ${watched}`) ?? `the ${watched}`
 }
 
+/** True if the stack shows code of sluice or a plugin. */
+export const hasPluginCode = (stack: string): boolean => scriptsIn(stack).some(isPluginCode)
+
 /** True if code of a plugin that is not built in began what failed. */
 export function isBegunOutside(stack: string): boolean {
   const entry = scriptsIn(stack).findLast(isPluginCode)

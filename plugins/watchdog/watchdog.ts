@@ -1,10 +1,11 @@
 // For server and agent: a thread that notices a stalled event loop, and what becomes of errors that nobody catches.
 import { Worker } from 'node:worker_threads'
+import { runningOutside } from '../../config/external/containment.ts'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
-import { isBegunOutside, pluginOfStack, type Watched } from './plugin-of.ts'
+import { hasPluginCode, isBegunOutside, pluginOfStack, type Watched } from './plugin-of.ts'
 import type { WatchdogData } from './worker.ts'
 
 interface Options extends Omit<WatchdogData, 'beats'> {
@@ -40,8 +41,10 @@ function openUncaught(watched: Watched, log: Log) {
 
   return function onUncaught(thrown: unknown): void {
     const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
-    const plugin = attributionOf(thrown)?.filled_by ?? pluginOfStack(stack, watched)
-    if (isBegunOutside(stack)) {
+    // A socket fails in code of Node alone: then it counts who has begun it.
+    const beginner = hasPluginCode(stack) ? undefined : runningOutside()
+    const plugin = attributionOf(thrown)?.filled_by ?? beginner ?? pluginOfStack(stack, watched)
+    if (beginner !== undefined || isBegunOutside(stack)) {
       const count = (failures.get(plugin) ?? 0) + 1
       failures.set(plugin, count)
       const isPowerOfTwo = (count & (count - 1)) === 0 // a timer that always fails must not fill the log

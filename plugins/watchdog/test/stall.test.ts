@@ -66,22 +66,29 @@ t.test('code that blocks an agent is named in its log, and its engine keeps forw
   await agent.until('agent.moves_again')
 })
 
-t.test('what a plugin throws in a timer, a listener or a lost promise does not end the server', async t => {
-  const cluster = await testCluster(t, {}, `[plugins."${looper}"]\n`)
-  const drop = (by: string) => cluster.call('POST', `/v1/drop?by=${by}`)
+t.test(
+  'what a plugin throws in a timer, a listener, a socket or a lost promise does not end the server',
+  async t => {
+    const cluster = await testCluster(t, {}, `[plugins."${looper}"]\n`)
+    const drop = (by: string) => cluster.call('POST', `/v1/drop?by=${by}`)
 
-  for (const by of ['timer', 'listener', 'promise', 'timer']) await drop(by)
+    await drop('socket')
+    t.match(await cluster.server.until('plugin.failed'), { plugin: 'looper', error: /ECONNREFUSED/ })
+    for (const by of ['listener', 'promise', 'timer']) await drop(by)
 
-  for (const count of [1, 2, 4])
-    t.match(
-      await cluster.server.until('plugin.failed', ({ msg }) => String(msg).includes(`, ${count} until now`)),
-      {
-        plugin: 'looper',
-        error: /dropped/
-      }
-    )
-  await cluster.call('GET', '/v1/users/me')
-})
+    for (const count of [2, 4])
+      t.match(
+        await cluster.server.until('plugin.failed', ({ msg }) =>
+          String(msg).includes(`, ${count} until now`)
+        ),
+        {
+          plugin: 'looper',
+          error: /dropped/
+        }
+      )
+    await cluster.call('GET', '/v1/users/me')
+  }
+)
 
 t.test('what always fails in a timer of a plugin is logged once with its name, and ends nothing', async t => {
   const { server, call } = await testCluster(t, {}, `[plugins."${looper}"]\n`)
@@ -120,16 +127,21 @@ t.test('a script belongs to a plugin, a package or the server', async t => {
   t.equal(pluginOfStack(`Error\n at a (node:fs:1:2)`, 'server'), 'the server')
 })
 
-t.test('what a plugin throws in a timer does not end the agent, and the log names the plugin', async t => {
-  const cluster = await testCluster(t)
-  const config = join(cluster.dir, 'agent.toml')
-  writeFileSync(config, `[plugins."${dropper}"]\n`)
-  const { agent } = await startAgent(t, cluster, 'paris', { args: ['--config', config] })
-  const targets = [{ host: '127.0.0.1', port: 9 }]
-  void cluster
-    .call('POST', '/v1/rules', { client: 'paris', listen_port: await freePort(), targets })
-    .catch(() => {}) // it may get no answer
+t.test(
+  'what a plugin throws in a timer or a socket does not end the agent, and the log names the plugin',
+  async t => {
+    const cluster = await testCluster(t)
+    const config = join(cluster.dir, 'agent.toml')
+    writeFileSync(config, `[plugins."${dropper}"]\n`)
+    const { agent } = await startAgent(t, cluster, 'paris', { args: ['--config', config] })
+    const targets = [{ host: '127.0.0.1', port: 9 }]
+    void cluster
+      .call('POST', '/v1/rules', { client: 'paris', listen_port: await freePort(), targets })
+      .catch(() => {}) // it may get no answer
 
-  t.match(await agent.until('plugin.failed'), { plugin: 'dropper', error: /dropped/ })
-  t.ok(await cluster.call('GET', '/v1/rules'))
-})
+    const failed = (what: RegExp) => agent.until('plugin.failed', ({ error }) => what.test(String(error)))
+    t.match(await failed(/ECONNREFUSED/), { plugin: 'dropper' })
+    t.match(await failed(/dropped/), { plugin: 'dropper' })
+    t.ok(await cluster.call('GET', '/v1/rules'))
+  }
+)

@@ -1,5 +1,6 @@
 // A plugin that blocks the server for two seconds, or throws an error that nobody catches.
 import { EventEmitter } from 'node:events'
+import { connect } from 'node:net'
 import { definePlugin, defineRoute, Type } from 'sluice/plugin'
 
 const spin = defineRoute({
@@ -30,10 +31,13 @@ const drop = defineRoute({
   async run(_, { query }) {
     const fail = () => {
       const error = new Error('dropped')
-      if (query.by === 'server') error.stack = 'Error: dropped' // as if no plugin had begun it
+      if (query.by === 'server')
+        error.stack = `Error: dropped\n    at ${new URL('../kernel/kernel.ts', import.meta.resolve('sluice/plugin'))}:1:1`
       throw error
     }
-    if (query.by === 'listener') setImmediate(() => new EventEmitter().on('x', fail).emit('x'))
+    if (query.by === 'socket')
+      connect(1, '127.0.0.1') // nobody listens there, nor to its error
+    else if (query.by === 'listener') setImmediate(() => new EventEmitter().on('x', fail).emit('x'))
     else if (query.by !== 'promise') setTimeout(fail)
     else void Promise.resolve().then(fail)
   }
