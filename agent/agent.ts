@@ -1,11 +1,14 @@
 // The life of an agent: saved objects are applied first, then the link keeps the agent in step with the server.
 import { timestamp } from '../kernel/base/clock.ts'
-import { Releases } from '../kernel/base/releases.ts'
+import { type Release, Releases } from '../kernel/base/releases.ts'
 import { type AgentOptions, type Components, openComponents } from './components.ts'
 import { type Bundle, markRevoked } from './link/bundle.ts'
 import { openHello } from './link/hello.ts'
 import { Link, type LinkOptions } from './link/link.ts'
 import { aborted } from './link/wait.ts'
+import { openControlSocket } from './local/control-socket.ts'
+import type { Question } from './local/protocol.ts'
+import { statusCommand } from './local/status.ts'
 import { type ConfiguredPlugins, PluginSet } from './plugins/plugin-set.ts'
 import { openReload, type Reloadable } from './reload.ts'
 
@@ -44,6 +47,7 @@ export async function runAgent(options: RunOptions, { stop, cut, onReload }: Sig
     releases.defer(options.clock.every(sampleMs, call.takeSample))
 
     const link = new Link(linkOptions(options, plugins, components), stopLink.signal)
+    releases.defer(await openLocal({ options, plugins, components, link }))
     const linked = link.run()
     const reload = openReload({ reread, plugins, components, link, log })
     onReload?.(() => void reload())
@@ -57,6 +61,30 @@ export async function runAgent(options: RunOptions, { stop, cut, onReload }: Sig
     stopLink.abort()
     await releases.run()
   }
+}
+
+interface Running {
+  readonly options: AgentOptions
+  readonly plugins: PluginSet
+  readonly components: Components
+  readonly link: Link
+}
+
+/** Opens the socket of the command line: `status`, and the commands of the plugins as they are then. */
+function openLocal({ options, plugins, components, link }: Running): Promise<Release> {
+  const { stateDir, clock, log } = options
+  const { call } = components
+  const status = statusCommand({ options, components, link, plugins: () => plugins.all })
+  const commands = plugins.derived(all => [
+    status,
+    ...all.flatMap(({ commands = [] }) =>
+      commands.map(({ run, ...command }) => ({
+        ...command,
+        run: (args: Question['args']) => run({ args: { ...args }, call })
+      }))
+    )
+  ])
+  return openControlSocket({ stateDir, commands, clock, log })
 }
 
 /** Codec and handlers are read anew for each stream: plugins may have changed. */

@@ -1,10 +1,14 @@
 import { text } from 'node:stream/consumers'
 import type { Static, TObject } from 'typebox'
+import { systemClock } from '../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../kernel/base/errors.ts'
 import { ownVersion } from '../kernel/base/version.ts'
 import { Type } from '../kernel/cli/args.ts'
-import { type Command, defineCommand } from '../kernel/cli/command.ts'
-import { type AgentStart, enrollAgent, startAgent } from './main.ts'
+import { type Column, type Command, defineCommand } from '../kernel/cli/command.ts'
+import { askAgent } from './local/ask.ts'
+import { runningArgs, stateDirOf } from './local/running-args.ts'
+import type { AgentStatus, NotInForce } from './local/status.ts'
+import type { AgentStart } from './main.ts'
 
 const commonArgs = {
   config: Type.Optional(Type.String({ description: 'TOML configuration of the agent.' })),
@@ -41,6 +45,7 @@ export const commands: readonly Command[] = [
       if (source === undefined)
         throw new Fault(wrongUsage, 'give the URI, - to read it from standard input, or set SVC_ENROLL_URI')
       const uri = source === '-' ? await text(input) : source
+      const { enrollAgent } = await import('./main.ts')
       const { token: _, ...shown } = await enrollAgent(startOf(args, env), uri, signal)
       print.data(shown, ['client_id', 'client_name', 'server_endpoint'])
     }
@@ -51,7 +56,47 @@ export const commands: readonly Command[] = [
     args: Type.Object(commonArgs),
     needs: 'nothing',
     until: 'stopped',
-    run: ({ args, env, signal: stop, forceSignal: cut, onReload }) =>
-      startAgent(startOf(args, env), env['SVC_ENROLL_URI'], { stop, cut, onReload })
+    async run({ args, env, signal: stop, forceSignal: cut, onReload }) {
+      const { startAgent } = await import('./main.ts') // large, and of no use to commands that ask a running agent
+      await startAgent(startOf(args, env), env['SVC_ENROLL_URI'], { stop, cut, onReload })
+    }
+  }),
+  defineCommand({
+    name: 'agent status',
+    summary: 'Show the agent that runs on this host: its connection, rules and plugins.',
+    args: Type.Object(runningArgs),
+    needs: 'nothing',
+    async run({ args, env, print }) {
+      const status = await askAgent(stateDirOf(args, env), { command: 'status', args: {} }, systemClock)
+      print.data(status as AgentStatus, statusColumns) // as the agent's own command makes it
+    }
   })
 ]
+
+/** Commands of the agent halves that a configuration loads; see `CommandModule`. */
+export async function installed(file: string | null): Promise<readonly Command[]> {
+  const { installedCommands } = await import('./local/installed-commands.ts')
+  return installedCommands({ file, env: process.env })
+}
+
+const statusColumns: readonly Column<AgentStatus>[] = [
+  'client_name',
+  'client_id',
+  'server_endpoint',
+  [
+    'connected',
+    ({ connected, since, reason }) => (connected ? `since ${since}` : `no, since ${since}: ${reason}`)
+  ],
+  'version',
+  'engine',
+  ['rules', ({ rules: { open, closed, failed } }) => `${open} open, ${closed} closed, ${failed} failed`],
+  'connections',
+  ['not_in_force', ({ not_in_force: rows }) => rows.map(textOf).join('; ') || '-'],
+  ['plugins', ({ plugins }) => plugins.map(({ name }) => name).join(', ')],
+  ['capabilities', ({ plugins }) => plugins.flatMap(({ capabilities }) => pairs(capabilities)).join(', ')]
+]
+
+const textOf = ({ kind, id, reason, message }: NotInForce): string => `${kind} ${id} ${reason} (${message})`
+
+const pairs = (of: Readonly<Record<string, string>>): string[] =>
+  Object.entries(of).map(([key, value]) => `${key} ${value}`)

@@ -26,6 +26,7 @@ import { openRuleSettings } from './state/rule-settings.ts'
 
 export interface AgentOptions {
   readonly openEngine: (options: EngineOptions) => Engine
+  readonly engineName: string
   readonly resolver: { resolve(host: string): Promise<Resolved> }
   readonly bind: readonly string[] // see EngineOptions
   readonly guardrails: Guardrails

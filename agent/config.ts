@@ -78,6 +78,8 @@ export interface ConfigSources {
 /** Variables of the agent alone, for a machine with a server too, and those that both read. */
 const prefixes = ['SVC_AGENT_', 'SVC_']
 
+export type AgentConfig = ReturnType<typeof readAgentConfig>
+
 /** Reads flags, then environment, then file, then defaults. Throws one Fault with all problems. */
 export function readAgentConfig({ file, env, stateDir }: ConfigSources) {
   const read = file === null ? null : readConfigFile(file)

@@ -1,10 +1,7 @@
 // From a command line to a running agent: configuration, plugins, bundle, engine.
 import { mkdirSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { agentPlugins } from '../config/agent-plugins.ts'
-import { importExternal } from '../config/external/import.ts'
-import { loadPlugins } from '../config/external/load.ts'
 import { type LeveledLog, openLog } from '../config/log.ts'
 import { systemClock as clock } from '../kernel/base/clock.ts'
 import { makePrivateDir } from '../kernel/base/directory.ts'
@@ -17,7 +14,7 @@ import { type Bundle, readBundle } from './link/bundle.ts'
 import { enroll } from './link/enroll.ts'
 import { openHello } from './link/hello.ts'
 import type { AgentPlugin } from './plugin.ts'
-import { checkPlugins } from './plugins/check.ts'
+import { loadAgentPlugins } from './plugins/load.ts'
 import { openResolver } from './resolver/resolver.ts'
 
 export interface AgentStart extends ConfigSources {
@@ -80,7 +77,17 @@ export async function startAgent(
     const outcome = await runAgent(
       {
         ...{ ...takenOver(setup), reread },
-        ...{ openEngine, resolver, bind, stateDir, bundleFile, version, clock, log }
+        ...{
+          openEngine,
+          engineName: selection.engine,
+          resolver,
+          bind,
+          stateDir,
+          bundleFile,
+          version,
+          clock,
+          log
+        }
       },
       signals
     )
@@ -95,15 +102,7 @@ async function setUp(start: AgentStart, used?: LeveledLog) {
   const config = readAgentConfig(start)
   const log = used ?? (await openLog({ level: config.log_level, format: config.log_format }))
   const bundleFile = start.bundleFile || join(config.state_dir, 'bundle.json')
-  const loaded = await loadPlugins<AgentPlugin>({
-    half: 'agent',
-    builtin: agentPlugins,
-    table: config.plugins,
-    baseDir: start.file === null ? process.cwd() : dirname(resolve(start.file)),
-    importExternal,
-    placeOf: config.placeOf
-  })
-  checkPlugins(loaded.plugins)
+  const loaded = await loadAgentPlugins(config, start.file)
   const configs = pluginConfigs({ loaded, table: config.plugins, placeOf: config.placeOf })
   return { config, bundleFile, plugins: loaded.plugins, configs, version: start.version, log }
 }

@@ -52,6 +52,8 @@ export interface AgentPlugin {
    * together the plugin's metrics are missing.
    */
   metrics?(call: AgentCall): readonly Metric[] | Promise<readonly Metric[]>
+  /** Commands that run in the agent, for the operator of its host: `sluice agent <name>`. */
+  readonly commands?: readonly AgentCommand[]
   /**
    * Acquires resources within 10 s; gives each release to `defer`. An error ends the start of the agent. A reload that
    * changes the plugin or its configuration releases them and starts the new plugin.
@@ -76,6 +78,24 @@ export interface ControlStream extends MessageChannel {
   /** Returns what the server half of a plugin has put into Welcome under this key. */
   welcomePart(key: string): Uint8Array | undefined
   readonly signal: AbortSignal // aborted when the stream has ended
+}
+
+/**
+ * A command of the running agent. The command line on the agent's host parses `args` as those of a server half's command,
+ * sends them to the agent, and prints the result as a table, or as JSON.
+ */
+export interface AgentCommand<A extends TObject = TObject> {
+  readonly name: string // one word: 'deny-list'
+  readonly summary: string
+  readonly args?: A
+  readonly positional?: readonly string[]
+  /** Returns a record, or rows, of at most 1 MiB as JSON, within 10 s. Throws Refused with a code and a remedy. */
+  run(given: { readonly args: Static<A>; readonly call: AgentCall }): object | Promise<object>
+}
+
+/** Returns the command; infers the type of its arguments from `args`. */
+export function defineCommand<A extends TObject>(command: AgentCommand<A>): AgentCommand {
+  return command as unknown as AgentCommand // `args` is checked before it runs
 }
 
 /** The agent half of a rule field. */

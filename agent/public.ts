@@ -7,12 +7,14 @@ export type { ConnectionEnd, EndedConnection } from './ended-connection.ts'
 export type { EngineEvent, Filter, Filters, Match, Meter, Rate } from './engine.ts'
 export {
   type AgentCall,
+  type AgentCommand,
   type AgentField,
   type AgentObjectKind,
   type AgentPlugin,
   type AgentTime,
   type Closing,
   type ControlStream,
+  defineCommand,
   defineField,
   defineObjectKind,
   type EngineRuleDraft,

@@ -10,6 +10,13 @@ export interface LinkOptions extends Omit<SessionOptions, 'certificateChanged'> 
   readonly random?: () => number // in [0, 1)
 }
 
+export interface LinkStatus {
+  readonly bundle: Bundle
+  readonly isConnected: boolean
+  readonly sinceMs: number // since 1970: of the connection, or of its end or the start
+  readonly reason: string // why the last session ended
+}
+
 type LinkState = 'session' | 'backing off' | 'awaiting token' | 'revoked'
 
 /** Delays after refusals that no quick retry can change. */
@@ -29,6 +36,9 @@ export class Link {
   readonly #waiting: (() => Promise<void>)[] = [] // work for which the stream must be down
   #failures = 0 // in a row
   #reason = '' // why the last session ended
+  #detail = '' // of the reason, for people
+  #isConnected = false
+  #changedAtMs: number
 
   constructor(options: LinkOptions, signal: AbortSignal) {
     const bundle = readBundle(options.bundleFile)
@@ -36,6 +46,22 @@ export class Link {
     this.#options = options
     this.#signal = signal
     this.#bundle = bundle
+    this.#changedAtMs = options.clock.now()
+  }
+
+  status(): LinkStatus {
+    const reason = [this.#reason, this.#detail].filter(text => text !== '').join(': ')
+    return {
+      bundle: this.#bundle,
+      isConnected: this.#isConnected,
+      sinceMs: this.#changedAtMs,
+      reason: reason === '' ? 'it has not been connected yet' : reason
+    }
+  }
+
+  #setConnected(isConnected: boolean): void {
+    this.#isConnected = isConnected
+    this.#changedAtMs = this.#options.clock.now()
   }
 
   /** Resolves with null when the agent stops, or with the bundle whose token the server has revoked. */
@@ -69,9 +95,10 @@ export class Link {
 
   async #session(): Promise<LinkState> {
     const signal = this.#untilInterrupted()
-    const { reason, wasWelcomed } = await runSession(this.#sessionOptions(), this.#bundle, signal)
+    const { reason, detail, wasWelcomed } = await runSession(this.#sessionOptions(), this.#bundle, signal)
     this.#failures = wasWelcomed ? 1 : this.#failures + 1
     this.#reason = reason
+    this.#detail = detail
     return reason === 'token_revoked' ? 'awaiting token' : 'backing off'
   }
 
@@ -114,7 +141,7 @@ export class Link {
 
   /** Pins that the server announces or changes during a session go into the bundle with which it was opened. */
   #sessionOptions(): SessionOptions {
-    const { bundleFile, handlers, log } = this.#options
+    const { bundleFile, handlers, connected, disconnected, log } = this.#options
     const { token } = this.#bundle
     const nextPin = respond(NextPin, async (_: null, { fingerprint }) => {
       if (!saveNextPin(bundleFile, token, fingerprint))
@@ -124,6 +151,14 @@ export class Link {
     return {
       ...this.#options,
       handlers: [...handlers, ...bindHandlers([nextPin], () => null)],
+      connected: (...stream) => {
+        this.#setConnected(true)
+        connected(...stream)
+      },
+      disconnected: () => {
+        if (this.#isConnected) this.#setConnected(false)
+        disconnected()
+      },
       certificateChanged() {
         promoteNextPin(bundleFile, token)
         log.info(

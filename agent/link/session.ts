@@ -1,6 +1,7 @@
 // One control stream, from connecting to its end: the states "connecting", "handshake" and "connected" of the README.
 import type { Static } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
+import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { Ended, Hello, type Welcome } from '../../kernel/wire/control.ts'
 import { type BoundHandler, bindHandlers, type Codec, on, Refused } from '../../kernel/wire/message.ts'
@@ -32,12 +33,13 @@ export interface SessionOptions {
 /**
  * Connects, authenticates and serves one stream. Resolves when it has ended; never rejects. `reason` is the code of a
  * refusal or of Ended, 'internal' after an error of the agent, the reason of `Stream.ended`, or 'unreachable' where no
- * stream came up.
+ * stream came up; `detail` then says why.
  */
 export async function runSession(options: SessionOptions, bundle: Bundle, signal: AbortSignal) {
   const { codec, clock, log } = options
-  const socket = await connect(options, bundle, signal)
-  if (!socket) return { reason: 'unreachable', wasWelcomed: false }
+  const found = await connect(options, bundle, signal)
+  if (typeof found === 'string') return { reason: 'unreachable', detail: found, wasWelcomed: false }
+  const socket = found
 
   const usesNextCertificate = fingerprintOf(socket) === bundle.next_server_cert_sha256
   const reasons: string[] = [] // the first one counts
@@ -68,19 +70,20 @@ export async function runSession(options: SessionOptions, bundle: Bundle, signal
   if (wasWelcomed) options.disconnected()
   const reason = reasons[0] ?? String(stream.ended.reason)
   log.info('control.disconnected', 'the control stream is down', { reason })
-  return { reason, wasWelcomed }
+  return { reason, detail: '', wasWelcomed }
 }
 
+/** Resolves with the socket, or with what went wrong. */
 async function connect({ clock, log }: SessionOptions, bundle: Bundle, signal: AbortSignal) {
   const { server_endpoint: endpoint, server_cert_sha256: pin, next_server_cert_sha256: next } = bundle
   const pins = next === undefined ? [pin] : [pin, next]
   try {
     return await connectPinned({ endpoint, pins, clock, signal })
   } catch (error) {
-    if (signal.aborted) return null
+    if (signal.aborted) return 'the agent stops or reloads'
     if (error instanceof PinMismatch) logPinMismatch(log, error)
-    else log.warn('control.unreachable', `${endpoint}: ${error instanceof Error ? error.message : error}`)
-    return null
+    else log.warn('control.unreachable', `${endpoint}: ${reasonOf(error)}`)
+    return reasonOf(error)
   }
 }
 

@@ -121,6 +121,14 @@ export class ManagedObjects implements AgentObjects {
     return { rows: rows.slice(0, maxInventoryRows), more: rows.length > maxInventoryRows }
   }
 
+  /** Returns the objects that failed or wait, with the reason of each. */
+  notInForce() {
+    return this.#states.all().flatMap(({ object: { kind, id }, state }) => {
+      const failure = reasonOf(state)
+      return failure ? [{ kind, id, reason: failure.code, message: failure.message }] : []
+    })
+  }
+
   /** Called when a stream is up: changes are reported on it. */
   attach(channel: MessageChannel): void {
     this.#draining.attach(channel)

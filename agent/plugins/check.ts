@@ -16,6 +16,7 @@ const unique: Readonly<Record<string, NamesOf>> = {
     [...handlers, ...kinds.flatMap(objectHandlers)].map(({ name }) => name),
   field: ({ fields = [] }) => fields.map(({ key }) => key),
   kind: ({ kinds = [] }) => kinds.map(({ kind }) => kind),
+  command: ({ commands = [] }) => commands.map(({ name }) => name),
   capability: ({ capabilities = {} }) => Object.keys(capabilities)
 }
 
@@ -25,8 +26,30 @@ export function checkPlugins(plugins: readonly AgentPlugin[]): void {
     unmetNeed({ by, what: 'sluice with agent', range, found: contractVersion })
   )
   const duplicated = Object.entries(unique).flatMap(([what, namesOf]) => duplicates(what, namesOf, plugins))
-  const problems = [...incompatible, ...duplicated]
+  const problems = [...incompatible, ...duplicated, ...plugins.flatMap(commandProblems)]
   if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
+}
+
+/** Commands and options of the command line itself. */
+const ownCommands = ['run', 'enroll', 'status']
+const ownOptions = ['config', 'state_dir', 'output', 'help', 'version']
+
+function commandProblems({ name: by, commands = [] }: AgentPlugin): string[] {
+  return commands.flatMap(({ name, args, positional = [] }) => {
+    const known = Object.keys(args?.properties ?? {})
+    const taken = known.filter(key => ownOptions.includes(key))
+    const absent = positional.filter(key => !known.includes(key))
+    return [
+      ...(/^[a-z][a-z0-9-]*$/.test(name)
+        ? []
+        : [`command "${name}" of ${by} is not one word of a-z, 0-9 and -`]),
+      ...(ownCommands.includes(name)
+        ? [`command ${name} of ${by} is one of sluice agent itself: rename it`]
+        : []),
+      ...taken.map(key => `argument ${key} of command ${name} of ${by} is one of every command: rename it`),
+      ...absent.map(key => `argument ${key} of command ${name} of ${by} is positional, and not in args`)
+    ]
+  })
 }
 
 function duplicates(what: string, namesOf: NamesOf, plugins: readonly AgentPlugin[]): string[] {

@@ -6,14 +6,22 @@ import type { Log } from '../../kernel/base/log.ts'
 import { pluginRelease, startPlugin } from '../../kernel/base/plugin-lifecycle.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { objectHandlers } from '../objects/object-handlers.ts'
-import type { AgentCall, AgentField, AgentObjectKind, AgentPlugin, AgentTime } from '../plugin.ts'
+import type {
+  AgentCall,
+  AgentCommand,
+  AgentField,
+  AgentObjectKind,
+  AgentPlugin,
+  AgentTime
+} from '../plugin.ts'
 
 const kindSecs = 10
+const commandSecs = 10
 const handlerSecs = 15 // longer than `kindSecs`: a handler may apply objects
 
 /** Wraps every function of a plugin: an error becomes a refusal where a result is needed, and is otherwise only logged. */
 export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): AgentPlugin {
-  const { name, handlers = [], fields = [], kinds = [] } = plugin
+  const { name, handlers = [], fields = [], kinds = [], commands = [] } = plugin
   const guard = openGuard(name, log, config)
   return {
     ...plugin,
@@ -23,6 +31,7 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
     })),
     fields: fields.map(field => guardField(field, guard)),
     kinds: kinds.map(kind => guardKind(kind, guard)),
+    commands: commands.map(command => guardCommand(command, guard)),
     meters: rule => guard.orRefuse('meters', () => plugin.meters?.(rule) ?? []),
     event(event, call) {
       if (plugin.event) void guard.orLog('event', () => plugin.event?.(event, guard.call(call)))
@@ -45,6 +54,14 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
       )
   }
 }
+
+const guardCommand = (command: AgentCommand, guard: Guard): AgentCommand => ({
+  ...command,
+  run: ({ args, call }) =>
+    guard.orRefuseIn(commandSecs, `command ${command.name}`, async () =>
+      command.run({ args, call: guard.call(call) })
+    )
+})
 
 const guardField = (field: AgentField, guard: Guard): AgentField => ({
   ...field,

@@ -108,6 +108,7 @@ export class Rules implements AgentRules {
   applyOrderOf = (spec: RuleSpec) =>
     this.#options.planner().applyOrderOf(spec, this.#options.settings.current())
   configure = (settings: Partial<RuleSettings>) => this.#options.settings.save(settings)
+  runningCount = () => this.#running.size
   isOpen = (ruleId: string) => this.#running.has(ruleId)
   having: AgentRules['having'] = field => this.#options.fieldRules.having(field)
   find = (engineId: number) => this.#entries.get(engineId)?.spec

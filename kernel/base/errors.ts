@@ -54,6 +54,7 @@ export const serverPinMismatch = defineCode('server_pin_mismatch', 401, 4)
 // Startup and the command line.
 export const wrongUsage = defineCode('usage', 400, 2)
 export const serverUnreachable = defineCode('server_unreachable', 503, 69)
+export const agentNotRunning = defineCode('agent_not_running', 503, 69)
 export const storeInUse = defineCode('startup.store_in_use', 500, 75)
 export const schemaTooNew = defineCode('startup.schema_version_too_new', 500, 78)
 export const unsupportedFilesystem = defineCode('startup.unsupported_filesystem', 500, 78)

@@ -12,6 +12,8 @@ import { type Fill, type Filled, ownerOf, type Slot, slotReader } from '../../ke
 export interface CommandModule {
   readonly commands?: readonly Command[]
   readonly fills?: readonly Fill[] // of slots that commands read
+  /** Returns commands of the same group that a configuration file adds, and the index does not know. */
+  readonly installed?: (file: string | null) => Promise<readonly Command[]>
 }
 
 /** By plugin; 'agent' has the commands of the agent. */
@@ -50,6 +52,7 @@ interface Options {
   readonly modules: CommandModules
   readonly loadManifests: () => Promise<Manifests>
   readonly file: ConfigFile | null
+  readonly agentFile: string | null // the configuration of the agent, for its commands
 }
 
 export class Installed {
@@ -57,6 +60,7 @@ export class Installed {
   readonly #enabled: (plugin: string) => boolean
   readonly #isKnown: boolean // the configuration is plain, and adds no plugin
   #manifests: Promise<Manifests> | undefined
+  #agentCommands: Promise<readonly Command[]> | undefined
 
   constructor(options: Options) {
     this.#options = options
@@ -79,6 +83,10 @@ export class Installed {
   async described(words: readonly string[]): Promise<readonly Described[]> {
     const all = this.#options.index.commands.filter(({ by }) => this.#enabled(by))
     const chosen = all.find(({ name }) => name === words[0] || name === words.join(' '))
+    if (words[0] === 'agent' && !chosen) {
+      const ofAgent = all.filter(({ by }) => by === 'agent')
+      return [...ofAgent, ...(await this.#installedForAgent())]
+    }
     if (!this.#isKnown && !(chosen?.needs === 'api' && chosen.reads?.length === 0))
       return (await this.manifests()).commands.map(({ command }) => command)
     const isChanged = ({ isExtended, reads }: IndexedCommand): boolean =>
@@ -88,9 +96,19 @@ export class Installed {
     )
   }
 
+  /** Returns the commands that agent halves add; loads them once. */
+  #installedForAgent(): Promise<readonly Command[]> {
+    const { modules, agentFile } = this.#options
+    const load = async () => (await modules['agent']?.())?.installed?.(agentFile) ?? []
+    this.#agentCommands ??= load()
+    return this.#agentCommands
+  }
+
   /** Loads the command's module, and those of the plugins that it reads. */
   async load(name: string): Promise<LoadedCommand> {
     const entry = this.#options.index.commands.find(entry => entry.name === name)
+    const added = entry ? undefined : (await this.#agentCommands)?.find(command => command.name === name)
+    if (added) return { command: added, filled: () => [] }
     if (!entry?.reads || !(this.#isKnown || entry.reads.length === 0)) {
       const found = (await this.manifests()).commands.find(({ command }) => command.name === name)
       if (!found) throw new TypeError(`no plugin has the command ${name}`)

@@ -51,6 +51,7 @@ export function startTestAgent(
       plugins,
       configs,
       openEngine: engine.start,
+      engineName: 'fake',
       resolver: { resolve: async host => ({ ok: true, addresses: [`address of ${host}`] }) },
       bind: ['127.0.0.1'],
       guardrails: openGuardrails({ allow_ports: [], allow_targets: [], deny_targets: [] }, []),

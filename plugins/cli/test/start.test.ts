@@ -51,7 +51,7 @@ t.test('no command of the API needs manifests, ORM, schemas, wire or log, but th
     const { Installed } = await import(${JSON.stringify(import.meta.resolve('../installed.ts'))})
     const { index } = await import(${JSON.stringify(import.meta.resolve('../../../config/command-index.ts'))})
     const { commandModules: modules } = await import(${JSON.stringify(import.meta.resolve('../../../config/commands.ts'))})
-    const installed = new Installed({ index, modules, file: null, loadManifests: () => { throw new Error('manifests') } })
+    const installed = new Installed({ index, modules, file: null, agentFile: null, loadManifests: () => { throw new Error('manifests') } })
     for (const name of ${JSON.stringify(light.map(({ name }) => name))}) await installed.load(name)`
   const { status, stderr } = spawnSync(process.execPath, [preload, '--input-type=module', '-e', script], {
     encoding: 'utf8',

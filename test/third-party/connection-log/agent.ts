@@ -2,6 +2,7 @@
 import {
   type AgentCall,
   type AgentPlugin,
+  defineCommand,
   defineField,
   type EndedConnection,
   type EngineEvent,
@@ -17,14 +18,29 @@ type Call = AgentCall<Static<typeof config>>
 
 const timeoutMs = 5_000
 
-async function ship(lines: readonly object[], { config, log }: Call): Promise<void> {
+interface Counts {
+  shipped: number
+  lost: number
+}
+const counts = new WeakMap<AgentCall, Counts>() // of each agent
+
+function countsOf(call: AgentCall): Counts {
+  const found = counts.get(call) ?? { shipped: 0, lost: 0 }
+  counts.set(call, found)
+  return found
+}
+
+async function ship(lines: readonly object[], call: Call): Promise<void> {
+  const { config, log } = call
   try {
     const body = lines.map(line => `${JSON.stringify(line)}\n`).join('')
     const headers = { 'content-type': 'application/x-ndjson' }
     const signal = AbortSignal.timeout(timeoutMs)
     const { ok, status } = await fetch(config.collector, { method: 'POST', headers, body, signal })
     if (!ok) throw new Error(`the collector answers ${status}`)
+    countsOf(call).shipped += lines.length
   } catch (error) {
+    countsOf(call).lost += lines.length
     log.warn('connection_log.not_shipped', `${lines.length} lines lost: ${String(error)}`)
   }
 }
@@ -50,8 +66,16 @@ export default {
       }
     })
   ],
+  commands: [
+    defineCommand({
+      name: 'connection-log',
+      summary: 'Show how many lines the collector has taken since the start, and how many are lost.',
+      run: ({ call }) => ({ ...countsOf(call) })
+    })
+  ],
   event(event: EngineEvent, call: Call) {
     if (event.kind !== 'connections-ended') return
+    countsOf(call).lost += event.lost
     const lost = event.lost > 0 ? [{ lost: event.lost }] : []
     void ship([...lost, ...event.ended.map(record => lineOf(record, call))], call)
   }

@@ -1,0 +1,79 @@
+// What `sluice agent status` shows of a running agent.
+import { timestamp } from '../../kernel/base/clock.ts'
+import { ruleKind } from '../../plugins/rules/wire.ts'
+import type { AgentOptions, Components } from '../components.ts'
+import type { Link } from '../link/link.ts'
+import type { AgentPlugin } from '../plugin.ts'
+import type { LocalCommand } from './control-socket.ts'
+
+export interface AgentStatus {
+  readonly client_id: string
+  readonly client_name: string
+  readonly server_endpoint: string
+  readonly connected: boolean
+  readonly since: string // RFC 3339, by this host's clock
+  readonly reason: string | null // why it is not connected
+  readonly version: string
+  readonly engine: string
+  readonly rules: Readonly<Record<'open' | 'closed' | 'failed', number>>
+  readonly connections: number // open connections and flows
+  /** The first 100 of what is on this agent and not in force: closed rules, and objects that failed or wait. */
+  readonly not_in_force: readonly NotInForce[]
+  readonly plugins: readonly LoadedPlugin[]
+}
+
+export interface NotInForce {
+  readonly kind: string
+  readonly id: string
+  readonly reason: string
+  readonly message: string
+}
+
+interface LoadedPlugin {
+  readonly name: string
+  readonly capabilities: Readonly<Record<string, string>> // id to version
+}
+
+interface Running {
+  readonly options: Pick<AgentOptions, 'version' | 'engineName'>
+  readonly components: Pick<Components, 'rules' | 'objects' | 'call'>
+  readonly link: Pick<Link, 'status'>
+  readonly plugins: () => readonly AgentPlugin[]
+}
+
+const maxShown = 100
+
+/** Returns the command, which needs no plugin. */
+export const statusCommand = (running: Running): LocalCommand => ({
+  name: 'status',
+  run: () => statusOf(running)
+})
+
+function statusOf({ options, components, link, plugins }: Running): AgentStatus {
+  const { rules, objects, call } = components
+  const { bundle, isConnected, sinceMs, reason } = link.status()
+  const closed = [...rules.closed()]
+  const failed = objects.notInForce()
+  const active = call.takeSample().rules.flatMap(({ ports }) => ports.map(port => port.active))
+  return {
+    client_id: bundle.client_id,
+    client_name: bundle.client_name,
+    server_endpoint: bundle.server_endpoint,
+    connected: isConnected,
+    since: timestamp(sinceMs),
+    reason: isConnected ? null : reason,
+    version: options.version,
+    engine: options.engineName,
+    rules: {
+      open: rules.runningCount() - closed.length,
+      closed: closed.length,
+      failed: failed.filter(({ kind }) => kind === ruleKind).length
+    },
+    connections: active.reduce((sum, count) => sum + count, 0),
+    not_in_force: [
+      ...failed,
+      ...closed.map(([id, reason]) => ({ kind: ruleKind, id, reason, message: 'closed' }))
+    ].slice(0, maxShown),
+    plugins: plugins().map(({ name, capabilities = {} }) => ({ name, capabilities }))
+  }
+}
