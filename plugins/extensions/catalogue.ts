@@ -72,7 +72,7 @@ const isOnServerOnly = (name: string): boolean => name in builtin && !(name in a
 /** Picks a loaded plugin by name, or loads the one at a path in addition to the others. */
 export async function pick(loaded: Loaded, wanted: string): Promise<Picked> {
   const { servers, agents, fromOf } = loaded
-  const known = servers.find(({ name }) => name === wanted || fromOf(name) === wanted)
+  const known = [...servers, ...agents].find(({ name }) => name === wanted || fromOf(name) === wanted)
   if (known) return { ...loaded, name: known.name }
   if (!existsSync(wanted))
     throw new Fault(
@@ -80,13 +80,15 @@ export async function pick(loaded: Loaded, wanted: string): Promise<Picked> {
       `no plugin ${wanted} is loaded, and no folder has this name; see sluice plugin list`
     )
   const server = await halfAt<Plugin>(wanted, 'plugin')
-  if (!server) throw new Error(`${wanted} has no plugin.ts or plugin.js with a default export`)
   const agent = await halfAt<AgentPlugin>(wanted, 'agent')
+  const { name: found } = server ?? agent ?? {}
+  if (found === undefined)
+    throw new Error(`${wanted} has no plugin.ts, plugin.js, agent.ts or agent.js with a default export`)
   return {
-    servers: [...new Set([...servers, server])],
+    servers: server ? [...new Set([...servers, server])] : servers,
     agents: agent ? [...new Set([...agents, agent])] : agents,
-    fromOf: name => (name === server.name ? wanted : fromOf(name)),
-    name: server.name
+    fromOf: name => (name === found ? wanted : fromOf(name)),
+    name: found
   }
 }
 

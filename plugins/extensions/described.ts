@@ -1,4 +1,5 @@
 // Describes a plugin for operators: what it adds, and what it may do.
+import type { AgentPlugin } from '../../agent/plugin.ts'
 import type { Loaded } from './catalogue.ts'
 
 export interface Described {
@@ -14,8 +15,27 @@ export interface Described {
   readonly fills: readonly string[]
   readonly fields: readonly string[] // rule fields of its agent half
   readonly capabilities: Readonly<Record<string, string>>
+  readonly agent: DescribedAgent | null // null: it has no agent half
   readonly may: readonly string[]
 }
+
+interface DescribedAgent {
+  readonly settings: readonly string[] // keys of [plugins.<name>] in the agent's configuration
+  readonly commands: readonly string[] // 'agent deny-list'
+  readonly kinds: readonly string[] // of managed objects that it applies
+  readonly shapes: readonly string[] // of rules that it supports
+  readonly meters: boolean // it names meters that rules pass
+  readonly metrics: boolean // it has metrics on the agent's /metrics
+}
+
+const describeAgent = (agent: AgentPlugin): DescribedAgent => ({
+  settings: Object.keys(agent.config?.properties ?? {}),
+  commands: (agent.commands ?? []).map(({ name }) => `agent ${name}`),
+  kinds: (agent.kinds ?? []).map(({ kind }) => kind),
+  shapes: (agent.shapes ?? []).map(({ shape }) => shape),
+  meters: agent.meters !== undefined,
+  metrics: agent.metrics !== undefined
+})
 
 /** Permissions that a plugin gets by filling a slot, for the operator who trusts it. */
 const permissions: Readonly<Record<string, string>> = {
@@ -49,6 +69,7 @@ export function describe({ servers, agents, fromOf }: Loaded, plugin: string): D
     fills,
     fields: (agent?.fields ?? []).map(({ key }) => key),
     capabilities: agent?.capabilities ?? {},
+    agent: agent ? describeAgent(agent) : null,
     may: [
       ...(from === 'built in' ? [] : ['run any code as the user of the process']),
       ...(server?.routes?.length ? ['answer requests'] : []),

@@ -25,6 +25,8 @@ export const overview: readonly Column<Described>[] = [
   'may'
 ]
 
+const yesOrNo = (is: boolean | undefined): string => (is === undefined ? '-' : is ? 'yes' : 'no')
+
 /** Rows for one plugin in full. */
 export const details: readonly Column<Described>[] = [
   'name',
@@ -39,5 +41,11 @@ export const details: readonly Column<Described>[] = [
   'fills',
   'fields',
   ['capabilities', ({ capabilities }) => pairs(capabilities)],
+  ['agent settings', ({ agent }) => agent?.settings.join(', ') ?? ''],
+  ['agent commands', ({ agent }) => agent?.commands.join(', ') ?? ''],
+  ['agent kinds', ({ agent }) => agent?.kinds.join(', ') ?? ''],
+  ['agent shapes', ({ agent }) => agent?.shapes.join(', ') ?? ''],
+  ['agent meters', ({ agent }) => yesOrNo(agent?.meters)],
+  ['agent metrics', ({ agent }) => yesOrNo(agent?.metrics)],
   'may'
 ]

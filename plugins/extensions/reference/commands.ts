@@ -7,26 +7,34 @@ import type { Preview } from './preview.ts'
 
 /** Returns a chapter for each command, with the options that other plugins add. */
 export const commandsOf = ({ commands = [] }: Plugin, { filled }: Preview): Chapter[] =>
-  commands.map(command => {
-    const { positional = [] } = command
-    const args: Readonly<Record<string, TSchema>> = {
-      ...command.args.properties,
-      ...command.extraArgs?.(filled)
-    }
-    const inOrder = [...positional, ...Object.keys(args).filter(name => !positional.includes(name))]
-    const rows = inOrder.map(name => {
-      const part = args[name] ?? Type.Unknown()
-      const path = positional.includes(name) ? placeholderOf(name, part) : `--${name.replaceAll('_', '-')}`
-      return fieldOf({ path, part: part as Schema, isRequired: !Type.IsOptional(part) })
-    })
-    const words = positional.map(name => usageOf(name, args[name] ?? Type.Unknown()))
-    return {
-      title: code(['sluice', command.name, ...words].join(' ')),
-      text: [`${command.summary}${usesText[command.needs]}`, fieldsTable(rows, 'Argument')]
-        .filter(text => text !== '')
-        .join('\n\n')
-    }
+  commands.map(command =>
+    commandChapter(
+      command,
+      { ...command.args.properties, ...command.extraArgs?.(filled) },
+      usesText[command.needs]
+    )
+  )
+
+type Named = Pick<Command, 'name' | 'summary' | 'positional'>
+
+/** `uses`: a sentence that begins with a space, or ''. */
+export function commandChapter(
+  { name, summary, positional = [] }: Named,
+  args: Readonly<Record<string, TSchema>>,
+  uses: string
+): Chapter {
+  const inOrder = [...positional, ...Object.keys(args).filter(name => !positional.includes(name))]
+  const rows = inOrder.map(name => {
+    const part = args[name] ?? Type.Unknown()
+    const path = positional.includes(name) ? placeholderOf(name, part) : `--${name.replaceAll('_', '-')}`
+    return fieldOf({ path, part: part as Schema, isRequired: !Type.IsOptional(part) })
   })
+  const words = positional.map(name => usageOf(name, args[name] ?? Type.Unknown()))
+  return {
+    title: code(['sluice', name, ...words].join(' ')),
+    text: [`${summary}${uses}`, fieldsTable(rows, 'Argument')].filter(text => text !== '').join('\n\n')
+  }
+}
 
 const placeholderOf = (name: string, schema: TSchema): string =>
   `${name.toUpperCase()}${Type.IsArray(schema) ? '...' : ''}`

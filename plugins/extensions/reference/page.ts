@@ -1,10 +1,12 @@
 // The reference of plugins in Markdown, generated from their schemas and manifests.
+import type { AgentPlugin } from '../../../agent/plugin.ts'
 import { ownVersion } from '../../../kernel/base/version.ts'
 import { kernelCodes } from '../../../kernel/check.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
 import { serverKeys } from '../../../kernel/settings.ts'
 import type { Loaded, Picked } from '../catalogue.ts'
 import { type Described, describe } from '../described.ts'
+import { agentChapter } from './agent.ts'
 import { commandsOf } from './commands.ts'
 import { type Chapter, codes, pageOf } from './markdown.ts'
 import { openPreview, type Preview } from './preview.ts'
@@ -24,9 +26,13 @@ import {
 /** Returns the page of the picked plugin, or of the kernel and all loaded plugins. */
 export async function referenceOf(loaded: Loaded | Picked): Promise<string> {
   const preview = await openPreview(loaded.servers)
-  const chapters = preview.plugins
-    .filter(({ name }) => !('name' in loaded) || name === loaded.name)
-    .map(plugin => chapter(plugin, preview, loaded))
+  const isShown = ({ name }: { readonly name: string }): boolean =>
+    !('name' in loaded) || name === loaded.name
+  const alone = loaded.agents.filter(({ name }) => !loaded.servers.some(server => server.name === name))
+  const chapters = [
+    ...preview.plugins.filter(isShown).map(plugin => chapter(plugin, preview, loaded)),
+    ...alone.filter(isShown).map(agent => chapterOfAgent(agent, loaded))
+  ]
   const [one] = chapters
   const whole = { title: `sluice ${ownVersion()}`, text: '', parts: [kernel, ...chapters] }
   const { text, ...rest } = 'name' in loaded && one ? one : whole
@@ -59,11 +65,21 @@ function chapter(plugin: Plugin, preview: Preview, loaded: Loaded): Chapter {
       { title: 'Commands', text: '', parts: commandsOf(plugin, preview) },
       { title: 'Tables', text: tablesText(plugin, preview) },
       { title: 'Metrics', text: metricsText(plugin, preview) },
+      agentChapter(
+        described,
+        loaded.agents.find(agent => agent.name === name)
+      ),
       { title: 'Slots', text: slotsText(described) },
       { title: 'Messages', text: messagesText(plugin) },
       { title: 'Error codes', text: codesTable(rows) }
     ]
   }
+}
+
+/** Of a plugin without a server half. */
+function chapterOfAgent(agent: AgentPlugin, loaded: Loaded): Chapter {
+  const described = describe(loaded, agent.name)
+  return { title: agent.name, text: aboutOf(described), parts: [agentChapter(described, agent)] }
 }
 
 function aboutOf({ from, contracts, needs, capabilities, may }: Described): string {

@@ -1,15 +1,21 @@
 // The other sections of a plugin's chapter; '' for an empty one.
+import type { TObject } from 'typebox'
 import type { Plugin } from '../../../kernel/plugin.ts'
 import type { Described } from '../described.ts'
 import { fieldOf, fieldsOf, type Schema } from './fields.ts'
 import { type Chapter, code, codes, fieldsTable, table } from './markdown.ts'
 import type { Preview } from './preview.ts'
 
-export const sectionText = ({ name, from }: Described, { config }: Plugin): string => {
+/** `of`: whose configuration, where it is not the server's. */
+export const sectionText = (
+  { name, from }: Described,
+  { config }: Pick<Plugin, 'config'> | { readonly config?: TObject },
+  of = ''
+): string => {
   const rows = config ? fieldsTable(fieldsOf(config as Schema), 'Key') : ''
   return rows === ''
     ? ''
-    : `In \`[plugins.${from === 'built in' ? name : JSON.stringify(from)}]\`:\n\n${rows}`
+    : `In \`[plugins.${from === 'built in' ? name : JSON.stringify(from)}]\`${of}:\n\n${rows}`
 }
 
 export const topOf = (keys: Plugin['keys']): Chapter => ({

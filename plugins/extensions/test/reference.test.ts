@@ -13,6 +13,7 @@ import { testServer } from '../../../kit/test-server.ts'
 import { sluice } from '../../../test/support/process.ts'
 import { openProgram } from '../../cli/program.ts'
 import { type Loaded, load, pick } from '../catalogue.ts'
+import { describe } from '../described.ts'
 import { fieldsOf, typeOf } from '../reference/fields.ts'
 import { referenceOf } from '../reference/page.ts'
 import { scaffold } from '../scaffold.ts'
@@ -249,4 +250,53 @@ t.test('the services that the guide names are exports of their owners, with a pu
     const types = readFileSync(join(root, `plugins/${owner}/exports.ts`), 'utf8')
     t.match(types, new RegExp(`(interface|type) .*\\b${type}\\b`), type)
   }
+})
+
+const logger = {
+  name: 'acme-log',
+  agent: '^1.0.0',
+  config: Type.Object({ collector: Type.String({ description: 'Where lines go.' }) }),
+  capabilities: { 'rule.acme-log': '1.0.0' },
+  fields: [{ key: 'acme_log', message: {} as never, plan() {} }],
+  shapes: [{ shape: 'udp' as const }],
+  commands: [
+    {
+      name: 'lines',
+      summary: 'Count the lines.',
+      args: Type.Object({ top: Type.Integer({ description: 'How many.' }) }),
+      positional: ['top'],
+      run: () => ({})
+    }
+  ],
+  meters: () => [],
+  metrics: () => []
+}
+
+t.test('an agent half is described with its settings, fields, commands, meters and metrics', async t => {
+  const loaded = { servers: await builtins(), agents: [logger], fromOf: () => './log', name: 'acme-log' }
+
+  const page = await referenceOf(loaded)
+
+  for (const expected of [
+    /^# acme-log$/m,
+    /^- Meters: rules pass meters of this plugin/m,
+    /^- Shapes of rules that it supports: `udp`$/m,
+    /^- Metrics: `svc_agent_acme_log_\*`, on the agent's `\/metrics`$/m,
+    /^In `\[plugins\."\.\/log"\]` of the agent's configuration:$/m,
+    /^\| `collector` \| string \| required \| Where lines go\. \|$/m,
+    /^\| `acme_log` \| `plan` \|$/m,
+    /^#+ `sluice agent lines TOP`$/m
+  ])
+    t.match(page, expected)
+  t.match(describe(loaded, 'acme-log'), {
+    agent: {
+      settings: ['collector'],
+      commands: ['agent lines'],
+      kinds: [],
+      shapes: ['udp'],
+      meters: true,
+      metrics: true
+    }
+  })
+  t.equal((await pick(loaded, 'acme-log')).name, 'acme-log')
 })
