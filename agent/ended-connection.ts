@@ -1,7 +1,7 @@
 /** A TCP connection or UDP flow that has ended, or a TCP connection that its rule has refused. */
 export interface EndedConnection {
   readonly ruleId: number
-  readonly source: SocketAddress
+  readonly source: SocketAddress // as a first read says it
   readonly listen: SocketAddress // where the caller has connected, or a flow's last datagram has arrived
   readonly target: (SocketAddress & { readonly index: number }) | null // null: none was connected
   readonly openedAt: number // ms since 1970, by the wall clock at the end

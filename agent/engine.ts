@@ -1,5 +1,6 @@
 import type { Balance } from './balance.ts'
 import type { EndedConnection } from './ended-connection.ts'
+import type { FirstRead } from './first-read.ts'
 import type { Preamble } from './preamble.ts'
 
 /**
@@ -61,6 +62,8 @@ export interface EngineRule extends Filters {
   readonly flowCap: number // UDP: most flows at once, over all ports of the rule
   /** Asks for a record of each ended connection and flow, in 'connections-ended' events. */
   readonly reportEnds: boolean
+  /** What each caller's bytes begin with; null: nothing. Equal in all rules that share a port. */
+  readonly firstRead: FirstRead | null
   readonly preamble: Preamble | null // null: the target gets the caller's bytes alone
 }
 
@@ -149,10 +152,10 @@ export interface Counters {
   readonly targetFailovers: number // connections and flows for which a dial of another target failed before
   readonly flowsDroppedOverflow: number // datagrams without a flow at `flowCap`
   /**
-   * Refused connections by reason, one for each: the reason of a filter or a meter, 'loop' (the target is a listener of
-   * this engine), 'descriptors' (none left), 'sni_miss', 'sni_timeout', 'sni_overflow'. A connection that reaches no rule
-   * counts for the fallback of its port, or else for the rule that is open longest. Also datagrams that a meter
-   * dropped, and 'datagram_too_large': those that do not fit behind their preamble.
+   * Refused connections by reason, one for each: the reason of a filter or a meter, of `firstRead`, 'loop' (the target is
+   * a listener of this engine), 'descriptors' (none left), 'sni_miss', 'sni_timeout', 'sni_overflow'. A connection that
+   * reaches no rule counts for the fallback of its port, or else for the rule that is open longest. Also datagrams that a
+   * meter or `firstRead` refused, and 'datagram_too_large': those that do not fit behind their preamble.
    */
   readonly rejected: Readonly<Record<string, number>>
 }

@@ -19,7 +19,7 @@ export type PreamblePart =
 export type PreambleField =
   | 'source_address'
   | 'source_port'
-  | 'listen_address' // where the caller has connected, or the flow's first datagram has arrived
+  | 'listen_address' // where the caller has connected, or the flow's first datagram has arrived; as a first read says it
   | 'listen_port'
   | 'server_name' // for which the caller's TLS has asked; at most 255 bytes, else empty; UDP: empty
   | 'connection_id' // unique among engines: 16 bytes, or 32 hexadecimal digits

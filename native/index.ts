@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os'
 import type { Engine, EngineEvent, EngineOptions } from '../agent/engine.ts'
 import { checkBalance } from '../agent/net/balance.ts'
+import { checkFirstRead } from '../agent/net/first-read.ts'
 import { checkPreamble } from '../agent/net/preamble.ts'
 import { eventKinds, type NativeEngine, type NativeEvent, type NativeModule } from './bridge.ts'
 import { loadModule } from './load.ts'
@@ -43,6 +44,7 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
   return {
     async open(rule) {
       if (isStopped) throw stopped(rule.from)
+      if (rule.firstRead) checkFirstRead(rule.firstRead)
       if (rule.preamble) checkPreamble(rule.preamble)
       if (rule.balance) checkBalance(rule.balance, rule)
       native.open(rule)

@@ -48,7 +48,7 @@ function matcherOf({ cidr, host: name, ports }: Match): Matcher {
     (ports === undefined || (port >= ports[0] && port <= ports[1]))
 }
 
-function parsePrefix(cidr: string): BlockList {
+export function parsePrefix(cidr: string): BlockList {
   const [, address = '', length] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(cidr) ?? []
   const family = familyOf(canonicalAddress(address))
   const full = family === 'ipv4' ? 32 : 128

@@ -4,6 +4,7 @@ import { isIPv4 } from 'node:net'
 import type { SocketAddress } from '../ended-connection.ts'
 import { canonicalAddress } from '../net/address.ts'
 import type { Preamble, PreambleField, PreamblePart } from '../preamble.ts'
+import { crc32c } from './crc32c.ts'
 
 export interface PreambleValues {
   readonly source: SocketAddress
@@ -75,13 +76,3 @@ function ipv6Bytes(address: string): number[] {
   groups.splice(first?.length ?? 0, groups.length - 8)
   return groups.map(group => Number.parseInt(group, 16)).flatMap(group => [group >> 8, group & 255])
 }
-
-/** RFC 9260 appendix A, reflected. */
-const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let rest = byte
-  for (let bit = 0; bit < 8; bit++) rest = (rest >>> 1) ^ (rest & 1 ? 0x82f63b78 : 0)
-  return rest
-})
-
-const crc32c = (bytes: Uint8Array): number =>
-  ~bytes.reduce((crc, byte) => (crc >>> 8) ^ (crcTable[(crc ^ byte) & 255] ?? 0), ~0) >>> 0

@@ -8,6 +8,7 @@ import { type CompiledFilters, compileFilters } from '../net/filter.ts'
 import { type LiveCounters, type LivePortCounters, zeroCounters } from './counters.ts'
 import { EndRecord } from './ended-connections.ts'
 import type { EngineContext } from './engine-context.ts'
+import { compileFirstRead, type SenderCheck } from './first-read.ts'
 import type { MeterChain } from './meters/meter-chain.ts'
 import type { DialFailure } from './net/dial-failure.ts'
 import { writePreamble } from './preamble.ts'
@@ -22,6 +23,7 @@ export class RuleState {
   readonly counters: LiveCounters
   readonly health: TargetHealth
   readonly meters: MeterChain
+  readonly firstRead: SenderCheck | null
   readonly #ending = Promise.withResolvers<void>()
   /** Resolves when the port is closed and the last connection or flow has ended: the counters are final. */
   readonly ended = this.#ending.promise
@@ -37,6 +39,7 @@ export class RuleState {
     this.health = new TargetHealth(rule, this.counters.targets, context.emit)
     this.#chooser = rule.balance && new TargetChooser(rule.balance, rule.targets, this.counters.targets)
     this.meters = context.meters.chain(rule.meters)
+    this.firstRead = rule.firstRead && compileFirstRead(rule.firstRead)
     this.#context = context
     this.#filters = compileFilters(rule)
   }

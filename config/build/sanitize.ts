@@ -33,6 +33,6 @@ else {
   run('make', ['-C', 'native', '-s', '-j2', 'fuzz'])
   await Promise.all([fuzz('client-hello'), fuzz('udp')])
   await Promise.all([fuzz('timer-wheel'), fuzz('bulk-scheduler')])
-  await fuzz('commands')
+  await Promise.all([fuzz('commands'), fuzz('proxy-header')])
   process.stdout.write('the fuzz targets found nothing\n')
 }

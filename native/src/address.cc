@@ -38,6 +38,18 @@ std::optional<Address> Address::parse(std::string_view text, uint16_t port) {
   return address;
 }
 
+Address Address::from_bytes(const uint8_t* bytes, Family family, uint16_t port) {
+  if (family == Family::v6) {
+    in6_addr six;
+    std::memcpy(&six, bytes, sizeof six);
+    return of_v6(six, port);
+  }
+  Address address;
+  address.port = port;
+  std::copy_n(bytes, 4, address.bytes.begin());
+  return address;
+}
+
 Address Address::from(const sockaddr_storage& raw) {
   if (raw.ss_family == AF_INET6) {
     const auto& six = reinterpret_cast<const sockaddr_in6&>(raw);

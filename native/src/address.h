@@ -21,6 +21,8 @@ struct Address {
 
   static std::optional<Address> parse(std::string_view text, uint16_t port = 0);
   static Address from(const sockaddr_storage& raw);
+  /** Of 4 or 16 bytes in network order. */
+  static Address from_bytes(const uint8_t* bytes, Family family, uint16_t port);
   socklen_t to(sockaddr_storage& raw) const;
 
   bool same_host(const Address& other) const { return family == other.family && bytes == other.bytes; }
@@ -38,6 +40,7 @@ struct Prefix {
 
   static std::optional<Prefix> parse(std::string_view text);
   bool contains(const Address& address) const;
+  bool operator==(const Prefix& other) const = default;
 };
 
 /** Alternates address families (RFC 8305). Begins with IPv6 if preferred, else with the first address. */

@@ -15,7 +15,7 @@ Connection::Connection(TcpRuleShard& shard, Caller caller)
     : shard_(shard),
       caller_(std::move(caller.endpoint)),
       admission_(shard.rule->meters),
-      caller_address_(caller.address),
+      caller_address_(caller.named.source),
       port_index_(caller.port_index),
       opened_ms_(shard.worker.loop.now_ms()),
       is_caller_watched_(caller.is_watched) {
@@ -23,8 +23,9 @@ Connection::Connection(TcpRuleShard& shard, Caller caller)
   pump(Direction::in).set_early_data(std::move(caller.early_data));
   if (shard.rule->preamble)
     pump(Direction::in)
-        .set_preamble(worker().write_preamble(*shard.rule, caller_address_, sys::local_address(caller_->fd()),
-                                              caller.server_name));
+        .set_preamble(worker().write_preamble(
+            *shard.rule, caller_address_,
+            caller.named.destination.value_or(sys::local_address(caller_->fd())), caller.server_name));
 }
 
 void Connection::begin() {

@@ -14,9 +14,9 @@ namespace sluice {
 
 struct Caller {
   std::unique_ptr<Endpoint> endpoint;
-  Address address;
+  NamedCaller named;
   int port_index;                // in the rule's port range
-  std::vector<char> early_data;  // bytes already read from the caller
+  std::vector<char> early_data;  // bytes already read from the caller, but for a first read
   bool is_watched;               // by the event loop
   std::string server_name{};     // for which its TLS has asked
 };

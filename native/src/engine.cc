@@ -27,6 +27,11 @@ EngineError error_from_errno(int error, const std::string& where) {
 
 std::string port_label(const RuleConfig& config) { return "port " + std::to_string(config.from); }
 
+bool are_read_alike(const RuleConfig& one, const RuleConfig& other) {
+  if (!one.first_read || !other.first_read) return one.first_read == other.first_read;
+  return *one.first_read == *other.first_read;
+}
+
 }  // namespace
 
 Engine::Engine(Options options)
@@ -88,20 +93,20 @@ std::optional<EngineError> Engine::open(RuleConfig config, const std::vector<int
   if (auto error = bind_ports(config, sockets)) return error;
 
   const std::shared_ptr<Rule> rule = make_rule(std::move(config));
-  const auto active_peeks = bindings_.at({rule->is_udp, rule->from}).active_peeks;
+  const auto arriving = bindings_.at({rule->is_udp, rule->from}).arriving;
   rules_[rule->id] = rule;
-  opened_.push_back({rule, std::move(sockets), active_peeks});
+  opened_.push_back({rule, std::move(sockets), arriving});
   return std::nullopt;
 }
 
 void Engine::serve_opened() {
   for (size_t i = 0; i < workers_.size() && !opened_.empty(); i++) {
-    std::vector<std::tuple<std::shared_ptr<Rule>, BoundSockets, PeekCount>> own;
-    for (auto& [rule, sockets, active_peeks] : opened_)
-      own.emplace_back(rule, std::move(sockets[i]), active_peeks);
+    std::vector<std::tuple<std::shared_ptr<Rule>, BoundSockets, ArrivalCount>> own;
+    for (auto& [rule, sockets, arriving] : opened_)
+      own.emplace_back(rule, std::move(sockets[i]), arriving);
     // The task moves its sockets out, since it may be destroyed only after the task of a `close` has run.
     workers_[i]->loop.post([&worker = *workers_[i], own = std::move(own)]() mutable {
-      for (auto& [rule, sockets, active_peeks] : own) worker.open(rule, std::move(sockets), active_peeks);
+      for (auto& [rule, sockets, arriving] : own) worker.open(rule, std::move(sockets), arriving);
     });
   }
   opened_.clear();
@@ -129,6 +134,10 @@ std::optional<EngineError> Engine::bind_ports(const RuleConfig& config, Sockets&
     if (!is_named || !binding.is_named || binding.rules.contains(key))
       return EngineError{"EADDRINUSE",
                          port_label(config) + " is taken" + (is_named ? " for '" + key + "'" : "")};
+    const Rule& other = *rules_.at(binding.rules.begin()->second);
+    if (!are_read_alike(config, other))
+      return EngineError{"EINVAL", port_label(config) + ": all rules that share it need an equal firstRead; " +
+                                       "rule " + std::to_string(other.id) + " has another"};
     binding.rules[key] = config.id;
     return std::nullopt;
   }

@@ -70,14 +70,14 @@ class Engine final : public MeterListener {
     uint16_t from;
     uint16_t to;
     int64_t descriptors;
-    PeekCount active_peeks;
+    ArrivalCount arriving;
     std::map<std::string, int> rules;  // id by name; "" is the rule without a name
   };
   using Sockets = std::vector<BoundSockets>;  // by thread
   struct OpenedRule {
     std::shared_ptr<Rule> rule;
     Sockets sockets;
-    PeekCount active_peeks;
+    ArrivalCount arriving;
   };
 
   void budget_exhausted(Meter& meter, uint64_t version, int64_t hold_ms) override;

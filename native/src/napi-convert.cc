@@ -138,6 +138,24 @@ void set_ended(Napi::Object object, const std::vector<EndedConnection>& ended) {
 
 }  // namespace
 
+std::shared_ptr<const FirstRead> first_read(const Napi::Object& raw, Reasons& reasons, std::string& error) {
+  const Napi::Value value = raw.Get("firstRead");
+  if (!is_present(value)) return nullptr;
+  const auto object = value.As<Napi::Object>();
+  auto first_read = std::make_shared<FirstRead>();
+  each(object.Get("from"), [&](const Napi::Value& one) {
+    const auto prefix = Prefix::parse(text(one));
+    if (prefix)
+      first_read->from.push_back(*prefix);
+    else
+      error = text(one) + " is not an address prefix";
+  });
+  const auto refusals = object.Get("refusals").As<Napi::Object>();
+  first_read->header = reasons.id_of(text(refusals.Get("header")));
+  first_read->untrusted = reasons.id_of(text(refusals.Get("untrusted")));
+  return first_read;
+}
+
 std::shared_ptr<const Filters> filters(const Napi::Object& raw, Reasons& reasons, std::string& error) {
   auto all = std::make_shared<Filters>();
   if (const Napi::Value source = raw.Get("source"); is_present(source))

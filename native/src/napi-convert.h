@@ -13,6 +13,7 @@ namespace sluice::convert {
 
 /** Returns null, and sets `error`, when an address prefix is malformed. */
 std::shared_ptr<const Filters> filters(const Napi::Object& raw, Reasons& reasons, std::string& error);
+std::shared_ptr<const FirstRead> first_read(const Napi::Object& raw, Reasons& reasons, std::string& error);
 RuleConfig rule(const Napi::Object& raw);
 std::vector<double> weights(const Napi::Value& raw);
 std::vector<int> numbers(const Napi::Value& raw);

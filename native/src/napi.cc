@@ -71,7 +71,8 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     RuleConfig config = convert::rule(raw);
     std::string error;
     config.filters = convert::filters(raw, engine_->reasons(), error);
-    if (!config.filters) return throw_error("EINVAL", error);
+    config.first_read = convert::first_read(raw, engine_->reasons(), error);
+    if (!error.empty()) return throw_error("EINVAL", error);
     const auto refused = engine_->open(std::move(config), convert::numbers(raw.Get("meters")));
     if (refused) throw_error(refused->code, refused->message);
   }

@@ -4,14 +4,15 @@
 #include <cerrno>
 
 #include "client-hello.h"
+#include "proxy-header.h"
 
 namespace sluice {
 
 namespace {
 constexpr int kAcceptsPerWake = 32;
 constexpr int64_t kPauseMs = 100;
-constexpr int64_t kPeekMs = 3'000;
-constexpr int kMaxPeeks = 1024;
+constexpr int64_t kArrivalMs = 3'000;  // for the header, and again for the ClientHello
+constexpr int kMaxArriving = 1024;
 }  // namespace
 
 class PortListeners::Listener final : public FdWatcher {
@@ -57,27 +58,34 @@ class PortListeners::Listener final : public FdWatcher {
   MethodTimer<Listener, &Listener::watch> timer_{*this};
 };
 
-/** A caller whose ClientHello is awaited. The bytes read are kept for the target. */
-class PortListeners::SniPeek final : public DeferredDelete, public EndpointOwner {
+/**
+ * A caller without a rule yet: the header of its sender is awaited, then its ClientHello, where the port has
+ * them. Bytes that are read behind the header are kept for the target.
+ */
+class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner {
  public:
-  SniPeek(PortListeners& owner, Fd socket, const Address& caller)
+  Arrival(PortListeners& owner, Fd socket, const Address& sender, int port_index)
       : owner_(owner),
         endpoint_(std::make_unique<Endpoint>(std::move(socket), this)),
-        caller_(caller),
+        caller_{sender},
+        port_index_(port_index),
+        awaits_header_(owner.first_read() != nullptr),
         started_us_(loop().now_us()) {
-    owner_.active_peeks_->fetch_add(1);
+    owner_.arriving_->fetch_add(1);
   }
-  ~SniPeek() override { owner_.active_peeks_->fetch_sub(1); }
+  ~Arrival() override { owner_.arriving_->fetch_sub(1); }
 
   void begin() {
-    loop().arm_after(timer_, kPeekMs);
+    loop().arm_after(timer_, kArrivalMs);
     if (loop().watch(endpoint_->fd(), *endpoint_) < 0) drop();
   }
-  /** Ends the peek and counts neither its duration nor a refusal. */
+  /** Ends the wait and counts neither its duration nor a refusal. */
   void drop() { end(nullptr, kNoReason); }
-  Caller take_caller() { return {std::move(endpoint_), caller_, 0, std::move(bytes_), true, std::move(server_name_)}; }
+  Caller take_caller() {
+    return {std::move(endpoint_), caller_, port_index_, std::move(bytes_), true, std::move(server_name_)};
+  }
 
-  size_t index = 0;  // among the peeks of the port
+  size_t index = 0;  // among the arrivals of the port
 
  private:
   EventLoop& loop() const { return owner_.worker_.loop; }
@@ -95,43 +103,59 @@ class PortListeners::SniPeek final : public DeferredDelete, public EndpointOwner
         return;
       }
       if (count < 0) return drop();
-      if (count == 0) return end(nullptr, context().refusals.sni_miss);
+      if (count == 0) return end(nullptr, awaits_header_ ? header_refusal() : context().refusals.sni_miss);
       bytes_.insert(bytes_.end(), buffer.data(), buffer.data() + count);
-      if (try_parse()) return;
+      if (awaits_header_) read_header();
+      if (!has_ended_ && !awaits_header_ && !bytes_.empty()) read_hello();
+      if (has_ended_) return;
     }
   }
 
-  /** Returns false when the ClientHello is incomplete. */
-  bool try_parse() {
-    ClientHello hello =
-        ClientHello::read({reinterpret_cast<const uint8_t*>(bytes_.data()), bytes_.size()});
-    if (hello.kind == ClientHello::Kind::incomplete && bytes_.size() < ClientHello::kMaxBytes) return false;
+  std::span<const uint8_t> bytes() const {
+    return {reinterpret_cast<const uint8_t*>(bytes_.data()), bytes_.size()};
+  }
+  void read_header() {
+    const ProxyHeader header = ProxyHeader::read(bytes());
+    if (header.kind == ProxyHeader::Kind::incomplete) return;
+    if (header.kind == ProxyHeader::Kind::wrong) return end(nullptr, header_refusal());
+    if (header.kind == ProxyHeader::Kind::named) caller_ = {header.source, header.destination};
+    bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<ptrdiff_t>(header.size));
+    awaits_header_ = false;
+    if (owner_.shards_by_name_.empty()) return end(owner_.default_shard_, kNoReason);
+    started_us_ = loop().now_us();
+    loop().arm_after(timer_, kArrivalMs);
+  }
+  void read_hello() {
+    ClientHello hello = ClientHello::read(bytes());
+    if (hello.kind == ClientHello::Kind::incomplete && bytes_.size() < ClientHello::kMaxBytes) return;
     server_name_ = std::move(hello.name);
     end(owner_.find_shard(server_name_), context().refusals.sni_miss);
-    return true;
   }
-  void on_timeout() { end(nullptr, context().refusals.sni_timeout); }
+  Reason header_refusal() const { return owner_.first_read()->header; }
+  void on_timeout() { end(nullptr, awaits_header_ ? header_refusal() : context().refusals.sni_timeout); }
   void end(TcpRuleShard* shard, Reason reason) {
     if (has_ended_) return;
     has_ended_ = true;
     timer_.cancel();
-    if (shard != nullptr || reason != kNoReason)
+    if (!awaits_header_ && !owner_.shards_by_name_.empty() && (shard != nullptr || reason != kNoReason))
       owner_.worker_.context.peeks.add(loop().now_us() - started_us_);
-    owner_.finish_peek(*this, shard, reason);
+    owner_.finish_arrival(*this, shard, reason);
   }
 
   PortListeners& owner_;
   std::unique_ptr<Endpoint> endpoint_;
-  const Address caller_;
-  const int64_t started_us_;
+  NamedCaller caller_;
+  const int port_index_;
+  bool awaits_header_;
+  int64_t started_us_;  // of the wait for the TLS name
   std::vector<char> bytes_;
   std::string server_name_;
   bool has_ended_ = false;
-  MethodTimer<SniPeek, &SniPeek::on_timeout> timer_{*this};
+  MethodTimer<Arrival, &Arrival::on_timeout> timer_{*this};
 };
 
-PortListeners::PortListeners(Worker& worker, BoundSockets sockets, PeekCount active_peeks)
-    : worker_(worker), active_peeks_(std::move(active_peeks)) {
+PortListeners::PortListeners(Worker& worker, BoundSockets sockets, ArrivalCount arriving)
+    : worker_(worker), arriving_(std::move(arriving)) {
   for (BoundSocket& bound : sockets)
     listeners_.push_back(std::make_unique<Listener>(*this, std::move(bound)));
 }
@@ -151,7 +175,7 @@ void PortListeners::remove(TcpRuleShard& shard) {
   if (default_shard_ == &shard) default_shard_ = nullptr;
   std::erase_if(shards_by_name_, [&](const auto& entry) { return entry.second == &shard; });
   if (!shards_.empty()) return;
-  while (!peeks_.empty()) peeks_.back()->drop();
+  while (!arrivals_.empty()) arrivals_.back()->drop();
 }
 
 void PortListeners::close() {
@@ -164,7 +188,8 @@ void PortListeners::close() {
 
 void PortListeners::on_accepted(Fd socket, const Address& caller, uint16_t port) {
   if (shards_.empty()) return sys::arm_reset(socket.get());
-  if (!shards_by_name_.empty()) return start_peek(std::move(socket), caller);
+  if (first_read() != nullptr || !shards_by_name_.empty())
+    return start_arrival(std::move(socket), caller, port);
   TcpRuleShard& shard = *default_shard_;
   Reason refusal = shard.check_source(caller);
   if (refusal == kNoReason && !worker_.context.descriptors.reserve(TcpRuleShard::kDescriptors))
@@ -174,32 +199,36 @@ void PortListeners::on_accepted(Fd socket, const Address& caller, uint16_t port)
     return sys::arm_reset(socket.get());
   }
   shard.start_connection(
-      {std::make_unique<Endpoint>(std::move(socket)), caller, port - shard.rule->from, {}, false});
+      {std::make_unique<Endpoint>(std::move(socket)), {caller}, port - shard.rule->from, {}, false});
 }
 
-void PortListeners::start_peek(Fd socket, const Address& caller) {
-  Reason refusal = kNoReason;
-  if (active_peeks_->load() >= kMaxPeeks)
-    refusal = worker_.context.refusals.sni_overflow;
-  else if (!worker_.context.descriptors.reserve(TcpRuleShard::kDescriptors))
-    refusal = worker_.context.refusals.descriptors;
-  if (refusal != kNoReason) {
-    refusal_rule().reject(refusal);
-    return sys::arm_reset(socket.get());
-  }
-  peeks_.push_back(std::make_unique<SniPeek>(*this, std::move(socket), caller));
-  peeks_.back()->index = peeks_.size() - 1;
-  peeks_.back()->begin();
+void PortListeners::start_arrival(Fd socket, const Address& sender, uint16_t port) {
+  const FirstRead* first = first_read();
+  const auto& refusals = worker_.context.refusals;
+  if (first != nullptr && !first->trusts(sender)) return refuse(socket.get(), first->untrusted);
+  if (arriving_->load() >= kMaxArriving)
+    return refuse(socket.get(), first != nullptr ? first->header : refusals.sni_overflow);
+  if (!worker_.context.descriptors.reserve(TcpRuleShard::kDescriptors))
+    return refuse(socket.get(), refusals.descriptors);
+  const int port_index = port - shards_.front()->rule->from;
+  arrivals_.push_back(std::make_unique<Arrival>(*this, std::move(socket), sender, port_index));
+  arrivals_.back()->index = arrivals_.size() - 1;
+  arrivals_.back()->begin();
 }
 
-void PortListeners::finish_peek(SniPeek& peek, TcpRuleShard* shard, Reason reason) {
-  Caller caller = peek.take_caller();
-  remove_peek(peek);
+void PortListeners::refuse(int socket, Reason reason) {
+  refusal_rule().reject(reason);
+  sys::arm_reset(socket);
+}
+
+void PortListeners::finish_arrival(Arrival& arrival, TcpRuleShard* shard, Reason reason) {
+  Caller caller = arrival.take_caller();
+  remove_arrival(arrival);
   Reason refusal = reason;
-  if (shard != nullptr) refusal = shard->check_source(caller.address);
+  if (shard != nullptr) refusal = shard->check_source(caller.named.source);
   if (shard != nullptr && refusal == kNoReason) return shard->start_connection(std::move(caller));
   if (shard != nullptr)
-    shard->refuse(caller.endpoint->fd(), caller.address, refusal);
+    shard->refuse(caller.endpoint->fd(), caller.named.source, refusal);
   else if (refusal != kNoReason)
     refusal_rule().reject(refusal);
   caller.endpoint->reset();
@@ -207,14 +236,14 @@ void PortListeners::finish_peek(SniPeek& peek, TcpRuleShard* shard, Reason reaso
   worker_.context.descriptors.release(TcpRuleShard::kDescriptors);
 }
 
-void PortListeners::remove_peek(SniPeek& peek) {
-  const size_t index = peek.index;
-  worker_.loop.delete_later(std::move(peeks_[index]));
-  if (index + 1 < peeks_.size()) {
-    peeks_[index] = std::move(peeks_.back());
-    peeks_[index]->index = index;
+void PortListeners::remove_arrival(Arrival& arrival) {
+  const size_t index = arrival.index;
+  worker_.loop.delete_later(std::move(arrivals_[index]));
+  if (index + 1 < arrivals_.size()) {
+    arrivals_[index] = std::move(arrivals_.back());
+    arrivals_[index]->index = index;
   }
-  peeks_.pop_back();
+  arrivals_.pop_back();
 }
 
 TcpRuleShard* PortListeners::find_shard(const std::string& name) const {

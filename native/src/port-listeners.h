@@ -1,4 +1,5 @@
-// One thread's listeners of a TCP port or range, and the rules that share them by TLS name.
+// One thread's listeners of a TCP port or range, the rules that share them by TLS name, and callers
+// without a rule yet.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@ namespace sluice {
 
 class PortListeners final : public DeferredDelete {
  public:
-  PortListeners(Worker& worker, BoundSockets sockets, PeekCount active_peeks);
+  PortListeners(Worker& worker, BoundSockets sockets, ArrivalCount arriving);
   ~PortListeners() override;
 
   void add(TcpRuleShard& shard);
@@ -25,25 +26,29 @@ class PortListeners final : public DeferredDelete {
 
  private:
   class Listener;
-  class SniPeek;
+  class Arrival;
 
   void on_accepted(Fd socket, const Address& caller, uint16_t port);
-  void start_peek(Fd socket, const Address& caller);
+  void start_arrival(Fd socket, const Address& sender, uint16_t port);
   /** Hands the caller to `shard`. Without a shard, resets the caller and counts `reason`, if any. */
-  void finish_peek(SniPeek& peek, TcpRuleShard* shard, Reason reason);
-  void remove_peek(SniPeek& peek);
+  void finish_arrival(Arrival& arrival, TcpRuleShard* shard, Reason reason);
+  void remove_arrival(Arrival& arrival);
+  /** Resets a caller that has no rule yet, and counts it. */
+  void refuse(int socket, Reason reason);
+  /** What callers begin with; equal in all rules of the port. */
+  const FirstRead* first_read() const { return shards_.front()->rule->first_read.get(); }
   /** Finds the rule by exact name, then by wildcard, then the default one; null if there is none. */
   TcpRuleShard* find_shard(const std::string& name) const;
   /** The rule that counts callers which match no rule: the default, else the oldest on the port. */
   Rule& refusal_rule() const;
 
   Worker& worker_;
-  const PeekCount active_peeks_;       // on all threads
+  const ArrivalCount arriving_;        // on all threads
   std::vector<TcpRuleShard*> shards_;  // oldest first
   std::map<std::string, TcpRuleShard*> shards_by_name_;
   TcpRuleShard* default_shard_ = nullptr;  // of the rule without a name
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::vector<std::unique_ptr<SniPeek>> peeks_;
+  std::vector<std::unique_ptr<Arrival>> arrivals_;
 };
 
 }  // namespace sluice

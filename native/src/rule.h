@@ -12,6 +12,7 @@
 #include "admission.h"
 #include "counters.h"
 #include "filters.h"
+#include "first-read.h"
 #include "preamble.h"
 #include "target-health.h"
 
@@ -46,6 +47,7 @@ struct RuleConfig {
   int64_t idle_ms = 0;
   int64_t flow_cap = 0;
   bool report_ends = false;
+  std::shared_ptr<const FirstRead> first_read;  // may be null
   std::shared_ptr<const Preamble> preamble;  // may be null
   std::shared_ptr<const Filters> filters;
 

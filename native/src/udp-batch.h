@@ -72,6 +72,10 @@ class UdpBatch final : public DeferredTask {
 
   std::byte* bytes(int slot) const { return static_cast<std::byte*>(buffers_[slot].iov_base); }
   size_t size(int slot) const { return buffers_[slot].iov_len; }
+  /** Takes the first bytes off a datagram. */
+  void remove_front(int slot, size_t count) {
+    buffers_[slot] = {bytes(slot) + count, size(slot) - count};
+  }
   SourceAddress source(int slot) const;
   ReplySource reply_source(int slot) const;
   bool is_same_source(int a, int b) const;

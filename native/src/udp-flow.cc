@@ -30,11 +30,12 @@ const char* eviction_reason(int error) {
 
 }  // namespace
 
-UdpFlow::UdpFlow(UdpRuleShard& shard, const UdpPath& path)
+UdpFlow::UdpFlow(UdpRuleShard& shard, const UdpPath& path, const NamedCaller& caller)
     : shard_(shard),
       path_(path),
+      caller_(caller),
       admission_(shard.rule->meters),
-      dialer_(shard, path.port_index, path.source.address(), *this),
+      dialer_(shard, path.port_index, caller.source, *this),
       needs_preamble_(shard.rule->preamble != nullptr),
       opened_ms_(shard.worker.loop.now_ms()),
       last_active_ms_(opened_ms_) {}
@@ -61,7 +62,7 @@ void UdpFlow::ready(uint32_t) {
 }
 
 void UdpFlow::recheck_filters() {
-  const Reason source = shard_.check_source(path_.source.address());
+  const Reason source = shard_.check_source(caller_.source);
   if (source != kNoReason) return end(ConnectionEnd::refused, source);
   if (!target_) return;
   const Reason refusal = shard_.check_target(address_, shard_.rule->targets[target_index_].host);
@@ -117,7 +118,8 @@ void UdpFlow::send_buffered() {
 /** Sends a datagram of the caller by itself, behind the preamble where that is due. */
 void UdpFlow::send_alone(std::byte* bytes, size_t size) {
   if (needs_preamble_ && preamble_.empty())
-    preamble_ = shard_.worker.write_preamble(*shard_.rule, path_.source.address(), listen_address(), {});
+    preamble_ = shard_.worker.write_preamble(*shard_.rule, caller_.source,
+                                            caller_.destination.value_or(listen_address()), {});
   const auto count = static_cast<int64_t>(size);
   Reason refusal = kNoReason;
   if (needs_preamble_ && preamble_.size() + size > kMaxDatagramBytes)
@@ -213,7 +215,7 @@ Address UdpFlow::listen_address() const {
 void UdpFlow::report_end(ConnectionEnd why, Reason refusal) {
   const int64_t duration_ms = shard_.worker.loop.now_ms() - opened_ms_;
   shard_.worker.ended.add({.rule = shard_.rule->id,
-                           .source = path_.source.address(),
+                           .source = caller_.source,
                            .listen = listen_address(),
                            .target = address_,
                            .target_index = target_index_,

@@ -18,7 +18,7 @@ struct UdpPath {
 
 class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<ConnectedUdpTarget> {
  public:
-  UdpFlow(UdpRuleShard& shard, const UdpPath& path);
+  UdpFlow(UdpRuleShard& shard, const UdpPath& path, const NamedCaller& caller);
 
   /** Enters the rule's meters, or returns the reason of the refusal. */
   Reason enter();
@@ -63,6 +63,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
 
   UdpRuleShard& shard_;
   const UdpPath path_;
+  const NamedCaller caller_;
   Admission admission_;
   UdpDialer dialer_;
   Fd target_;  // closed with the flow, since datagrams may be queued for it until then

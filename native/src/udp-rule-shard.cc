@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <span>
+
+#include "proxy-header.h"
 
 namespace sluice {
 
@@ -105,13 +108,38 @@ bool UdpRuleShard::receive(int listener, int port_index) {
 
 void UdpRuleShard::dispatch_run(int listener, int port_index, SlotRange run) {
   const UdpPath path{listener, port_index, batch().source(run.first)};
+  if (rule->first_read) {
+    for (int slot = run.first; slot < run.end; slot++) dispatch_behind_header(path, slot);
+    return;
+  }
   const auto found = flows_.find({path.source, port_index});
-  UdpFlow* flow = found != flows_.end() ? found->second.get() : create_flow(path, run.size());
+  UdpFlow* flow = found != flows_.end() ? found->second.get()
+                                        : create_flow(path, {path.source.address()}, run.size());
   if (flow != nullptr) flow->receive(run);
 }
 
-UdpFlow* UdpRuleShard::create_flow(const UdpPath& path, int datagrams) {
-  const Reason source = check_source(path.source.address());
+/** The first datagram of a flow has a header, which names its caller; later ones may have one. */
+void UdpRuleShard::dispatch_behind_header(const UdpPath& path, int slot) {
+  const FirstRead& first = *rule->first_read;
+  const auto found = flows_.find({path.source, path.port_index});
+  UdpFlow* flow = found != flows_.end() ? found->second.get() : nullptr;
+  NamedCaller caller{path.source.address()};
+  if (flow == nullptr && !first.trusts(caller.source)) return rule->reject(first.untrusted);
+  const std::span bytes(reinterpret_cast<const uint8_t*>(batch().bytes(slot)), batch().size(slot));
+  const bool has_header = ProxyHeader::is_binary(bytes);
+  if (!has_header && flow == nullptr) return rule->reject(first.header);
+  if (has_header) {
+    const ProxyHeader header = ProxyHeader::read(bytes);
+    if (header.size == 0) return rule->reject(first.header);
+    if (header.kind == ProxyHeader::Kind::named) caller = {header.source, header.destination};
+    batch().remove_front(slot, header.size);
+  }
+  if (flow == nullptr) flow = create_flow(path, caller, 1);
+  if (flow != nullptr) flow->receive({slot, slot + 1});
+}
+
+UdpFlow* UdpRuleShard::create_flow(const UdpPath& path, const NamedCaller& caller, int datagrams) {
+  const Reason source = check_source(caller.source);
   if (source != kNoReason) {
     rule->reject(source, datagrams);
     return nullptr;
@@ -121,7 +149,7 @@ UdpFlow* UdpRuleShard::create_flow(const UdpPath& path, int datagrams) {
     counters.overflow.add(datagrams);
     return nullptr;
   }
-  auto created = std::make_unique<UdpFlow>(*this, path);
+  auto created = std::make_unique<UdpFlow>(*this, path, caller);
   const Reason refusal = enter(*created);
   if (refusal != kNoReason) {
     rule->flows.fetch_sub(1);

@@ -51,8 +51,9 @@ class UdpRuleShard final : public RuleShard {
   /** Receives one batch; returns true if there may be more. */
   bool receive(int listener, int port_index);
   void dispatch_run(int listener, int port_index, SlotRange run);
+  void dispatch_behind_header(const UdpPath& path, int slot);
   /** Returns null when the flow is refused, and counts its datagrams; also when its dial fails at once. */
-  UdpFlow* create_flow(const UdpPath& path, int datagrams);
+  UdpFlow* create_flow(const UdpPath& path, const NamedCaller& caller, int datagrams);
   Reason enter(UdpFlow& flow);
   void recheck_filters() override;
   bool is_empty() const override { return flows_.empty(); }

@@ -46,7 +46,7 @@ Worker::Worker(EngineContext& context, size_t index, size_t count)
 
 Worker::~Worker() = default;
 
-void Worker::open(std::shared_ptr<Rule> rule, BoundSockets sockets, PeekCount active_peeks) {
+void Worker::open(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving) {
   const uint16_t from = rule->from;
   if (rule->is_udp) {
     auto shard = std::make_unique<UdpRuleShard>(*this, rule, std::move(sockets));
@@ -57,7 +57,7 @@ void Worker::open(std::shared_ptr<Rule> rule, BoundSockets sockets, PeekCount ac
   auto shard = std::make_unique<TcpRuleShard>(*this, rule);
   auto& listeners = listeners_[from];
   if (!listeners)
-    listeners = std::make_unique<PortListeners>(*this, std::move(sockets), std::move(active_peeks));
+    listeners = std::make_unique<PortListeners>(*this, std::move(sockets), std::move(arriving));
   listeners->add(*shard);
   shards_[rule->id] = std::move(shard);
 }

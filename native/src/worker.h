@@ -26,8 +26,8 @@ struct BoundSocket {
   bool is_shared = false;
 };
 using BoundSockets = std::vector<BoundSocket>;
-/** Counts the callers of a port whose ClientHello is awaited, on all threads. */
-using PeekCount = std::shared_ptr<std::atomic<int>>;
+/** Counts the callers of a port that have no rule yet, on all threads. */
+using ArrivalCount = std::shared_ptr<std::atomic<int>>;
 
 /** JavaScript's answer to a 'resolve' event. */
 struct ResolveAnswer {
@@ -49,7 +49,7 @@ class Worker {
   Worker(EngineContext& context, size_t index, size_t count);
   ~Worker();
 
-  void open(std::shared_ptr<Rule> rule, BoundSockets sockets, PeekCount active_peeks);
+  void open(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving);
   void close(int rule_id, int64_t drain_ms);
   void filters_changed(int rule_id);
   void meter_changed(Meter& meter);

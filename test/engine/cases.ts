@@ -6,6 +6,7 @@ import { closing, udpClosing } from './cases/closing.ts'
 import { dialing } from './cases/dialing.ts'
 import { ended } from './cases/ended.ts'
 import { filters } from './cases/filters.ts'
+import { firstRead } from './cases/first-read.ts'
 import { health } from './cases/health.ts'
 import { lifecycle } from './cases/lifecycle.ts'
 import { meters } from './cases/meters.ts'
@@ -13,6 +14,7 @@ import { preamble } from './cases/preamble.ts'
 import { tlsNames } from './cases/tls-names.ts'
 import { udpBalance } from './cases/udp-balance.ts'
 import { udpEnded } from './cases/udp-ended.ts'
+import { udpFirstRead } from './cases/udp-first-read.ts'
 import { udpFlows } from './cases/udp-flows.ts'
 import { udpLifecycle } from './cases/udp-lifecycle.ts'
 import { udpLimits } from './cases/udp-limits.ts'
@@ -32,6 +34,7 @@ export const cases = {
   ...health,
   ...ended,
   ...preamble,
+  ...firstRead,
   ...balance
 }
 export const udpCases = {
@@ -43,5 +46,6 @@ export const udpCases = {
   ...udpTargets,
   ...udpEnded,
   ...udpPreamble,
+  ...udpFirstRead,
   ...udpBalance
 }

@@ -1,12 +1,13 @@
 // One connection, from accept to close: its target is dialed, bytes are relayed, both sockets close.
 import type { Socket } from 'node:net'
-import type { ConnectionEnd } from '../../ended-connection.ts'
+import type { ConnectionEnd, SocketAddress } from '../../ended-connection.ts'
 import type { LivePortCounters } from '../counters.ts'
 import type { EndRecord } from '../ended-connections.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction, Waiter } from '../meters/waiter.ts'
 import type { Addresses, RuleState } from '../rule-state.ts'
 import { timeoutMs } from '../timeout.ts'
+import { type Caller, listenAddressOf } from './caller.ts'
 import { type ConnectedTarget, connectTarget } from './dialer.ts'
 import { watchPendingCaller } from './pending-caller.ts'
 import { Relay } from './relay.ts'
@@ -16,6 +17,7 @@ const dialLimitMs = 30_000
 
 export class Connection implements Waiter {
   readonly #caller: Socket
+  readonly #source: SocketAddress
   readonly #port: LivePortCounters
   readonly #state: RuleState
   readonly #ending = new AbortController()
@@ -24,12 +26,15 @@ export class Connection implements Waiter {
   #target: ConnectedTarget | null = null // once connected
   #relay: Relay | null = null
 
-  constructor(caller: Socket, port: LivePortCounters, state: RuleState, serverName: string) {
-    this.#caller = caller
+  constructor(caller: Caller, port: LivePortCounters, state: RuleState) {
+    this.#caller = caller.socket
+    this.#source = caller.source
     this.#port = port
     this.#state = state
     this.#record = beginRecord(state, caller)
-    this.#preamble = state.preambleOf(addressesOf(caller), serverName)
+    const { source, destination, serverName } = caller
+    const addresses = (): ReturnType<Addresses> => [source, destination ?? listenAddressOf(caller)]
+    this.#preamble = state.preambleOf(addresses, serverName)
   }
 
   /** Resolves when both sockets are closed: no byte is counted after that. */
@@ -41,8 +46,8 @@ export class Connection implements Waiter {
       this.#ending.abort()
     })
 
-    const { remoteAddress = '' } = this.#caller
-    const outcome = await connectTarget(this.#state, this.#port.port, remoteAddress, this.#ending.signal)
+    const { address } = this.#source
+    const outcome = await connectTarget(this.#state, this.#port.port, address, this.#ending.signal)
 
     clearTimeout(limit)
     endWatch()
@@ -128,8 +133,7 @@ export class Connection implements Waiter {
   }
 
   #filterRefusal(): string | null {
-    const { remoteAddress = '', remotePort = 0 } = this.#caller
-    const refusal = this.#state.sourceRefusal(remoteAddress, remotePort)
+    const refusal = this.#state.sourceRefusal(this.#source.address, this.#source.port)
     if (refusal !== null || !this.#target) return refusal
     const { address, port, host } = this.#target
     return this.#state.targetRefusal(address, port, host)
@@ -143,18 +147,8 @@ export class Connection implements Waiter {
 }
 
 /** Begins the record of a caller, where the rule asks for it. */
-export const beginRecord = (state: RuleState, caller: Socket): EndRecord | null =>
-  state.beginRecord(addressesOf(caller))
-
-const addressesOf =
-  (caller: Socket): Addresses =>
-  () => {
-    const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = caller
-    return [
-      { address: remoteAddress, port: remotePort },
-      { address: localAddress, port: localPort }
-    ]
-  }
+export const beginRecord = (state: RuleState, caller: Caller): EndRecord | null =>
+  state.beginRecord(() => [caller.source, listenAddressOf(caller)])
 
 const closeOf = (socket: Socket): Promise<void> =>
   new Promise(resolve => socket.once('close', () => resolve()))

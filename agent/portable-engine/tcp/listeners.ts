@@ -22,7 +22,14 @@ export class Listeners {
   async open(acceptor: Acceptor): Promise<() => void> {
     const { name, fallback } = acceptor.state.rule
     if (name !== null || fallback) return this.#openShared(acceptor)
-    return this.#listen(acceptor.state.rule, (caller, port) => acceptor.accept(caller, port, ''))
+    const port = new SharedPort(acceptor.state.rule.from, this.#context)
+    port.join(acceptor)
+    const shut = await this.#listen(acceptor.state.rule, (...caller) => void port.receive(...caller))
+    return () => {
+      shut()
+      port.leave(acceptor)
+      port.resetWaiting()
+    }
   }
 
   async #openShared(acceptor: Acceptor): Promise<() => void> {
@@ -41,7 +48,7 @@ export class Listeners {
     const existing = this.#shared.get(number)
     if (existing) return existing
     const port = new SharedPort(number, this.#context)
-    const opened = this.#listen({ from: number, to: number }, caller => void port.receive(caller))
+    const opened = this.#listen({ from: number, to: number }, (...caller) => void port.receive(...caller))
     const listener = { port, opened }
     this.#shared.set(number, listener)
     return listener
@@ -51,7 +58,7 @@ export class Listeners {
   #leave(acceptor: Acceptor, { port, opened }: SharedListener): void {
     if (port.leave(acceptor) > 0) return
     this.#shared.delete(acceptor.state.rule.from)
-    port.resetPeeking()
+    port.resetWaiting()
     const onFailed = () => {} // every `#openShared` has thrown it
     void opened.then(shut => shut(), onFailed)
   }

@@ -1,41 +1,55 @@
-// A port that several rules share. The TLS name that a caller asks for selects the rule.
+// A port or range of one rule, or a port that several rules share: the TLS name that a caller asks for selects the rule.
 import type { Socket } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import { engineFault } from '../../engine.ts'
 import type { EngineContext } from '../engine-context.ts'
+import type { SenderCheck } from '../first-read.ts'
 import type { RuleState } from '../rule-state.ts'
-import { type PeekOutcome, peekClientHello } from './peek.ts'
+import { type Caller, callerOf } from './caller.ts'
+import { peekClientHello, readProxyHeader } from './first-bytes.ts'
 import { resetSocket } from './reset-socket.ts'
 
-/** The most callers whose ClientHello is awaited at once. */
-const maxPeeks = 1_024
+/** The most callers whose header or ClientHello is awaited at once. */
+const maxWaiting = 1_024
 
 /** A rule that takes the callers of a port. */
 export interface Acceptor {
   readonly state: RuleState
-  /** `serverName`: for which the caller's TLS has asked, or empty. */
-  accept(caller: Socket, port: number, serverName: string): void
+  accept(caller: Caller, port: number): void
 }
 
-/** The key of the fallback among the acceptors. */
+/** The key of the rule without a name among the acceptors. */
 const fallbackName = ''
 const nameOf = ({ state }: Acceptor): string => state.rule.name ?? fallbackName
+
+/** Why a caller is refused; null: it is gone. */
+interface Refused {
+  readonly refusal: string | null
+}
 
 export class SharedPort {
   readonly #port: number
   readonly #context: Pick<EngineContext, 'descriptors' | 'peeks'>
   readonly #acceptors = new Map<string, Acceptor>() // by name, oldest first
-  readonly #peeking = new Set<Socket>()
+  readonly #waiting = new Set<Socket>() // they belong to no rule yet
 
   constructor(port: number, context: Pick<EngineContext, 'descriptors' | 'peeks'>) {
     this.#port = port
     this.#context = context
   }
 
-  /** Throws an EngineFault when the name is taken. */
+  /** Throws an EngineFault when the name is taken, or where callers begin otherwise than on the port. */
   join(acceptor: Acceptor): void {
     const name = nameOf(acceptor)
     if (this.#acceptors.has(name))
       throw engineFault('EADDRINUSE', `port ${this.#port} already has ${name || 'a fallback'}`)
+    const { rule } = acceptor.state
+    const [oldest] = this.#acceptors.values()
+    if (oldest && !isDeepStrictEqual(rule.firstRead, oldest.state.rule.firstRead))
+      throw engineFault(
+        'EINVAL',
+        `port ${this.#port}: all rules that share it need an equal firstRead; rule ${oldest.state.rule.id} has another`
+      )
     this.#acceptors.set(name, acceptor)
   }
 
@@ -45,39 +59,68 @@ export class SharedPort {
     return this.#acceptors.size
   }
 
-  async receive(caller: Socket): Promise<void> {
-    caller.on('error', () => {}) // 'close' follows
-    const fallback = this.#acceptors.get(fallbackName)
-    if (fallback && this.#acceptors.size === 1) return fallback.accept(caller, this.#port, '')
-    if (this.#peeking.size >= maxPeeks) return this.#refuse(caller, 'sni_overflow')
-    if (!this.#context.descriptors.reserve(1)) return this.#refuse(caller, 'descriptors')
-    const outcome = await this.#peek(caller)
+  async receive(socket: Socket, port: number): Promise<void> {
+    socket.on('error', () => {}) // 'close' follows
+    const firstRead = this.#unmatched?.state.firstRead
+    const only = this.#only
+    const caller = callerOf(socket)
+    if (!firstRead && only) return only.accept(caller, port)
+    if (firstRead && !firstRead.trusts(caller.source.address))
+      return this.#refuse(socket, firstRead.refusals.untrusted)
+    if (this.#waiting.size >= maxWaiting)
+      return this.#refuse(socket, firstRead?.refusals.header ?? 'sni_overflow')
+    if (!this.#context.descriptors.reserve(1)) return this.#refuse(socket, 'descriptors')
+    this.#waiting.add(socket)
+    const found = await this.#identify(caller, firstRead)
+    this.#waiting.delete(socket)
     this.#context.descriptors.release(1) // before the connection reserves this one and that of its target
-    this.#dispatch(caller, outcome)
+    if ('refusal' in found) this.#refuse(socket, found.refusal)
+    else this.#dispatch(found, port)
   }
 
-  /** Resets the callers whose ClientHello is still awaited; they belong to no rule yet. */
-  resetPeeking(): void {
-    for (const caller of this.#peeking) resetSocket(caller)
+  /** Resets the callers who wait. */
+  resetWaiting(): void {
+    for (const socket of this.#waiting) resetSocket(socket)
   }
 
-  async #peek(caller: Socket): Promise<PeekOutcome> {
+  /** The rule without a name, where no other has one. */
+  get #only(): Acceptor | undefined {
+    return this.#acceptors.size === 1 ? this.#acceptors.get(fallbackName) : undefined
+  }
+
+  /** The rule that counts callers which match none: the one without a name, else the oldest. */
+  get #unmatched(): Acceptor | undefined {
+    const [oldest] = this.#acceptors.values()
+    return this.#acceptors.get(fallbackName) ?? oldest
+  }
+
+  async #identify(sender: Caller, firstRead: SenderCheck | null | undefined): Promise<Caller | Refused> {
+    const caller = firstRead ? await this.#readHeader(sender, firstRead.refusals.header) : sender
+    return 'refusal' in caller || this.#only ? caller : this.#readName(caller)
+  }
+
+  async #readHeader(sender: Caller, refusal: string): Promise<Caller | Refused> {
+    const header = await readProxyHeader(sender.socket)
+    if (header === 'closed') return { refusal: null }
+    if (typeof header === 'string' || header.kind !== 'right') return { refusal }
+    if (!header.named) return sender
+    return { ...sender, source: header.named.caller, destination: header.named.destination }
+  }
+
+  async #readName(caller: Caller): Promise<Caller | Refused> {
     const beganAt = performance.now()
-    this.#peeking.add(caller)
-    const outcome = await peekClientHello(caller)
-    this.#peeking.delete(caller)
-    if (outcome !== 'closed') this.#context.peeks.add(performance.now() - beganAt)
-    return outcome
+    const outcome = await peekClientHello(caller.socket)
+    if (outcome === 'closed') return { refusal: null }
+    this.#context.peeks.add(performance.now() - beganAt)
+    if (outcome === 'timeout') return { refusal: 'sni_timeout' }
+    if (outcome === 'ended') return { refusal: 'sni_miss' }
+    return { ...caller, serverName: typeof outcome === 'object' ? outcome.name : '' }
   }
 
-  #dispatch(caller: Socket, outcome: PeekOutcome): void {
-    if (outcome === 'closed') return
-    const serverName = typeof outcome === 'object' ? outcome.name : ''
-    const named = this.#find(serverName)
-    const acceptor = outcome === 'ended' ? undefined : (named ?? this.#acceptors.get(fallbackName))
-    if (outcome === 'timeout') this.#refuse(caller, 'sni_timeout')
-    else if (acceptor) acceptor.accept(caller, this.#port, serverName)
-    else this.#refuse(caller, 'sni_miss')
+  #dispatch(caller: Caller, port: number): void {
+    const acceptor = this.#find(caller.serverName) ?? this.#acceptors.get(fallbackName)
+    if (acceptor) acceptor.accept(caller, port)
+    else this.#refuse(caller.socket, 'sni_miss')
   }
 
   /** An exact name wins over a wildcard. */
@@ -85,11 +128,8 @@ export class SharedPort {
     return this.#acceptors.get(name) ?? this.#acceptors.get(name.replace(/^[^.]*/, '*'))
   }
 
-  /** Unmatched callers count against the fallback, else against the oldest rule on the port. */
-  #refuse(caller: Socket, reason: string): void {
-    const [oldest] = this.#acceptors.values()
-    const acceptor = this.#acceptors.get(fallbackName) ?? oldest
-    acceptor?.state.countRejection(reason)
-    resetSocket(caller)
+  #refuse(socket: Socket, reason: string | null): void {
+    if (reason !== null) this.#unmatched?.state.countRejection(reason)
+    resetSocket(socket)
   }
 }

@@ -1,11 +1,11 @@
 // An open TCP rule: its listeners, connections and counters, until the last connection has ended.
-import type { Socket } from 'node:net'
 import type { EngineRule, Filters } from '../../engine.ts'
 import type { LivePortCounters } from '../counters.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import { RuleState } from '../rule-state.ts'
 import { timeoutMs } from '../timeout.ts'
+import type { Caller } from './caller.ts'
 import { beginRecord, Connection } from './connection.ts'
 import { startHealthProbes } from './health-probes.ts'
 import type { Listeners } from './listeners.ts'
@@ -59,24 +59,22 @@ export class TcpRule implements Acceptor {
     for (const connection of this.#connections) connection.recheckFilters()
   }
 
-  accept(caller: Socket, port: number, serverName: string): void {
-    caller.on('error', () => {}) // 'close' follows, and Relay listens itself
+  accept(caller: Caller, port: number): void {
     // A range opens all ports or none: callers of the first ports are not served before the last one is open.
-    const isOpen = this.#shut !== null && caller.remoteAddress !== undefined
-    const refusal = isOpen ? this.#admit(caller, port, serverName) : null
+    const isOpen = this.#shut !== null && caller.socket.remoteAddress !== undefined
+    const refusal = isOpen ? this.#admit(caller, port) : null
     if (refusal !== null) this.#refuse(caller, refusal)
-    else if (!isOpen) resetSocket(caller)
+    else if (!isOpen) resetSocket(caller.socket)
   }
 
   /** Begins a connection, or returns the reason why it is refused. */
-  #admit(caller: Socket, port: number, serverName: string): string | null {
+  #admit(caller: Caller, port: number): string | null {
     const { descriptors } = this.#context
-    const { remoteAddress = '', remotePort = 0 } = caller
-    const denied = this.state.sourceRefusal(remoteAddress, remotePort)
+    const denied = this.state.sourceRefusal(caller.source.address, caller.source.port)
     if (denied !== null) return denied
     if (!descriptors.reserve(descriptorsPerConnection)) return 'descriptors'
     const counters = this.state.portCounters(port)
-    const connection = new Connection(caller, counters, this.state, serverName)
+    const connection = new Connection(caller, counters, this.state)
     const admission = this.state.meters.enter(connection)
     if (!('refusal' in admission)) {
       void this.#run(connection, counters, admission)
@@ -86,12 +84,12 @@ export class TcpRule implements Acceptor {
     return admission.refusal
   }
 
-  #refuse(caller: Socket, reason: string): void {
+  #refuse(caller: Caller, reason: string): void {
     const record = beginRecord(this.state, caller)
     record?.because('refused', reason)
     this.state.endRecord(record)
     this.state.countRejection(reason)
-    resetSocket(caller)
+    resetSocket(caller.socket)
   }
 
   async #run(connection: Connection, port: LivePortCounters, admission: Admission): Promise<void> {

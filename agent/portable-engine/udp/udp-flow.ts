@@ -12,7 +12,9 @@ import type { SocketAddress, UdpSocket } from './udp-socket.ts'
 export interface Arrival {
   readonly key: string // of the flow
   readonly port: LivePortCounters
-  readonly source: SocketAddress
+  readonly source: SocketAddress // of the sender, to which replies go
+  readonly caller: SocketAddress
+  readonly destination: SocketAddress | null // to which the caller has sent, where a header says it
   readonly socket: UdpSocket // that received it
 }
 
@@ -36,6 +38,7 @@ export class UdpFlow {
   readonly port: LivePortCounters
   lastSeenAt = performance.now() // a datagram from either side
   readonly #source: SocketAddress
+  readonly #caller: SocketAddress
   readonly #owner: FlowOwner
   readonly #admission: Admission
   readonly #ending = new AbortController()
@@ -49,16 +52,17 @@ export class UdpFlow {
   /** The newest datagram that the system took for the target: ICMP may still name it as refused. */
   #unsettled: { readonly bytes: number; readonly sentAt: number } | null = null
 
-  constructor({ key, port, source, socket }: Arrival, owner: FlowOwner, admission: Admission) {
+  constructor(arrival: Arrival, owner: FlowOwner, admission: Admission) {
+    const { key, port, source, caller, destination, socket } = arrival
     this.key = key
     this.port = port
     this.#source = source
+    this.#caller = caller
     this.#replySocket = socket
     this.#owner = owner
     this.#admission = admission
-    const addresses = () => [source, socket.local] as const
-    this.#record = owner.state.beginRecord(addresses)
-    this.#preamble = owner.state.preambleOf(addresses, '')
+    this.#record = owner.state.beginRecord(() => [caller, socket.local])
+    this.#preamble = owner.state.preambleOf(() => [caller, destination ?? socket.local], '')
   }
 
   get #hasEnded(): boolean {
@@ -80,7 +84,7 @@ export class UdpFlow {
     const outcome = await connectUdpTarget(
       this.#owner,
       this.port.port,
-      this.#source.address,
+      this.#caller.address,
       handlers,
       this.#ending.signal
     )
@@ -105,7 +109,7 @@ export class UdpFlow {
     const { state } = this.#owner
     const target = this.#target
     const refusal =
-      state.sourceRefusal(this.#source.address, this.#source.port) ??
+      state.sourceRefusal(this.#caller.address, this.#caller.port) ??
       (target && state.targetRefusal(target.address, target.port, target.host))
     if (refusal !== null) this.#refuse(refusal)
   }

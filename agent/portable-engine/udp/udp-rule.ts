@@ -1,12 +1,17 @@
 // An open UDP rule: its sockets, flows and counters, until the last flow has ended.
 import type { EngineRule, Filters } from '../../engine.ts'
 import type { EngineContext } from '../engine-context.ts'
+import { isBinaryHeader, parseProxyHeader } from '../proxy-header.ts'
 import { RuleState } from '../rule-state.ts'
 import type { ConnectedUdpTarget } from './udp-dialer.ts'
 import { type Arrival, type FlowOwner, settleMs, UdpFlow } from './udp-flow.ts'
 import { listenUdp } from './udp-listener.ts'
 import type { SocketAddress, UdpSocket } from './udp-socket.ts'
 import { UnreachableAddresses } from './unreachable-addresses.ts'
+
+interface NamedDatagram extends Pick<Arrival, 'caller' | 'destination'> {
+  readonly rest: Buffer
+}
 
 export class UdpRule implements FlowOwner {
   readonly state: RuleState
@@ -70,15 +75,29 @@ export class UdpRule implements FlowOwner {
 
   #receive(port: number, bytes: Buffer, source: SocketAddress, socket: UdpSocket): void {
     const key = `${port} ${source.address} ${source.port}`
-    const flow =
-      this.#flows.get(key) ?? this.#admit({ key, port: this.state.portCounters(port), source, socket })
-    flow?.receive(bytes, socket)
+    const flow = this.#flows.get(key)
+    const first = this.#readFirst(bytes, source, flow)
+    if (first === null) return
+    const arrival = () => ({ ...first, key, port: this.state.portCounters(port), source, socket })
+    const receiver = flow ?? this.#admit(arrival())
+    receiver?.receive(first.rest, socket)
+  }
+
+  /** Takes a header off, which the first datagram of a flow must have where the rule says so. Returns null when it is refused. */
+  #readFirst(bytes: Buffer, source: SocketAddress, flow: UdpFlow | undefined): NamedDatagram | null {
+    const { firstRead } = this.state
+    const own = { caller: source, destination: null }
+    if (!firstRead) return { ...own, rest: bytes }
+    if (!flow && !firstRead.trusts(source.address)) return this.#refuse(firstRead.refusals.untrusted)
+    const header = isBinaryHeader(bytes) ? parseProxyHeader(bytes) : null
+    if (header ? header.size === 0 : !flow) return this.#refuse(firstRead.refusals.header)
+    return { ...own, ...header?.named, rest: bytes.subarray(header?.size) }
   }
 
   /** Begins a flow. Returns null when it is refused, which is counted, or when the rule is closed. */
   #admit(arrival: Arrival): UdpFlow | null {
     if (!this.#shut) return null
-    const { address, port } = arrival.source
+    const { address, port } = arrival.caller
     const refusal = this.state.sourceRefusal(address, port)
     if (refusal !== null) return this.#refuse(refusal)
     if (this.#flows.size >= this.state.rule.flowCap) {

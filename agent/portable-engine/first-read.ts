@@ -1,0 +1,19 @@
+import type { FirstRead } from '../first-read.ts'
+import { canonicalAddress, familyOf } from '../net/address.ts'
+import { parsePrefix } from '../net/filter.ts'
+
+export interface SenderCheck extends Pick<FirstRead, 'refusals'> {
+  /** Tells whether the header of this sender is read. */
+  trusts(address: string): boolean
+}
+
+export function compileFirstRead({ from, refusals }: FirstRead): SenderCheck {
+  const prefixes = from.map(parsePrefix)
+  return {
+    refusals,
+    trusts(sender) {
+      const address = canonicalAddress(sender)
+      return prefixes.some(prefix => prefix.check(address, familyOf(address)))
+    }
+  }
+}

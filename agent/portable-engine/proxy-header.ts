@@ -1,0 +1,122 @@
+// Reads a header of the PROXY protocol, version 1 or 2 (proxy-protocol.txt of HAProxy). Accepts any bytes.
+import { isIPv4, isIPv6 } from 'node:net'
+import type { SocketAddress } from '../ended-connection.ts'
+import { canonicalAddress, familyOf } from '../net/address.ts'
+import { crc32c } from './crc32c.ts'
+
+/** The result for the bytes so far. Only 'incomplete' changes with more bytes. */
+export interface ProxyHeader {
+  readonly kind: 'incomplete' | 'wrong' | 'right'
+  readonly size: number // of the header; 0 unless it is whole and right
+  readonly named: NamedAddresses | null // null: the sender's own addresses are meant
+}
+
+export interface NamedAddresses {
+  readonly caller: SocketAddress
+  readonly destination: SocketAddress
+}
+
+/** A longer header is wrong. */
+export const maxProxyHeaderBytes = 536
+
+const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
+const textStart = Buffer.from('PROXY ')
+const maxTextBytes = 107 // the end of the line included
+const fixedBytes = 16 // of version 2: signature, version, command, family, transport, length
+const addressBytes = [0, 12, 36, 216] // by family: unspecified, IPv4, IPv6, Unix
+const tlv = { authority: 2, crc32c: 3, uniqueId: 5 }
+
+const incomplete: ProxyHeader = { kind: 'incomplete', size: 0, named: null }
+const wrong: ProxyHeader = { kind: 'wrong', size: 0, named: null }
+const right = (size: number, named: NamedAddresses | null): ProxyHeader => ({ kind: 'right', size, named })
+
+export const isBinaryHeader = (bytes: Buffer): boolean =>
+  bytes.subarray(0, signature.length).equals(signature)
+
+export function parseProxyHeader(bytes: Buffer): ProxyHeader {
+  if (agree(bytes, textStart)) return bytes.length < textStart.length ? incomplete : parseText(bytes)
+  if (agree(bytes, signature)) return bytes.length < signature.length ? incomplete : parseBinary(bytes)
+  return wrong
+}
+
+/** True if one begins with the other. */
+function agree(bytes: Buffer, start: Buffer): boolean {
+  const size = Math.min(bytes.length, start.length)
+  return bytes.subarray(0, size).equals(start.subarray(0, size))
+}
+
+function parseText(bytes: Buffer): ProxyHeader {
+  const end = bytes.subarray(0, maxTextBytes).indexOf('\r\n')
+  if (end < 0) return bytes.length < maxTextBytes ? incomplete : wrong
+  const line = bytes.toString('latin1', textStart.length, end)
+  const [family = '', source, destination, sourcePort, destinationPort, ...more] = line.split(' ')
+  if (family === 'UNKNOWN') return right(end + 2, null)
+  if (!['TCP4', 'TCP6'].includes(family) || more.length > 0) return wrong
+  return named(
+    end + 2,
+    textAddress(family, source, sourcePort),
+    textAddress(family, destination, destinationPort)
+  )
+}
+
+function textAddress(family: string, address = '', port = ''): SocketAddress | null {
+  const isAddress = family === 'TCP4' ? isIPv4(address) : isIPv6(address) && !address.includes('%')
+  const isPort = /^(0|[1-9]\d{0,4})$/.test(port) && Number(port) <= 65_535
+  return isAddress && isPort ? { address: canonicalAddress(address), port: Number(port) } : null
+}
+
+/** Addresses of two families are no connection. */
+function named(size: number, caller: SocketAddress | null, destination: SocketAddress | null): ProxyHeader {
+  if (!caller || !destination || familyOf(caller.address) !== familyOf(destination.address)) return wrong
+  return right(size, { caller, destination })
+}
+
+function parseBinary(bytes: Buffer): ProxyHeader {
+  const [command = 0x20, kind = 0] = bytes.subarray(signature.length)
+  const [family, transport] = [kind >> 4, kind & 15]
+  if (command !== 0x20 && command !== 0x21) return wrong
+  const isLocal = command === 0x20 // its family is to be ignored
+  if (!isLocal && (family > 3 || transport > 2)) return wrong
+  if (bytes.length < fixedBytes) return incomplete
+  const size = fixedBytes + bytes.readUInt16BE(14)
+  if (size > maxProxyHeaderBytes) return wrong
+  if (bytes.length < size) return incomplete
+  if (isLocal || family === 0 || transport === 0) return right(size, null)
+  return parseBlock(bytes.subarray(0, size), family)
+}
+
+function parseBlock(header: Buffer, family: number): ProxyHeader {
+  const valuesAt = fixedBytes + (addressBytes[family] ?? 0)
+  if (header.length < valuesAt || !areValuesRight(header, valuesAt)) return wrong
+  if (family === 3) return right(header.length, null)
+  const width = family === 1 ? 4 : 16
+  const address = (at: number, portAt: number): SocketAddress => ({
+    address: binaryAddress(header.subarray(at, at + width)),
+    port: header.readUInt16BE(portAt)
+  })
+  return named(header.length, address(fixedBytes, valuesAt - 4), address(fixedBytes + width, valuesAt - 2))
+}
+
+function binaryAddress(bytes: Buffer): string {
+  if (bytes.length === 4) return bytes.join('.')
+  return canonicalAddress(bytes.toString('hex').replaceAll(/(....)(?!$)/g, '$1:'))
+}
+
+/** Checks the type-length-value parts from `at` to the end of the header. */
+function areValuesRight(header: Buffer, at: number): boolean {
+  for (let next = at; next < header.length; ) {
+    const value = next + 3
+    if (value > header.length) return false
+    const [type, size] = [header.readUInt8(next), header.readUInt16BE(next + 1)]
+    next = value + size
+    if (next > header.length) return false
+    if (type === tlv.crc32c && (size !== 4 || !hasChecksum(header, value))) return false
+    if ((type === tlv.authority && size > 255) || (type === tlv.uniqueId && size > 128)) return false
+  }
+  return true
+}
+
+function hasChecksum(header: Buffer, at: number): boolean {
+  const zeroed = Buffer.from(header).fill(0, at, at + 4)
+  return crc32c(zeroed) === header.readUInt32BE(at)
+}

@@ -1,0 +1,30 @@
+// What a sender in front of the callers writes before a caller's first byte (agent/first-read.ts).
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "address.h"
+#include "reasons.h"
+
+namespace sluice {
+
+struct FirstRead {
+  std::vector<Prefix> from;
+  Reason header = kNoReason;
+  Reason untrusted = kNoReason;
+
+  bool trusts(const Address& sender) const {
+    return std::ranges::any_of(from, [&](const Prefix& prefix) { return prefix.contains(sender); });
+  }
+  bool operator==(const FirstRead& other) const = default;
+};
+
+/** Who calls. `destination`: to which the caller has connected, where a header says it. */
+struct NamedCaller {
+  Address source;
+  std::optional<Address> destination{};
+};
+
+}  // namespace sluice
