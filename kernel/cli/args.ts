@@ -23,3 +23,6 @@ export const Type = {
   typeof TypeBox,
   'String' | 'Integer' | 'Boolean' | 'Array' | 'Literal' | 'Union' | 'Optional' | 'Object'
 > // its types with plain values
+
+/** The argument of commands that ask by `confirm`. */
+export const Yes = Type.Optional(Type.Boolean({ description: 'Do not ask.' }))

@@ -11,6 +11,7 @@ import { Type } from './args.ts'
  */
 export interface CommandDefinition<A extends TObject = TObject> {
   readonly name: string // 'client enroll': one or two words
+  readonly aliases?: readonly string[] // other second words: 'create' of 'rule push'
   readonly summary: string
   readonly args?: A
   readonly positional?: readonly string[]
@@ -20,7 +21,8 @@ export interface CommandDefinition<A extends TObject = TObject> {
   readonly needs?: 'api' | 'data' | 'server' | 'nothing'
   /** 'stopped': runs until the first signal aborts `signal`; the second aborts `forceSignal`. */
   readonly until?: 'stopped'
-  run(call: CommandCall<Static<A>>): Promise<void>
+  /** Resolves with an exit code where 0 would say too little. Throws Fault. */
+  run(call: CommandCall<Static<A>>): Promise<void> | Promise<number>
 }
 
 export interface Command<A extends TObject = TObject> extends CommandDefinition<A> {
@@ -43,6 +45,14 @@ export interface CommandCall<A> {
   readonly stores: readonly PluginStore[] // tables and migrations of kernel and plugins
   readonly filled: <T>(slot: Slot<T>) => readonly Filled<T>[] // values of `fill` only: nothing is wired
   readonly print: Print
+  /**
+   * Resolves if the change is wanted: at a terminal it asks, after it has shown what goes, unless the command has the
+   * argument `yes` and it is given. Where nobody can be asked it 'goes on', or is 'refused'. Throws Fault for a no.
+   */
+  readonly confirm: (
+    question: string,
+    more?: { readonly losses?: () => Promise<readonly string[]>; readonly elsewhere?: 'goes on' | 'refused' }
+  ) => Promise<void>
   readonly input: NodeJS.ReadableStream
   readonly env: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
@@ -78,6 +88,8 @@ export type Column<R> = string | readonly [name: string, cell: (row: R) => strin
 export interface Print {
   /** Prints JSON with `--output json`, else a table of `columns` (default: all; of rows the scalar ones), then `last`. */
   data<R extends object>(value: R | readonly R[], columns?: readonly Column<R>[], last?: string): void
+  /** Prints a line that says what was done; with `--output json` the result. */
+  done(text: string, result: object): void
   /** Prints one value without decoration, for scripts; with `--output json` an object with the member `name`. */
   value(name: string, text: string): void
   /** Prints a line on standard output; with `--output json` on standard error. */

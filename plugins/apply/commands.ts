@@ -1,8 +1,6 @@
-import { createInterface } from 'node:readline/promises'
 import { systemClock } from '../../kernel/base/clock.ts'
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
-import { Type } from '../../kernel/cli/args.ts'
+import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { documentKindSlot, liveTrafficSlot, ruleFieldSlot } from '../rules/exports.ts'
 import { contextOf, kindsIn } from './context.ts'
@@ -10,18 +8,21 @@ import { type Document, formatDocument, readDocument } from './document.ts'
 import { makePlan, type Step } from './plan.ts'
 
 const File = Type.String({
-  description: 'TOML or JSON, with a list for each kind: [[rules]], [[grants]], ...'
+  description: 'TOML or JSON, with a list for each kind: [[rules]], [[grants]], ...; - reads standard input.'
 })
 const prune = Type.Optional(
   Type.Boolean({ description: 'Delete what the file leaves out, only of the kinds that it has.' })
 )
+
+const differs = 9 // the exit code of no error
+const ExitCode = Type.Optional(Type.Boolean({ description: `End with ${differs} when something differs.` }))
 
 const reads = [documentKindSlot, ruleFieldSlot, liveTrafficSlot] // of the kinds, too
 
 const renewMs = 20_000
 
 function show(plan: readonly Step[], print: CommandCall<object>['print']): void {
-  if (plan.length === 0) print.line('nothing to do: the server matches the file')
+  if (plan.length === 0) print.done('nothing to do: the server matches the file', [])
   else
     print.data(
       plan,
@@ -69,29 +70,32 @@ const exportAll = defineCommand({
 const diff = defineCommand({
   name: 'diff',
   summary: 'Show the plan of `apply`, with old and new values.',
-  args: Type.Object({ file: File, prune }),
+  args: Type.Object({ file: File, prune, exit_code: ExitCode }),
   positional: ['file'],
   reads,
   async run(call) {
-    const { file, prune } = call.args
+    const { file, prune, exit_code: tells = false } = call.args
     const document = readDocument(file, kindNamesIn(call))
-    show(await makePlan(document, prune ? 'prune' : 'keep', await contextOf(call)), call.print)
+    const plan = await makePlan(document, prune ? 'prune' : 'keep', await contextOf(call))
+    show(plan, call.print)
+    return tells && plan.length > 0 ? differs : 0
   }
 })
 
 const apply = defineCommand({
   name: 'apply',
   summary: 'Bring rules, grants and other objects into the state of a file; shows its plan first.',
-  args: Type.Object({ file: File, prune, yes: Type.Optional(Type.Boolean({ description: 'Do not ask.' })) }),
+  args: Type.Object({ file: File, prune, yes: Yes }),
   positional: ['file'],
   reads,
   async run(call) {
-    const { file, prune, yes } = call.args
+    const { file, prune } = call.args
     const document = readDocument(file, kindNamesIn(call))
     await leased(call.api, async renew => {
       const plan = await makePlan(document, prune ? 'prune' : 'keep', await contextOf(call))
       show(plan, call.print)
-      if (plan.length === 0 || !(yes || (await isConfirmed(call)))) return
+      if (plan.length === 0) return
+      await call.confirm('Apply these changes?', { elsewhere: 'refused' })
       for (const step of plan) {
         await renew()
         await step.run()
@@ -116,15 +120,6 @@ async function leased(api: Api, work: (renew: () => Promise<void>) => Promise<vo
   } finally {
     await api.send('DELETE', path).catch(() => {}) // it expires by itself, and an error of the work matters more
   }
-}
-
-async function isConfirmed({ input }: Pick<CommandCall<object>, 'input'>): Promise<boolean> {
-  if (!('isTTY' in input) || input.isTTY !== true)
-    throw new Fault(wrongUsage, 'standard input is not a terminal: check the plan, then give --yes')
-  const terminal = createInterface({ input, output: process.stderr })
-  const answer = await terminal.question('Apply these changes? [y/N] ')
-  terminal.close()
-  return /^y(es)?$/i.test(answer.trim())
 }
 
 export const commands = [exportAll, diff, apply]

@@ -22,7 +22,7 @@ export function readDocument(file: string, kinds: readonly string[]): Document {
 
 function parse(file: string): Document {
   try {
-    const text = readFileSync(file, 'utf8')
+    const text = readFileSync(file === '-' ? 0 : file, 'utf8')
     return Object(/^\s*\{/.test(text) ? JSON.parse(text) : parseToml(text))
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)

@@ -40,12 +40,20 @@ function tableOf(commands: readonly Described[]): Entry[] {
   }
   return [
     ...[...groups].map(([name, words]) => ({ name, words: [...words].sort() })),
-    ...commands.map(command => ({
-      name: command.name,
-      words: [...choicesOf(command), ...optionsOf(command), '--help']
-    }))
+    ...commands.flatMap(command =>
+      namesOf(command).map(name => ({
+        name,
+        words: [...choicesOf(command), ...optionsOf(command), '--help']
+      }))
+    )
   ]
 }
+
+/** The command's name, and its aliases, which are completed but not offered. */
+const namesOf = ({ name, aliases = [] }: Described): string[] => [
+  name,
+  ...aliases.map(alias => `${name.split(' ', 1)[0]} ${alias}`)
+]
 
 /** Returns the choices of arguments that are a union of literals. */
 const choicesOf = ({ args, positional = [] }: Described): string[] =>

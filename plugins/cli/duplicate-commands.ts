@@ -5,7 +5,12 @@ import type { Plugin } from '../../kernel/plugin.ts'
 /** Throws a Fault that lists commands with the same name, or with the name of a group. `own`: commands of no plugin. */
 export function refuseDuplicateCommands(plugins: readonly Plugin[], own: readonly Command[]): void {
   const claims = [{ name: 'sluice', commands: own }, ...plugins].flatMap(({ name: by, commands = [] }) =>
-    commands.map(({ name }) => ({ name, label: `command ${name} of ${by}` }))
+    commands.flatMap(({ name, aliases = [] }) =>
+      [name, ...aliases.map(alias => `${groupIn(name)} ${alias}`)].map(name => ({
+        name,
+        label: `command ${name} of ${by}`
+      }))
+    )
   )
   const problems = claims.flatMap((one, at) =>
     claims

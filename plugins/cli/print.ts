@@ -1,43 +1,104 @@
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import type { Column, Print } from '../../kernel/cli/command.ts'
-import { cut, fit, pad, widthOf } from './width.ts'
+import { ageOf } from './age.ts'
+import { cut, fit, type Measured, pad, widthOf } from './width.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type Cell = Column<never>
 
-/** Prints results as tables or JSON. `out`: standard output; `err`: standard error; `width`: of the terminal. */
+/** What of a terminal matters to a table. Elsewhere it is complete, with exact times and without colours. */
+export interface Terminal {
+  readonly width: number
+  readonly now: number // ms since 1970
+  readonly paint: (style: Style, text: string) => string
+}
+export type Style = 'bold' | 'green' | 'yellow' | 'red'
+
+/** Prints results as tables or JSON. `out`: standard output; `err`: standard error. */
 export function openPrint(
   output: 'table' | 'json',
   out: (text: string) => void,
   err: (text: string) => void,
-  width = Number.POSITIVE_INFINITY
+  terminal?: Terminal
 ): Print {
+  const json = (value: object): void => out(JSON.stringify(value, null, 2))
   return {
     data(value, columns, last) {
-      if (output === 'json') return out(JSON.stringify(value, null, 2))
-      out(
-        Array.isArray(value) ? table(value as readonly Row[], columns, width) : record(value as Row, columns)
-      ) // rows of the API
+      if (output === 'json') return json(value)
+      if (!Array.isArray(value)) out(record(value as Row, columns, terminal))
+      else {
+        const { text, leftOut } = table(value as readonly Row[], columns, terminal) // rows of the API
+        out(text)
+        if (leftOut.length > 0)
+          err(`left out: ${leftOut.join(', ')}; a wider terminal or --output json shows all`)
+      }
       if (last !== undefined) out(last)
     },
-    value: (name, text) => out(output === 'json' ? JSON.stringify({ [name]: text }, null, 2) : text),
+    done: (text, result) => (output === 'json' ? json(result) : out(text)),
+    value: (name, text) => (output === 'json' ? json({ [name]: text }) : out(text)),
     line: text => (output === 'json' ? err(text) : out(text))
   }
 }
 
-function record(row: Row, columns: readonly Cell[] = Object.keys(row)): string {
-  const shown = columns.filter(column => typeof column !== 'string' || column in row)
-  return align(shown.map(column => [nameOf(column), cellOf(row, column)]))
+function record(row: Row, columns: readonly Cell[] = Object.keys(row), terminal?: Terminal): string {
+  const shown = columns.filter(column => typeof column !== 'string' || column in row).map(nameOf)
+  const width = Math.max(0, ...shown.map(widthOf))
+  return columns
+    .filter(column => typeof column !== 'string' || column in row)
+    .map(column => {
+      const name = nameOf(column)
+      const cell = cellOf(row, column)
+      const age = terminal && isTime(cell) ? ` (${ageOf(Date.parse(cell), terminal.now)})` : ''
+      return `${pad(name, width)}  ${paintedCell(name, cell, terminal)}${age}`.trimEnd()
+    })
+    .join('\n')
 }
 
-function table(rows: readonly Row[], given: readonly Cell[] | undefined, width: number): string {
-  if (rows.length === 0) return 'none'
+function table(rows: readonly Row[], given: readonly Cell[] | undefined, terminal: Terminal | undefined) {
+  if (rows.length === 0) return { text: 'none', leftOut: [] }
   const columns = given ?? scalars(rows)
   const names = columns.map(nameOf)
-  return align(
-    [names.map(name => name.toUpperCase()), ...rows.map(row => columns.map(column => cellOf(row, column)))],
-    { width, isId: names.map(name => name.endsWith('_id')) }
+  const cells = rows.map(row => columns.map(column => shortened(cellOf(row, column), terminal)))
+  const measured = names.map((name, at): Measured => {
+    const texts = cells.map(row => row[at] ?? '')
+    const width = texts.reduce((max, cell) => Math.max(max, widthOf(cell)), widthOf(name))
+    return { width, isRigid: name.endsWith('_id') || texts.every(isExact) }
+  })
+  const widths = fit(measured, terminal?.width ?? Number.POSITIVE_INFINITY)
+  const line = (row: readonly string[], paint: (name: string, cell: string) => string): string =>
+    widths
+      .map((width, at) => {
+        const cell = cut(row[at] ?? '', width)
+        return paint(names[at] ?? '', cell) + pad('', width - widthOf(cell))
+      })
+      .join('  ')
+      .trimEnd()
+  const head = line(
+    names.map(name => name.toUpperCase()),
+    (_, name) => terminal?.paint('bold', name) ?? name
   )
+  const body = cells.map(row => line(row, (name, cell) => paintedCell(name, cell, terminal)))
+  return { text: [head, ...body].join('\n'), leftOut: names.slice(widths.length) }
+}
+
+/** Numbers, sizes, times, booleans: a part of one is another. */
+const isExact = (cell: string): boolean =>
+  /^(-|true|false|[\d.,]+( \w+)?( ago)?|in \d+ \w+|\d{4}-\d\d-\d\dT.*)$/.test(cell)
+
+const isTime = (cell: string): boolean => /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(cell)
+
+const shortened = (cell: string, terminal: Terminal | undefined): string =>
+  terminal && isTime(cell) ? ageOf(Date.parse(cell), terminal.now) : cell
+
+const styles: Readonly<Record<string, Style>> = {
+  ...{ active: 'green', connected: 'green', healthy: 'green', ok: 'green' },
+  ...{ pending: 'yellow', draining: 'yellow', unknown: 'yellow', warning: 'yellow', disconnected: 'yellow' },
+  ...{ failed: 'red', revoked: 'red', down: 'red', error: 'red' }
+}
+
+function paintedCell(name: string, cell: string, terminal: Terminal | undefined): string {
+  const style = /(^|_)(state|status|health|is)$/.test(name) ? styles[cell] : undefined
+  return style && terminal ? terminal.paint(style, cell) : cell
 }
 
 const nameOf = (column: Cell): string => (typeof column === 'string' ? column : column[0])
@@ -49,22 +110,6 @@ const scalars = (rows: readonly Row[]): string[] =>
   Object.entries(rows[0] ?? {})
     .filter(([, value]) => value === null || typeof value !== 'object')
     .map(([key]) => key)
-
-interface Layout {
-  readonly width: number
-  readonly isId: readonly boolean[]
-}
-
-/** For a single record, which is never cut. */
-const unlimited: Layout = { width: Number.POSITIVE_INFINITY, isId: [] }
-
-function align(rows: readonly (readonly string[])[], { width, isId }: Layout = unlimited): string {
-  const natural = rows[0]?.map((_, at) => rows.reduce((max, row) => Math.max(max, widthOf(row[at] ?? '')), 0))
-  const widths = fit(natural ?? [], isId, width)
-  const line = (row: readonly string[]): string =>
-    row.map((cell, at) => pad(cut(cell, widths[at] ?? 0), widths[at] ?? 0)).join('  ')
-  return rows.map(row => line(row).trimEnd()).join('\n')
-}
 
 /** Returns the text of a cell on one line; control characters are escaped. */
 const text = (value: unknown): string => {

@@ -4,6 +4,7 @@ import { exactValue } from '../../config/exact-value.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Command } from '../../kernel/cli/command.ts'
 import type { Described } from './installed.ts'
+import { parseQuantity, quantityHelp } from './quantity.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -36,13 +37,15 @@ const addedTo = ({ args, needs }: Described): readonly Option[] => [
 export function openProgram<C extends Described>(
   version: string,
   commands: readonly C[],
-  run: (command: C, args: Args) => Promise<void>
+  run: (command: C, args: Args) => Promise<void>,
+  writeErr = (text: string): void => void process.stderr.write(text)
 ): Program {
   const program = new Program('sluice')
     .description('Self-hosted TCP and UDP port forwarding for fleets.')
     .version(version)
     .option(...configOption)
     .exitOverride()
+    .configureOutput({ writeErr })
     .showHelpAfterError('see --help')
   const groups = new Map<string, Program>()
   const groupOf = (name: string): Program => {
@@ -58,6 +61,7 @@ export function openProgram<C extends Described>(
       .command(second ?? first)
       .description(command.summary)
       .exitOverride()
+    for (const alias of command.aliases ?? []) sub.alias(alias)
     describe(sub, command)
     sub.action(async (...given: unknown[]) => {
       const options = sub.optsWithGlobals()
@@ -97,7 +101,10 @@ export const optionsOf = (command: Described): string[] => [
 
 const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
 
-const descriptionOf = (schema: TSchema): string => ('description' in schema ? String(schema.description) : '')
+function descriptionOf(schema: TSchema): string {
+  const { description = '', takesUnits = false } = schema as { description?: string; takesUnits?: boolean } // of ours
+  return takesUnits ? `${description} ${quantityHelp}` : description
+}
 
 const snake = (options: Args): Args =>
   Object.fromEntries(
@@ -128,12 +135,14 @@ export function convertArgs(args: TObject, given: Args): Args {
 
 const convert = (schema: Schema | undefined, given: unknown): unknown => {
   if (Array.isArray(given)) return given.map(item => convert(schema?.items, item))
-  return typeof given === 'string' ? exactValue(schema, given) : given
+  if (typeof given !== 'string') return given
+  return (schema?.takesUnits && parseQuantity(given)) || exactValue(schema, given)
 }
 
 /** The keywords of JSON Schema by which arguments are checked. */
 interface Schema {
   readonly type?: string
+  readonly takesUnits?: boolean // '500M'
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander'
 import type { Builtin } from '../../config/external/load.ts'
 import type { ConfigFile } from '../../config/sources.ts'
+import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
@@ -9,10 +10,17 @@ import type { CommandCall } from '../../kernel/cli/command.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { openApi, originIn } from './api.ts'
 import { completion } from './completion.ts'
+import { openConfirm } from './confirm.ts'
 import { tokenFor } from './credential-file.ts'
-import { type CommandIndex, type CommandModules, Installed, type LoadedCommand } from './installed.ts'
+import {
+  type CommandIndex,
+  type CommandModules,
+  type Described,
+  Installed,
+  type LoadedCommand
+} from './installed.ts'
 import { keepOwner } from './owner.ts'
-import { openPrint } from './print.ts'
+import { openPrint, type Terminal } from './print.ts'
 import { convertArgs, openProgram } from './program.ts'
 import { handleSignals } from './signals.ts'
 
@@ -28,13 +36,15 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   process.umask(0o077)
   unsetEmptyVariables()
   const version = ownVersion()
-  const printError = (text: string): void => void process.stderr.write(`${text}\n`)
+  const isJson = valueIn(argv, '--output') === 'json'
   try {
     const words = wordsIn(argv)
     // `agent` commands have a configuration of their own, and `plugin` commands must work while a plugin is broken. For
     // all others the file defines which plugins are loaded.
     const isWithoutPlugins = /^(agent|plugin)$/.test(words[0] ?? '')
-    const configFile = isWithoutPlugins ? null : (configIn(argv) ?? process.env['SVC_CONFIG'] ?? null)
+    const configFile = isWithoutPlugins
+      ? null
+      : (valueIn(argv, '--config') ?? process.env['SVC_CONFIG'] ?? null)
     const file =
       configFile === null ? null : (await import('../../config/sources.ts')).readConfigFile(configFile)
     const installed = new Installed({
@@ -52,21 +62,44 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     const ofGroup = described.filter(({ name }) => name.split(' ', 1)[0] === words[0])
     const offered = ofGroup.length > 0 ? ofGroup : [...described, complete] // to describe them all takes time
     const context = { version, installed, file }
-    const program = openProgram(version, offered, async ({ name }, args) => {
+    let exit = 0
+    const run = async ({ name }: Pick<Described, 'name'>, args: Args): Promise<void> => {
       const isOwn = name === complete.name
       const chosen = isOwn ? { command: complete, filled: () => [] } : await installed.load(name)
-      await execute(chosen, args, context)
-    })
+      exit = await execute(chosen, args, context)
+    }
+    const program = openProgram(version, offered, run, isJson ? () => {} : undefined)
     await program.parseAsync(argv, { from: 'user' })
-    return 0
+    return exit
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage.exit
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0
+      if (isJson) printErrorAsJson(new Fault(wrongUsage, error.message.replace(/^error: /, '')))
+      return wrongUsage.exit // commander has printed it
+    }
     if (!(error instanceof Fault)) throw error
-    printError(`${error.errorCode.code}: ${escapeControlChars(error.message).replaceAll('\\u000a', '\n')}`)
-    for (const [key, value] of Object.entries(error.details ?? {}))
-      printError(`  ${key}: ${escapeControlChars(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    if (isJson) printErrorAsJson(error)
+    else printError(error)
     return error.errorCode.exit
   }
+}
+
+/** Prints an error as the API replies with it. */
+function printErrorAsJson({ errorCode: { code }, message, details }: Fault): void {
+  process.stderr.write(
+    `${JSON.stringify({ error: { code, message, ...(details && { details }) } }, null, 2)}\n`
+  )
+}
+
+function printError({ errorCode: { code }, message, details = {} }: Fault): void {
+  const lines = [
+    `${code}: ${escapeControlChars(message).replaceAll('\\u000a', '\n')}`,
+    ...Object.entries(details).map(
+      ([key, value]) =>
+        `  ${key}: ${escapeControlChars(typeof value === 'string' ? value : JSON.stringify(value))}`
+    )
+  ]
+  process.stderr.write(`${lines.join('\n')}\n`)
 }
 
 interface Context {
@@ -75,7 +108,8 @@ interface Context {
   readonly file: ConfigFile | null
 }
 
-async function execute({ command, filled }: LoadedCommand, given: Args, context: Context): Promise<void> {
+/** Returns the exit code. */
+async function execute({ command, filled }: LoadedCommand, given: Args, context: Context): Promise<number> {
   const { env } = process
   const { installed } = context
   const plainHttp = given['insecure_http'] === true ? 'allowed' : 'refused'
@@ -100,8 +134,9 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
       output,
       text => void process.stdout.write(`${text}\n`),
       text => void process.stderr.write(`${text}\n`),
-      process.stdout.isTTY ? process.stdout.columns : undefined
+      process.stdout.isTTY ? terminal() : undefined
     ),
+    confirm: openConfirm({ input: process.stdin, isSure: given['yes'] === true }),
     input: process.stdin,
     env,
     signal: stop.signal,
@@ -111,11 +146,21 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   const dir = command.needs === 'data' ? serverSide.dataDir() : given['state_dir']
   const restoreOwner = typeof dir === 'string' ? keepOwner(dir) : () => {}
   try {
-    await command.run(call)
+    return (await command.run(call)) ?? 0
   } finally {
     stop.abort()
     await acquired.run()
     restoreOwner()
+  }
+}
+
+/** Colours follow NO_COLOR and FORCE_COLOR. */
+function terminal(): Terminal {
+  const { styleText } = process.getBuiltinModule('node:util')
+  return {
+    width: process.stdout.columns,
+    now: systemClock.now(),
+    paint: (style, text) => styleText(style, text, { stream: process.stdout })
   }
 }
 
@@ -145,10 +190,10 @@ function unsetEmptyVariables(): void {
     if (name.startsWith('SVC_') && value === '') delete process.env[name]
 }
 
-/** Returns the last --config, as commander does for every option. */
-function configIn(argv: readonly string[]): string | undefined {
-  const at = argv.findLastIndex(word => /^--config(=|$)/.test(word))
-  return at < 0 ? undefined : argv[at] === '--config' ? argv[at + 1] : argv[at]?.slice('--config='.length)
+/** Returns the last value of an option, as commander does. */
+function valueIn(argv: readonly string[], option: string): string | undefined {
+  const at = argv.findLastIndex(word => word === option || word.startsWith(`${option}=`))
+  return argv[at] === option ? argv[at + 1] : argv[at]?.slice(option.length + 1)
 }
 
 /** Returns the words that may be the command's name; only --config may stand before it. */

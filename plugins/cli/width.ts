@@ -32,19 +32,39 @@ export function cut(text: string, width: number): string {
   return `${kept}…`
 }
 
-const minWidth = 8
+const minWidth = 12
 const gap = 2
 
-/** Shrinks columns to fit into `limit`, none below 8: the widest first, ids last, since a part of an id is useless. */
-export function fit(widths: readonly number[], isId: readonly boolean[], limit: number): number[] {
-  const fitted = [...widths]
-  const sum = (): number => fitted.reduce((total, width) => total + width, gap * (fitted.length - 1))
-  for (const mayShrink of [(at: number) => isId[at] !== true, () => true])
-    while (sum() > limit) {
-      const open = fitted.map((width, at) => (mayShrink(at) && width > minWidth ? width : 0))
-      const widest = Math.max(...open)
-      if (widest === 0) break
-      fitted[open.indexOf(widest)] = widest - 1
-    }
-  return fitted
+/** A column of a table: its natural width, and whether a part of its cells would be useless or wrong. */
+export interface Measured {
+  readonly width: number
+  readonly isRigid: boolean
 }
+
+/**
+ * Returns the widths of the columns that fit into `limit`. Texts are narrowed to 12 at least, the widest first; where that
+ * is not enough, columns are left out from the right, but never the first.
+ */
+export function fit(columns: readonly Measured[], limit: number): number[] {
+  for (let count = columns.length; count > 1; count--) {
+    const widths = narrowed(columns.slice(0, count), limit)
+    if (sum(widths) <= limit) return widths
+  }
+  return narrowed(columns.slice(0, 1), limit)
+}
+
+function narrowed(columns: readonly Measured[], limit: number): number[] {
+  const widths = columns.map(({ width }) => width)
+  while (sum(widths) > limit) {
+    const open = columns.map(({ isRigid }, at) =>
+      isRigid || (widths[at] ?? 0) <= minWidth ? 0 : (widths[at] ?? 0)
+    )
+    const widest = Math.max(...open)
+    if (widest === 0) break
+    widths[open.indexOf(widest)] = widest - 1
+  }
+  return widths
+}
+
+const sum = (widths: readonly number[]): number =>
+  widths.reduce((total, width) => total + width, gap * (widths.length - 1))

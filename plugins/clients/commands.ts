@@ -1,6 +1,6 @@
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { Type } from '../../kernel/cli/args.ts'
-import { type Command, defineCommand } from '../../kernel/cli/command.ts'
+import { Type, Yes } from '../../kernel/cli/args.ts'
+import { type Api, type Command, defineCommand } from '../../kernel/cli/command.ts'
 import { findClient } from './client-argument.ts'
 import type { ClientRow } from './row.ts'
 
@@ -49,30 +49,58 @@ const setAddress = defineCommand({
   }
 })
 
+interface Action {
+  readonly method: 'POST' | 'DELETE'
+  readonly suffix: string
+  readonly verb: string
+  readonly result: string
+  readonly lossesOf: (rules: number) => readonly string[]
+}
+
+const countOf = async (api: Api, client: string): Promise<number> =>
+  (await api.list(`/v1/rules?client=${client}`)).length
+
 /** Returns a command that sends one request about a client and prints the result. */
 const actionCommand = (
-  { name, summary }: Pick<Command, 'name' | 'summary'>,
-  { method, suffix, result }: { method: 'POST' | 'DELETE'; suffix: string; result: string }
+  named: Pick<Command, 'name' | 'aliases' | 'summary'>,
+  { method, suffix, verb, result, lossesOf }: Action
 ): Command =>
   defineCommand({
-    name,
-    summary,
+    ...named,
     ...oneClient,
-    async run({ api, args, print }) {
+    args: Type.Object({ client: Client, yes: Yes }),
+    async run({ api, args, print, confirm }) {
       const { client_id: id, client_name: clientName } = await findClient(api, args.client)
+      await confirm(`${verb} ${clientName} (${id})?`, {
+        losses: async () => lossesOf(await countOf(api, id))
+      })
       await api.send(method, `/v1/clients/${id}${suffix}`)
-      print.line(`${clientName} (${id}) is ${result}`)
+      print.done(`${clientName} (${id}) is ${result}`, {
+        client_id: id,
+        client_name: clientName,
+        [result]: true
+      })
     }
   })
 
 const revoke = actionCommand(
   { name: 'client revoke', summary: 'Revoke the token of a client and end its control stream.' },
-  { method: 'POST', suffix: '/revoke', result: 'revoked' }
+  {
+    ...{ method: 'POST', suffix: '/revoke', verb: 'Revoke', result: 'revoked' },
+    lossesOf: rules => [`its agent closes its ports, and ends: ${rules} rules, and their live connections`]
+  }
 )
 
 const remove = actionCommand(
-  { name: 'client delete', summary: 'Delete a revoked client and everything that belongs to it.' },
-  { method: 'DELETE', suffix: '', result: 'deleted' }
+  {
+    name: 'client delete',
+    aliases: ['remove'],
+    summary: 'Delete a revoked client and everything that belongs to it.'
+  },
+  {
+    ...{ method: 'DELETE', suffix: '', verb: 'Delete', result: 'deleted' },
+    lossesOf: rules => [`${rules} rules, and all grants, quotas and limits on it`]
+  }
 )
 
 export const commands = [list, show, rename, setAddress, revoke, remove]

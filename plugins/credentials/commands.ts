@@ -16,6 +16,7 @@ async function pathOf(api: Api, userId: string | undefined): Promise<string> {
 
 const issue = defineCommand({
   name: 'credential issue',
+  aliases: ['create'],
   summary: 'Issue a bearer token; it is printed once.',
   args: Type.Object({
     user: User,
@@ -36,11 +37,12 @@ const list = defineCommand({
 
 const revoke = defineCommand({
   name: 'credential revoke',
+  aliases: ['delete', 'remove'],
   summary: 'Revoke a credential.',
   ...oneCredential,
   async run({ api, args: { credential, user }, print }) {
     await api.send('DELETE', `${await pathOf(api, user)}/${encodeURIComponent(credential)}`)
-    print.line(`${credential} is revoked`)
+    print.done(`${credential} is revoked`, { credential_id: credential, revoked: true })
   }
 })
 

@@ -1,5 +1,5 @@
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { Type } from '../../kernel/cli/args.ts'
+import { Fault, roleRequired, wrongUsage } from '../../kernel/base/errors.ts'
+import { Type, Yes } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import type { GrantRow } from './schema.ts'
 
@@ -54,20 +54,28 @@ const list = defineCommand({
   async run({ api, args: { user, own }, print }) {
     if (own && user !== undefined) throw new Fault(wrongUsage, 'give either --user or --own')
     const all = user === undefined ? '/v1/grants' : `/v1/grants?user_id=${encodeURIComponent(user)}`
-    print.data(await api.list<GrantRow>(own ? '/v1/users/me/grants' : all), columns)
+    print.data(await api.list<GrantRow>(own ? '/v1/users/me/grants' : all).catch(withHint), columns)
   }
 })
 
 const remove = defineCommand({
   name: 'grant delete',
+  aliases: ['remove'],
   summary: 'Delete a grant, and the rules that no other grant allows.',
-  args: Type.Object({ grant: Type.String({ description: 'grant_id' }) }),
+  args: Type.Object({ grant: Type.String({ description: 'grant_id' }), yes: Yes }),
   positional: ['grant'],
-  run: async ({ api, args, print }) =>
-    print.data(await api.send<object>('DELETE', `/v1/grants/${encodeURIComponent(args.grant)}`))
+  async run({ api, args: { grant }, print, confirm }) {
+    await confirm(`Delete the grant ${grant}, and the rules that no other grant allows?`)
+    print.data(await api.send<object>('DELETE', `/v1/grants/${encodeURIComponent(grant)}`))
+  }
 })
 
 export const commands = [create, list, remove]
+
+function withHint(error: unknown): never {
+  if (!(error instanceof Fault) || error.errorCode.code !== roleRequired.code) throw error
+  throw new Fault(error.errorCode, `${error.message}; your own grants: --own`, { cause: error })
+}
 
 /** Parses 'p' or 'a-b'. */
 function portsOf(ports: string) {

@@ -1,24 +1,31 @@
 import { Type } from '../../kernel/cli/args.ts'
-import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
+import { size } from '../cli/command-exports.ts'
 import { findClientId } from '../clients/exports.ts'
 import type { QuotaRow } from './schema.ts'
 
-const columns = [
+const dateOf = (secs: number): string => new Date(secs * 1000).toISOString()
+
+const columns: readonly Column<QuotaRow>[] = [
   'user_id',
-  'client_id',
   'client_name',
-  'monthly_bytes',
-  'bytes_used',
-  'bytes_remaining',
-  'period_start',
-  'period_end',
+  ['monthly', ({ monthly_bytes }) => size(monthly_bytes)],
+  ['used', ({ bytes_used }) => size(bytes_used)],
+  ['remaining', ({ bytes_remaining }) => size(bytes_remaining)],
   'exhausted',
-  'enforced'
+  'enforced',
+  ['period_end', ({ period_end }) => dateOf(period_end)],
+  ['period_start', ({ period_start }) => dateOf(period_start)],
+  'client_id'
 ]
 
 const User = Type.String({ description: 'user_id' })
 const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
-const Bytes = Type.Integer({ minimum: 0, description: 'Bytes in a calendar month, in plus out.' })
+const Bytes = Type.Integer({
+  minimum: 0,
+  takesUnits: true,
+  description: 'Bytes in a calendar month, in plus out.'
+})
 const pair = Type.Object({ user: User, client: Client })
 
 const set = defineCommand({
@@ -60,21 +67,20 @@ const show = defineCommand({
 
 const list = defineCommand({
   name: 'quota list',
-  summary: 'List the quotas of a user, or with --client those on a client.',
+  summary: 'List the quotas: of a user, with --client on a client; of a superadmin all.',
   args: Type.Object({
-    user: Type.Optional(
-      Type.String({ description: 'user_id; default: the caller, or with --client every user.' })
-    ),
+    user: Type.Optional(Type.String({ description: 'user_id; default: all, or for a user the own ones.' })),
     client: Type.Optional(Client)
   }),
   positional: ['user'],
   async run({ api, args: { user, client }, print }) {
-    const userId = async () => user ?? (await api.get<{ user_id: string }>('/v1/users/me')).user_id
-    const path =
-      client === undefined
-        ? `/v1/users/${encode(await userId())}`
-        : `/v1/clients/${await findClientId(api, client)}`
-    const rows = await api.list<QuotaRow>(`${path}/quotas`)
+    const path = async (): Promise<string> => {
+      if (client !== undefined) return `/v1/clients/${await findClientId(api, client)}/quotas`
+      if (user !== undefined) return `/v1/users/${encode(user)}/quotas`
+      const me = await api.get<{ user_id: string; role: string }>('/v1/users/me')
+      return me.role === 'superadmin' ? '/v1/quotas' : `/v1/users/${encode(me.user_id)}/quotas`
+    }
+    const rows = await api.list<QuotaRow>(await path())
     const matches = (row: QuotaRow): boolean => user === undefined || row.user_id === user
     print.data(rows.filter(matches), columns)
   }
@@ -82,12 +88,15 @@ const list = defineCommand({
 
 const remove = defineCommand({
   name: 'quota delete',
+  aliases: ['remove'],
   summary: 'Delete a quota; connections that it paused continue.',
   args: pair,
   positional: ['user', 'client'],
   async run({ api, args, print }) {
     await api.send('DELETE', await pathOf(api, args))
-    print.line(`${args.user} has no quota on ${args.client}`)
+    print.done(`${args.user} has no quota on ${args.client}`, {
+      ...{ user_id: args.user, client: args.client, deleted: true }
+    })
   }
 })
 

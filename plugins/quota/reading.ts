@@ -1,5 +1,5 @@
 // Reads quotas for their users and for superadmins.
-import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
+import type { EntityManager, FilterQuery, QueryOrderMap } from '@mikro-orm/sql'
 import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
@@ -49,19 +49,33 @@ export function openReading({ store, clock, clients, users }: Services) {
     return list({ clientId }, 'userId')
   }
 
-  const list = (where: FilterQuery<Quota>, by: 'userId' | 'clientId'): PagedRows<QuotaRow> => ({
+  /** All quotas, by client and user. */
+  const listAll = (): PagedRows<QuotaRow> => ({
     async page(after, take, em) {
-      const found = await em.find(
-        Quota,
-        { $and: [where, { [by]: { $gt: after } }] },
-        { orderBy: { [by]: 'asc' }, limit: take, disableIdentityMap: true }
-      )
-      const rows = await rowsOf(found, clock.now(), em)
-      return rows.map((row, i) => ({ key: found[i]?.[by] ?? '', row }))
+      const [client = '', user = ''] = after.split(' ')
+      const later = { $or: [{ clientId: { $gt: client } }, { clientId: client, userId: { $gt: user } }] }
+      const found = await find(later, { clientId: 'asc', userId: 'asc' }, take, em)
+      return found.map(row => ({ key: `${row.client_id} ${row.user_id}`, row }))
     }
   })
 
-  return { read, listOfUser, listOfClient }
+  const list = (where: FilterQuery<Quota>, by: 'userId' | 'clientId'): PagedRows<QuotaRow> => ({
+    async page(after, take, em) {
+      const found = await find({ $and: [where, { [by]: { $gt: after } }] }, { [by]: 'asc' }, take, em)
+      return found.map(row => ({ key: by === 'userId' ? row.user_id : row.client_id, row }))
+    }
+  })
+
+  async function find(
+    where: FilterQuery<Quota>,
+    orderBy: QueryOrderMap<Quota>,
+    limit: number,
+    em: EntityManager
+  ): Promise<QuotaRow[]> {
+    return rowsOf(await em.find(Quota, where, { orderBy, limit, disableIdentityMap: true }), clock.now(), em)
+  }
+
+  return { read, listOfUser, listOfClient, listAll }
 }
 
 export function quotaMissing({ user_id, client_id }: PairParams): never {

@@ -28,6 +28,15 @@ const ofClient = defineList({
   run: ({ quotas }: Deps, { params }) => quotas.listOfClient(params.client_id)
 })
 
+const all = defineList({
+  url: '/v1/quotas',
+  action: 'quota.list-all',
+  access: 'superadmin',
+  summary: 'Lists all quotas, by client and user.',
+  schema: () => ({ row: QuotaRow }),
+  run: async ({ quotas }: Deps) => quotas.listAll()
+})
+
 const set = defineRoute({
   method: 'PUT',
   url,
@@ -73,4 +82,4 @@ const status = defineRoute({
   run: ({ quotas }: Deps, { params, principal }) => quotas.read(params, principal)
 })
 
-export const routes = [ofUser, ofClient, set, change, remove, status]
+export const routes = [ofUser, ofClient, all, set, change, remove, status]

@@ -7,8 +7,13 @@ import type { EnvelopeRow, OwnerRow } from './schema.ts'
 
 const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
 const Owner = Type.String({ description: 'user_id' })
-const limitArgs = eachLimit(description =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description }))
+const limitArgs = eachLimit((description, name) =>
+  Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description },
+      ...(name.startsWith('bandwidth') && { takesUnits: true })
+    })
+  )
 )
 const columns = ['client_id', 'owner_id', ...limitNames, 'updated_at']
 
@@ -49,12 +54,15 @@ const list = defineCommand({
 
 const remove = defineCommand({
   name: 'owner-limit delete',
+  aliases: ['remove'],
   summary: 'Remove the limits of an owner on a client.',
   args: Type.Object({ client: Client, owner: Owner }),
   positional: ['client', 'owner'],
   async run({ api, args, print }) {
     await api.send('DELETE', await pathOf(api, args))
-    print.line(`the rules of ${args.owner} on ${args.client} have no common limit any more`)
+    print.done(`the rules of ${args.owner} on ${args.client} have no common limit any more`, {
+      ...{ client: args.client, owner_id: args.owner, rate_limit: null }
+    })
   }
 })
 

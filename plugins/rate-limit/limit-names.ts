@@ -13,5 +13,5 @@ export type LimitName = keyof typeof limits
 export const limitNames = Object.keys(limits) as LimitName[] // its own keys
 
 /** Makes a schema or another value for each limit, of what it means. */
-export const eachLimit = <T>(make: (meaning: string) => T): Readonly<Record<LimitName, T>> =>
-  Object.fromEntries(limitNames.map(name => [name, make(limits[name])])) as Record<LimitName, T> // of all names
+export const eachLimit = <T>(make: (meaning: string, name: LimitName) => T): Readonly<Record<LimitName, T>> =>
+  Object.fromEntries(limitNames.map(name => [name, make(limits[name], name)])) as Record<LimitName, T> // of all names

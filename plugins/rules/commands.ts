@@ -1,21 +1,24 @@
 import type { Static } from 'typebox'
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { Type } from '../../kernel/cli/args.ts'
-import { type Column, defineCommand } from '../../kernel/cli/command.ts'
+import { Fault, internal, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
+import { Type, Yes } from '../../kernel/cli/args.ts'
+import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
+import { findClientId } from '../clients/exports.ts'
 import type { RuleRecord } from './record.ts'
 import { columnSlot, pushOptionsSlot } from './slots.ts'
 
 const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleRecord>[] => [
   'rule_id',
   'client_name',
-  'protocol',
-  ['listen', ({ listen_port: from, listen_port_end: to }) => (to === null ? `${from}` : `${from}-${to}`)],
-  ...more,
-  ['targets', ({ targets }) => targets.map(hostAndPort).join(', ')],
-  'owner',
+  ['listen', listenOf],
   'state',
+  ['targets', ({ targets }) => targets.map(hostAndPort).join(', ')],
+  ...more,
+  'owner',
   'state_reason'
 ]
+
+const listenOf = ({ protocol, listen_port: from, listen_port_end: to }: RuleRecord): string =>
+  `${protocol}/${from}${to === null ? '' : `-${to}`}`
 
 const Rule = Type.String({ description: 'rule_id' })
 const Wait = Type.Optional(
@@ -26,13 +29,29 @@ const Wait = Type.Optional(
   })
 )
 
-const Filter = Type.Object({
+const filter = {
   client: Type.Optional(Type.String({ description: 'Id or name of clients.' })),
-  owner: Type.Optional(Type.String({ description: 'user_id' }))
-})
+  owner: Type.Optional(Type.String({ description: 'user_id' })),
+  state: Type.Optional(Type.String({ description: 'State, for example failed.' }))
+}
+
+interface Filter {
+  readonly client?: string
+  readonly owner?: string
+  readonly state?: string
+}
+
+/** Throws where a client does not exist: no rule on it would look as if all was well. */
+async function matching(api: Api, { client, owner, state }: Filter): Promise<readonly RuleRecord[]> {
+  const query = new URLSearchParams({ ...(client && { client }), ...(owner && { owner }) }).toString()
+  const rules = await api.list<RuleRecord>(`/v1/rules${query && `?${query}`}`)
+  if (rules.length === 0 && client !== undefined) await findClientId(api, client)
+  return rules.filter(rule => state === undefined || rule.state === state)
+}
 
 const push = defineCommand({
   name: 'rule push',
+  aliases: ['create'],
   summary: 'Create a rule: listen on a port of a client, and forward it.',
   args: Type.Object({
     client: Type.String({ description: 'Id of a client, or a name that only one client has.' }),
@@ -61,12 +80,10 @@ const push = defineCommand({
 const list = defineCommand({
   name: 'rule list',
   summary: 'List the rules.',
-  args: Filter,
+  args: Type.Object(filter),
   reads: [columnSlot],
   async run({ api, args, filled, print }) {
-    const query = new URLSearchParams(args).toString()
-    const rules = await api.list<RuleRecord>(`/v1/rules${query === '' ? '' : `?${query}`}`)
-    print.data(rules, columnsWith(filled(columnSlot).map(({ value }) => value)))
+    print.data(await matching(api, args), columnsWith(filled(columnSlot).map(({ value }) => value)))
   }
 })
 
@@ -80,14 +97,66 @@ const show = defineCommand({
 
 const remove = defineCommand({
   name: 'rule remove',
-  summary: 'Close the port of a rule; its live connections may drain.',
-  args: Type.Object({ rule: Rule, ack_timeout_secs: Wait }),
+  aliases: ['delete'],
+  summary: 'Close the ports of rules; their live connections may drain.',
+  args: Type.Object({
+    rule: Type.Optional(
+      Type.Array(Type.String(), { description: 'rule_id; without one, --client, --owner or --state.' })
+    ),
+    ...filter,
+    ack_timeout_secs: Wait,
+    yes: Yes
+  }),
   positional: ['rule'],
-  async run({ api, args, print }) {
-    await api.send('DELETE', `${pathOf(args.rule)}${timeoutQuery(args.ack_timeout_secs)}`)
-    print.line(`rule ${args.rule} is removed`)
+  async run({ api, args, print, confirm }) {
+    const ids = await chosen(api, args)
+    if (!args.rule?.length)
+      await confirm(`Remove ${ids.length} rules?`, { losses: async () => ids, elsewhere: 'refused' })
+    const suffix = timeoutQuery(args.ack_timeout_secs)
+    const results = await inParallel(ids, id => api.send('DELETE', `${pathOf(id)}${suffix}`))
+    const failed = results.flatMap(({ id, error }) => (error ? [{ id, error }] : []))
+    const removed = results.filter(({ error }) => !error).map(({ id }) => id)
+    if (failed.length === 0 || removed.length > 0)
+      print.done(removed.map(id => `rule ${id} is removed`).join('\n') || 'none', { removed })
+    const [first] = failed
+    if (first && ids.length === 1) throw first.error
+    if (first)
+      throw new Fault(
+        first.error instanceof Fault ? first.error.errorCode : internal,
+        `${failed.length} of ${ids.length} rules are not removed:\n${failed.map(({ id, error }) => `${id}: ${reasonOf(error)}`).join('\n')}`
+      )
   }
 })
+
+async function chosen(api: Api, { rule = [], ...filter }: Filter & { readonly rule?: readonly string[] }) {
+  const isFiltered = filter.client !== undefined || filter.owner !== undefined || filter.state !== undefined
+  if (isFiltered === rule.length > 0)
+    throw new Fault(
+      wrongUsage,
+      'give either RULE, several if you like, or a filter: --client, --owner, --state'
+    )
+  return isFiltered ? (await matching(api, filter)).map(({ rule_id: id }) => id) : [...new Set(rule)]
+}
+
+const atOnce = 8
+
+/** Runs the work for all, 8 at once; none keeps another from running. */
+async function inParallel(ids: readonly string[], work: (id: string) => Promise<unknown>) {
+  const results: { readonly id: string; readonly error: unknown }[] = []
+  const left = [...ids]
+  const run = async (): Promise<void> => {
+    for (let id = left.shift(); id !== undefined; id = left.shift())
+      results.push({
+        id,
+        error: await work(id).then(
+          () => null,
+          (error: unknown) => error
+        )
+      })
+  }
+  await Promise.all(Array.from({ length: atOnce }, run))
+  return results
+}
 
 export const commands = [push, list, show, remove]
 

@@ -2,19 +2,11 @@ import type { Sample } from './samples.ts'
 
 const maxColumns = 32
 const eighths = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
-const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 
 /** Returns a bar of at most 32 columns, in steps of an eighth of a column. */
 export function bar(value: number, max: number): string {
   const steps = max === 0 ? 0 : Math.ceil((value / max) * maxColumns * 8)
   return '█'.repeat(Math.floor(steps / 8)) + (steps % 8 === 0 ? '' : eighths[steps % 8])
-}
-
-/** Formats bytes as in '1.5 MiB'. */
-export function size(bytes: number): string {
-  const power = bytes === 0 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
-  const value = bytes / 1024 ** power
-  return `${power === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[power]}`
 }
 
 /** Formats samples as comma-separated values, with \n between lines. All values are numbers, so none is quoted. */

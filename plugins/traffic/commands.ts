@@ -3,8 +3,9 @@ import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { size } from '../cli/command-exports.ts'
 import { findClientId } from '../clients/exports.ts'
-import { bar, csv, size } from './chart.ts'
+import { bar, csv } from './chart.ts'
 import type { Traffic } from './schema.ts'
 
 const Span = {

@@ -1,6 +1,6 @@
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { Type } from '../../kernel/cli/args.ts'
-import { defineCommand } from '../../kernel/cli/command.ts'
+import { Type, Yes } from '../../kernel/cli/args.ts'
+import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { askPassword } from './ask-password.ts'
 import type { RemovedUser, UserRow } from './schema.ts'
 
@@ -71,9 +71,26 @@ const update = defineCommand({
 
 const remove = defineCommand({
   name: 'user delete',
+  aliases: ['remove'],
   summary: 'Delete a user and everything that belongs to it; its live connections are cut.',
-  ...oneUser,
-  run: async ({ api, args, print }) => print.data(await api.send<RemovedUser>('DELETE', pathOf(args.user)))
+  args: Type.Object({ user: User, yes: Yes }),
+  positional: ['user'],
+  async run({ api, args: { user }, print, confirm }) {
+    await confirm(`Delete the user ${user}?`, { losses: () => lossesOf(api, user) })
+    print.data(await api.send<RemovedUser>('DELETE', pathOf(user)))
+  }
 })
+
+async function lossesOf(api: Api, user: string): Promise<string[]> {
+  const id = encodeURIComponent(user)
+  const paths = {
+    rules: `/v1/rules?owner=${id}`,
+    grants: `/v1/grants?user_id=${id}`,
+    credentials: `${pathOf(user)}/credentials`
+  }
+  return Promise.all(
+    Object.entries(paths).map(async ([what, path]) => `${(await api.list(path)).length} ${what}`)
+  )
+}
 
 export const commands = [create, list, show, update, remove]

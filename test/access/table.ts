@@ -67,6 +67,7 @@ const table = `
   GET    /v1/users/:user_id/quotas/:client_id/status      user        200
   GET    /v1/users/:user_id/traffic                       user        200  operator.own=200
   GET    /v1/clients/:client_id/quotas                    superadmin  200
+  GET    /v1/quotas                                       superadmin  200
   GET    /v1/clients/:client_id/traffic                   superadmin  200
   GET    /v1/traffic/global                               superadmin  200
 

@@ -18,7 +18,7 @@ t.test('the endpoint is shown, set and cleared from the command line', async t =
         exitOf: async () => 1,
         plainHttp: 'refused'
       }),
-      print: { data: value => void printed.push(value), value() {}, line() {} }
+      print: { data: value => void printed.push(value), done() {}, value() {}, line() {} }
     }
     const command = plugin.commands?.find(command => command.name === name)
     await command?.run(call as CommandCall<Args>) // these commands use no more of a call

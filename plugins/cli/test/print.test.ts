@@ -1,18 +1,23 @@
 import t from 'tap'
 import { openPrint } from '../print.ts'
+import { parseQuantity } from '../quantity.ts'
 import { cut, fit, widthOf } from '../width.ts'
 
-function printed(rows: readonly object[], width?: number): string {
-  const out: string[] = []
-  const print = openPrint(
+const now = Date.parse('2026-01-15T12:00:00Z')
+
+function print(rows: object | readonly object[], width?: number) {
+  const [out, err]: [string[], string[]] = [[], []]
+  const paint = (style: string, text: string) => (style === 'bold' ? text : `<${style}>${text}</>`)
+  openPrint(
     'table',
     text => out.push(text),
-    () => {},
-    width
-  )
-  print.data(rows)
-  return out.join('\n')
+    text => err.push(text),
+    width === undefined ? undefined : { width, now, paint }
+  ).data(rows)
+  return { out: out.join('\n'), err }
 }
+
+const printed = (rows: readonly object[], width?: number): string => print(rows, width).out
 
 t.test('a table is no wider than the terminal: texts are cut, ids are not', async t => {
   const rows = [
@@ -46,7 +51,42 @@ t.test('a cut never splits a character and ends with an ellipsis', async t => {
   t.equal(cut('abcd', 3), 'ab…')
 })
 
-t.test('each column keeps a minimum width, even if the table does not fit', async t => {
-  t.same(fit([40, 26], [false, true], 10), [8, 8])
-  t.same(fit([4, 5], [false, false], 80), [4, 5])
+t.test('texts are narrowed to 12, then columns are left out from the right, but never the first', async t => {
+  const text = (width: number) => ({ width, isRigid: false })
+  const rigid = (width: number) => ({ width, isRigid: true })
+
+  t.same(fit([text(4), text(5)], 80), [4, 5])
+  t.same(fit([rigid(26), text(40)], 60), [26, 32])
+  t.same(fit([rigid(26), text(40), rigid(10), text(40)], 50), [26, 22])
+  t.same(fit([rigid(26), rigid(26)], 10), [26])
+})
+
+const quota = {
+  user_id: 'ann',
+  bytes_used: 500_000_000,
+  period_end: '2026-02-01T00:00:00.000Z',
+  note: 'x'.repeat(60)
+}
+
+t.test('a number is never cut; what does not fit is left out, and named', async t => {
+  const { out, err } = print([quota], 26)
+
+  t.equal(out, 'USER_ID  BYTES_USED\nann      500000000')
+  t.same(err, ['left out: period_end, note; a wider terminal or --output json shows all'])
+})
+
+t.test('a terminal shows ages and colours; a pipe exact times and none', async t => {
+  const edge = { state: 'failed', seen_at: '2026-01-15T11:55:00.000Z', until: '2026-01-15T15:00:00.000Z' }
+
+  t.equal(printed([edge], 80), 'STATE   SEEN_AT    UNTIL\n<red>failed</>  5 min ago  in 3 h')
+  t.equal(print(edge, 80).out.split('\n')[1], 'seen_at  2026-01-15T11:55:00.000Z (5 min ago)')
+  t.match(printed([edge]), /^failed {2}2026-01-15T11:55:00.000Z {2}2026-01-15T15:00:00.000Z$/m)
+  t.equal(printed([{ name: 'failed' }], 80), 'NAME\nfailed', 'a name is no state')
+})
+
+t.test('sizes are whole numbers with a unit', async t => {
+  const sizes = { '500M': 500_000_000, '1.5G': 1_500_000_000, '2Gi': 2 ** 31, '0.5k': 500 }
+  for (const [text, size] of Object.entries(sizes)) t.equal(parseQuantity(text), size)
+  for (const text of ['500', '1.5', '500m', '0.0001k', '9999999T', '-1k', '1e3k', ''])
+    t.equal(parseQuantity(text), null, text)
 })

@@ -20,7 +20,12 @@ t.test('quotas are set, cleared, shown, listed and deleted from the command line
         exitOf: async () => 1,
         plainHttp: 'refused'
       }),
-      print: { data: value => void printed.push(value), value() {}, line: text => void lines.push(text) }
+      print: {
+        data: value => void printed.push(value),
+        done: text => void lines.push(text),
+        value() {},
+        line: text => void lines.push(text)
+      }
     }
     const command = plugin.commands?.find(command => command.name === name)
     await command?.run(call as CommandCall<Args>) // the members that these commands use

@@ -1,8 +1,10 @@
 import t from 'tap'
+import { Fault } from '../../../kernel/base/errors.ts'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { openPrint } from '../../cli/print.ts'
 import { commands, targetOf } from '../commands.ts'
 import { columnSlot, pushOptionsSlot } from '../exports.ts'
+import { ruleNotFound } from '../slots.ts'
 
 const filled = (slot: object) =>
   slot === pushOptionsSlot ? pushOptions : slot === columnSlot ? [{ value: 'pace_secs' }] : []
@@ -16,22 +18,33 @@ const pushOptions = [
   }
 ]
 
+const rules = [
+  { rule_id: 'a', state: 'active' },
+  { rule_id: 'b', state: 'failed' }
+]
+
 /** Runs a command against an API that records the requests. */
 async function run(name: string, args: object) {
   const requests: unknown[] = []
   const printed: unknown[] = []
+  const asked: string[] = []
   const record = async (...request: unknown[]) => {
     requests.push(request)
-    return []
+    if (String(request).includes('gone')) throw new Fault(ruleNotFound, 'there is no such rule')
+    return String(request).startsWith('/v1/rules') ? rules : []
   }
   const call = {
     args,
     api: { get: record, list: record, send: record },
     filled,
-    print: { data: (value: unknown) => printed.push(value), line: (text: string) => printed.push(text) }
+    print: { data: (value: unknown) => printed.push(value), done: (text: string) => printed.push(text) },
+    confirm: async (question: string) => void asked.push(question)
   } as unknown as CommandCall<never> // only the members that these commands use
-  await commands.find(command => command.name === name)?.run(call)
-  return { requests, printed }
+  const failure = await commands
+    .find(command => command.name === name)
+    ?.run(call)
+    .catch((error: Fault) => error)
+  return { requests, printed, asked, failure: failure instanceof Fault ? failure : null }
 }
 
 t.test('push sends the whole rule', async t => {
@@ -74,11 +87,9 @@ t.test('push accepts a range of ports', async t => {
 
 t.test('an invalid port or target is reported', async t => {
   for (const listen of ['', 'http', '80-', '-80', '8080:80', '123456'])
-    await t.rejects(
-      run('rule push', { client: 'edge', listen, target: ['a:80'] }),
-      { message: /is neither a port nor a range/ },
-      listen
-    )
+    t.match((await run('rule push', { client: 'edge', listen, target: ['a:80'] })).failure, {
+      message: /is neither a port nor a range/
+    })
   for (const target of ['', 'a', 'a:', ':80', 'a:b', '::1:80', '[::1]', 'a:80@', 'a:80@x'])
     t.throws(() => targetOf(target), { message: /is not host:port/ }, target)
 })
@@ -89,9 +100,10 @@ t.test('the other commands send their requests', async t => {
     ['/v1/rules?client=a+b&owner=ada']
   ])
   t.same((await run('rule show', { rule: 'x/y' })).requests, [['/v1/rules/x%2Fy']])
-  const removed = await run('rule remove', { rule: 'x', ack_timeout_secs: 3 })
+  const removed = await run('rule remove', { rule: ['x'], ack_timeout_secs: 3 })
   t.same(removed.requests, [['DELETE', '/v1/rules/x?ack_timeout_secs=3']])
   t.same(removed.printed, ['rule x is removed'])
+  t.same(removed.asked, [])
 })
 
 t.test(
@@ -99,7 +111,8 @@ t.test(
   async t => {
     const target = (host: string, port: number, priority: number) => ({ host, port, priority })
     const targets = [target('a.example', 80, 0), target('2001:db8::5', 443, 1)]
-    const rule = { rule_id: '01', client_name: 'edge', targets, prefer_ipv6: true, pace_secs: 7 }
+    const ports = { protocol: 'tcp', listen_port: 80, listen_port_end: 90 }
+    const rule = { rule_id: '01', client_name: 'edge', ...ports, state: 'active', targets, pace_secs: 7 }
     for (const output of ['table', 'json'] as const) {
       const lines: string[] = []
       const print = openPrint(
@@ -115,9 +128,30 @@ t.test(
       if (output === 'json') t.same(JSON.parse(lines.join('')), [rule])
       else
         t.match(lines, [
-          /^RULE_ID +CLIENT_NAME .* PACE_SECS +TARGETS /,
-          /^01 +edge .* 7 +a\.example:80, \[2001:db8::5\]:443 /
+          /^RULE_ID +CLIENT_NAME +LISTEN +STATE +TARGETS +PACE_SECS /,
+          /^01 +edge +tcp\/80-90 +active +a\.example:80, \[2001:db8::5\]:443 +7 /
         ])
     }
   }
 )
+
+t.test('several rules are removed, and one that cannot be keeps none of the others', async t => {
+  const { requests, printed, failure } = await run('rule remove', { rule: ['a', 'gone', 'b', 'a'] })
+
+  t.same(requests.toSorted(), [
+    ['DELETE', '/v1/rules/a'],
+    ['DELETE', '/v1/rules/b'],
+    ['DELETE', '/v1/rules/gone']
+  ])
+  t.same(printed, ['rule a is removed\nrule b is removed'])
+  t.match(failure, { errorCode: ruleNotFound, message: /1 of 3 rules are not removed:\ngone: / })
+})
+
+t.test('rules are removed by a filter, after a question', async t => {
+  const { requests, asked } = await run('rule remove', { state: 'failed' })
+
+  t.same(requests, [['/v1/rules'], ['DELETE', '/v1/rules/b']])
+  t.same(asked, ['Remove 1 rules?'])
+  t.match((await run('rule remove', {})).failure, { message: /RULE, several if you like, or a filter/ })
+  t.match((await run('rule remove', { rule: ['a'], owner: 'ann' })).failure, { errorCode: { code: 'usage' } })
+})

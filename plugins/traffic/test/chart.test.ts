@@ -1,5 +1,6 @@
 import t from 'tap'
-import { bar, csv, size } from '../chart.ts'
+import { size } from '../../cli/command-exports.ts'
+import { bar, csv } from '../chart.ts'
 
 t.test('a bar is as long as its share, to an eighth of a column', async t => {
   t.equal(bar(0, 0), '')

@@ -24,7 +24,12 @@ t.test('the traffic of a client is found by the name of the client', async t => 
         exitOf: async () => 1,
         plainHttp: 'refused'
       }),
-      print: { data: value => void printed.push(value), value() {}, line: text => void printed.push(text) }
+      print: {
+        data: value => void printed.push(value),
+        done: text => void printed.push(text),
+        value() {},
+        line: text => void printed.push(text)
+      }
     }
     const command = plugin.commands?.find(command => command.name === name)
     await command?.run(call as CommandCall<Args>) // the members that these commands use

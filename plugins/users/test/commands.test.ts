@@ -33,9 +33,10 @@ async function commandFixture(t: Test) {
     const program = openProgram('2.0.0', commands, async (command, given) => {
       const print = openPrint(given['output'] === 'json' ? 'json' : 'table', out.push.bind(out), () => {})
       const args = convertArgs(command.args, given)
-      const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print' | 'input' | 'env'> = {
+      const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print' | 'confirm' | 'input' | 'env'> = {
         args,
         api,
+        confirm: async () => {}, // nobody is asked
         print,
         input: Readable.from([input]) as unknown as NodeJS.ReadableStream, // the part that is read here
         env

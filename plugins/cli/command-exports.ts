@@ -1,0 +1,1 @@
+export { size } from './size.ts'

@@ -1,0 +1,24 @@
+import { createInterface } from 'node:readline/promises'
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import type { CommandCall } from '../../kernel/cli/command.ts'
+
+interface Options {
+  readonly input: NodeJS.ReadableStream
+  readonly isSure: boolean // --yes
+}
+
+/** Returns `confirm` of a command: it asks at a terminal, unless --yes was given. */
+export const openConfirm =
+  ({ input, isSure }: Options): CommandCall<object>['confirm'] =>
+  async (question, { losses = async () => [], elsewhere = 'goes on' } = {}) => {
+    if (isSure) return
+    if (!('isTTY' in input) || input.isTTY !== true) {
+      if (elsewhere === 'goes on') return
+      throw new Fault(wrongUsage, `standard input is not a terminal: ${question} Give --yes`)
+    }
+    for (const loss of await losses()) process.stderr.write(`  ${loss}\n`)
+    const terminal = createInterface({ input, output: process.stderr })
+    const answer = await terminal.question(`${question} [y/N] `)
+    terminal.close()
+    if (!/^y(es)?$/i.test(answer.trim())) throw new Fault(wrongUsage, 'not confirmed; nothing is changed')
+  }
