@@ -81,9 +81,8 @@ function table(rows: readonly Row[], given: readonly Cell[] | undefined, termina
   return { text: [head, ...body].join('\n'), leftOut: names.slice(widths.length) }
 }
 
-/** Numbers, sizes, times, booleans: a part of one is another. */
-const isExact = (cell: string): boolean =>
-  /^(-|true|false|[\d.,]+( \w+)?( ago)?|in \d+ \w+|\d{4}-\d\d-\d\dT.*)$/.test(cell)
+/** Short cells, numbers and times: a part of one is another. */
+const isExact = (cell: string): boolean => cell.length <= 16 || /^\d+$/.test(cell) || isTime(cell)
 
 const isTime = (cell: string): boolean => /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(cell)
 

@@ -1,8 +1,8 @@
-const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
+const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const
 
-/** Formats bytes as in '1.5 MiB'. */
+/** Formats bytes as in '1.5 MB', in the decimal units of links and of quotas. */
 export function size(bytes: number): string {
-  const power = bytes === 0 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
-  const value = bytes / 1024 ** power
+  const power = bytes === 0 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3))
+  const value = bytes / 1000 ** power
   return `${power === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[power]}`
 }

@@ -110,7 +110,7 @@ const remove = defineCommand({
   positional: ['rule'],
   async run({ api, args, print, confirm }) {
     const ids = await chosen(api, args)
-    if (!args.rule?.length)
+    if (!args.rule?.length && ids.length > 0)
       await confirm(`Remove ${ids.length} rules?`, { losses: async () => ids, elsewhere: 'refused' })
     const suffix = timeoutQuery(args.ack_timeout_secs)
     const results = await inParallel(ids, id => api.send('DELETE', `${pathOf(id)}${suffix}`))
