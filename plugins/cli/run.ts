@@ -50,7 +50,7 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     const installed = new Installed({
       ...source,
       file,
-      agentFile: configIn(argv) ?? null,
+      agentFile: valueIn(argv, '--config') ?? null,
       async loadManifests() {
         const { loadManifests } = await import('./manifests.ts')
         const ownCommands = (await source.modules['agent']?.()) ?? {}
