@@ -57,17 +57,17 @@ export function openProgram<C extends Described>(
   for (const command of commands.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const [first = '', second] = command.name.split(' ')
     const parent = second === undefined ? program : groupOf(first)
-    const sub = parent
-      .command(second ?? first)
-      .description(command.summary)
-      .exitOverride()
-    for (const alias of command.aliases ?? []) sub.alias(alias)
-    describe(sub, command)
-    sub.action(async (...given: unknown[]) => {
-      const options = sub.optsWithGlobals()
-      const bare = Object.fromEntries((command.positional ?? []).map((name, at) => [name, given[at]]))
-      await run(command, { ...snake(options), ...bare })
-    })
+    const add = (word: string, options: { readonly hidden: boolean }): void => {
+      const sub = parent.command(word, options).description(command.summary).exitOverride()
+      describe(sub, command)
+      sub.action(async (...given: unknown[]) => {
+        const options = sub.optsWithGlobals()
+        const bare = Object.fromEntries((command.positional ?? []).map((name, at) => [name, given[at]]))
+        await run(command, { ...snake(options), ...bare })
+      })
+    }
+    add(second ?? first, { hidden: false })
+    for (const alias of command.aliases ?? []) add(alias, { hidden: true })
   }
   return program
 }
