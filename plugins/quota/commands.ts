@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { size } from '../cli/command-exports.ts'
+import { size } from '../../kernel/cli/size.ts'
 import { findClientId } from '../clients/exports.ts'
 import type { QuotaRow } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { size } from '../../cli/command-exports.ts'
+import { size } from '../../../kernel/cli/size.ts'
 import { bar, csv } from '../chart.ts'
 
 t.test('a bar is as long as its share, to an eighth of a column', async t => {

@@ -1,1 +1,0 @@
-export { size } from './size.ts'
