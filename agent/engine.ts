@@ -55,6 +55,7 @@ export interface EngineRule extends Filters {
   readonly targets: readonly EngineTarget[] // failover order
   readonly balance: Balance | null // null: targets are dialed in failover order
   readonly preferIpv6: boolean
+  readonly dialFrom: DialFrom | null // null: the system chooses
   readonly probeMs: number // interval of connect probes to each target (of a range: to its first port); 0: none
   readonly meters: readonly number[] // ids of the meters of all its traffic, in this order
   /** TCP: a connection without traffic in both directions for this long is reset; 0: never. UDP: the flow ends. */
@@ -70,6 +71,15 @@ export interface EngineRule extends Filters {
 export interface EngineTarget {
   readonly host: string // an address, or a DNS name, which is resolved by a 'resolve' event
   readonly port: number
+}
+
+/**
+ * The local addresses from which targets are dialed and probed, by the family of the target's address. null: the system
+ * chooses. Where the host does not have the address, each dial fails with 'source_unavailable'.
+ */
+export interface DialFrom {
+  readonly ipv4: string | null
+  readonly ipv6: string | null
 }
 
 /** Limits for the traffic of one or more rules. null is unlimited. A UDP flow counts as a connection. */
@@ -210,7 +220,8 @@ export type EngineEvent =
       readonly target: number
       readonly from: Health
       readonly to: Health
-      readonly reason: string // 'connected', 'refused', 'timeout', 'unreachable', 'reset', or a reason of Resolved
+      /** 'connected', 'refused', 'timeout', 'unreachable', 'reset', 'source_unavailable', or a reason of Resolved. */
+      readonly reason: string
     }
   | { readonly kind: 'meter-empty'; readonly meterId: number } // each time a budget is spent
   | {

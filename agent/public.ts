@@ -4,7 +4,7 @@ export { type Capability, defineMessage, defineRequest, Refused, respond } from 
 export type { Metric } from '../plugins/metrics/wire.ts'
 export type { Balance } from './balance.ts'
 export type { ConnectionEnd, EndedConnection } from './ended-connection.ts'
-export type { EngineEvent, Filter, Filters, Match, Meter, Rate } from './engine.ts'
+export type { DialFrom, EngineEvent, Filter, Filters, Match, Meter, Rate } from './engine.ts'
 export type { FirstRead } from './first-read.ts'
 export {
   type AgentCall,

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os'
 import type { Engine, EngineEvent, EngineOptions } from '../agent/engine.ts'
 import { checkBalance } from '../agent/net/balance.ts'
+import { checkDialFrom } from '../agent/net/dial-from.ts'
 import { checkFirstRead } from '../agent/net/first-read.ts'
 import { checkPreamble } from '../agent/net/preamble.ts'
 import { eventKinds, type NativeEngine, type NativeEvent, type NativeModule } from './bridge.ts'
@@ -44,6 +45,7 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
   return {
     async open(rule) {
       if (isStopped) throw stopped(rule.from)
+      if (rule.dialFrom) checkDialFrom(rule.dialFrom)
       if (rule.firstRead) checkFirstRead(rule.firstRead)
       if (rule.preamble) checkPreamble(rule.preamble)
       if (rule.balance) checkBalance(rule.balance, rule)

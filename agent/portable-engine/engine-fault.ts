@@ -1,5 +1,6 @@
 import { type EngineFault, type EngineRule, engineFault } from '../engine.ts'
 import { checkBalance } from '../net/balance.ts'
+import { checkDialFrom } from '../net/dial-from.ts'
 import { checkFirstRead } from '../net/first-read.ts'
 import { checkPreamble } from '../net/preamble.ts'
 
@@ -13,7 +14,7 @@ export function faultOf(cause: unknown, where: string): EngineFault {
 
 /** Throws EINVAL for a rule that no engine can open. */
 export function checkRule(rule: EngineRule): void {
-  const { from, to, targets, protocol, name, fallback, firstRead, preamble, balance } = rule
+  const { from, to, targets, protocol, name, fallback, dialFrom, firstRead, preamble, balance } = rule
   const isPort = (port: number) => Number.isInteger(port) && port >= 1 && port <= 65_535
   if (!isPort(from) || !isPort(to) || to < from)
     throw engineFault('EINVAL', `${from} to ${to} is not a port range`)
@@ -22,6 +23,7 @@ export function checkRule(rule: EngineRule): void {
     throw engineFault('EINVAL', `port ${from}: only a TCP rule with a single port can share it by name`)
   if (name === '' || (name !== null && fallback))
     throw engineFault('EINVAL', `port ${from}: a rule has a name or is the fallback, not both`)
+  if (dialFrom) checkDialFrom(dialFrom)
   if (firstRead) checkFirstRead(firstRead)
   if (preamble) checkPreamble(preamble)
   if (balance) checkBalance(balance, rule)

@@ -104,6 +104,7 @@ const draftWithoutFields = (
   idleMs: protocol === 'udp' ? udpIdleMs : tcpIdleMs,
   flowCap: udpFlowCap,
   reportEnds: false,
+  dialFrom: null,
   firstRead: null,
   preamble: null,
   source: null,

@@ -19,7 +19,7 @@ void Fd::close() {
 
 namespace sys {
 
-int connect_datagram(const Address& target, Fd& socket) {
+int connect_datagram(const Address& target, const Address*, Fd& socket) {
   if (target.is_unspecified()) return -ENETUNREACH;
   socket = Fd(kernel->open());
   kernel->sockets[socket.get()].target = target;
@@ -99,7 +99,7 @@ std::vector<Address> local_addresses() { return {}; }
 // Streams are not fuzzed with this kernel.
 int listen_on(Protocol, const Address&, Sharing, Fd&) { return -ENOSYS; }
 int accept_from(int, Address&, Fd&) { return -ENOSYS; }
-int connect_to(const Address&, Fd&) { return -ENOSYS; }
+int connect_to(const Address&, const Address*, Fd&) { return -ENOSYS; }
 Address local_address(int) { return {}; }
 void keep_alive(int) {}
 int socket_error(int) { return ENOSYS; }

@@ -59,7 +59,7 @@ class Network {
   void call(uint16_t port, const std::string& bytes_to_send) {
     if (sockets_.size() >= 40) sockets_.erase(sockets_.begin());
     Fd socket;
-    if (sys::connect_to(*Address::parse(kEngineHost, port), socket) != 0) return;
+    if (sys::connect_to(*Address::parse(kEngineHost, port), nullptr, socket) != 0) return;
     sys::transmit(socket.get(), bytes_to_send.data(), bytes_to_send.size());
     sockets_.push_back(std::move(socket));
   }

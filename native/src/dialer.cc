@@ -20,6 +20,7 @@ const char* failure_reason(int error) {
     case ETIMEDOUT: return "timeout";
     case ECONNRESET:
     case EPIPE: return "reset";
+    case -sys::kNoSuchSource: return "source_unavailable";
     default: return "unreachable";
   }
 }
@@ -121,7 +122,7 @@ void Dialer::dial_next_address() {
 
 bool Dialer::connect(const Address& address) {
   Fd socket;
-  int error = sys::connect_to(address, socket);
+  int error = sys::connect_to(address, shard_.rule->dial_from.for_target(address), socket);
   if (error == 0) {
     auto endpoint = std::make_unique<Endpoint>(std::move(socket), this);
     error = worker().loop.watch(endpoint->fd(), *endpoint);

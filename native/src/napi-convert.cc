@@ -182,6 +182,13 @@ RuleConfig rule(const Napi::Object& raw) {
   if (const Napi::Value raw_balance = raw.Get("balance"); is_present(raw_balance))
     config.balance = balance(raw_balance.As<Napi::Object>());
   config.prefer_ipv6 = raw.Get("preferIpv6").ToBoolean();
+  if (const Napi::Value from = raw.Get("dialFrom"); is_present(from)) {
+    const auto address = [&](const char* family) -> std::optional<Address> {
+      const Napi::Value own = from.As<Napi::Object>().Get(family);
+      return is_present(own) ? Address::parse(text(own)) : std::nullopt;
+    };
+    config.dial_from = {address("ipv4"), address("ipv6")};
+  }
   config.probe_ms = std::max<int64_t>(0, to_int64(raw.Get("probeMs")));
   config.idle_ms = std::max<int64_t>(0, to_int64(raw.Get("idleMs")));
   config.flow_cap = std::max<int64_t>(0, to_int64(raw.Get("flowCap")));

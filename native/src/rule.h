@@ -32,6 +32,17 @@ struct Balance {
   std::shared_ptr<const std::vector<double>> weights;
 };
 
+/** The local addresses from which targets are dialed; where there is none the system chooses. */
+struct DialFrom {
+  std::optional<Address> ipv4;
+  std::optional<Address> ipv6;
+
+  const Address* for_target(const Address& target) const {
+    const auto& own = target.family == Family::v6 ? ipv6 : ipv4;
+    return own ? &*own : nullptr;
+  }
+};
+
 struct RuleConfig {
   int id = 0;
   bool is_udp = false;
@@ -42,6 +53,7 @@ struct RuleConfig {
   std::vector<Target> targets;
   std::optional<Balance> balance;  // absent: the targets are dialed in order
   bool prefer_ipv6 = false;
+  DialFrom dial_from;
   int64_t probe_ms = 0;
   MeterChain meters;
   int64_t idle_ms = 0;

@@ -100,8 +100,17 @@ Address local_address(int socket) {
   return getsockname(socket, reinterpret_cast<sockaddr*>(&raw), &size) < 0 ? Address{} : Address::from(raw);
 }
 
-int connect_to(const Address& target, Fd& socket) {
+int bind_source(int socket, const Address& from) {
+  // Without it, one local port would serve one target at a time (ip(7)).
+  set(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+  const int error = bind_address(socket, from.with_port(0));
+  return error == -EADDRNOTAVAIL ? kNoSuchSource : error;
+}
+
+int connect_to(const Address& target, const Address* from, Fd& socket) {
   if (const int error = open_socket(target, SOCK_STREAM, socket)) return error;
+  if (from != nullptr)
+    if (const int error = bind_source(socket.get(), *from)) return error;
   disable_nagle(socket.get());
   sockaddr_storage raw{};
   const socklen_t size = target.to(raw);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -46,8 +47,12 @@ enum class Sharing : uint8_t { exclusive, shared };
 int listen_on(Protocol protocol, const Address& address, Sharing sharing, Fd& socket);
 /** Accepts a non-blocking socket; TCP_NODELAY and keepalive are inherited from the listener. */
 int accept_from(int listener, Address& caller, Fd& socket);
-/** Begins to connect; the descriptor becomes writable when it is connected. */
-int connect_to(const Address& target, Fd& socket);
+/** The result of `bind_source` on a host that does not have the address; no system call here returns it. */
+inline constexpr int kNoSuchSource = -ENODEV;
+/** Binds a socket that will connect to a local address; its port is chosen when it connects. */
+int bind_source(int socket, const Address& from);
+/** Begins to connect; the descriptor becomes writable when it is connected. `from` null: the system chooses. */
+int connect_to(const Address& target, const Address* from, Fd& socket);
 /** Returns the address to which a socket is bound. */
 Address local_address(int socket);
 /** Turns TCP keepalive on. */

@@ -71,7 +71,7 @@ void UdpDialer::on_resolved(const ResolveAnswer& answer) {
 
 bool UdpDialer::connect(const std::vector<Address>& addresses) {
   const auto port = static_cast<uint16_t>(target().port + port_index_);
-  bool has_dialed = false;
+  const char* failure = nullptr;
   for (const Address& address : shard_.dial_order(addresses, port)) {
     const Reason refusal = shard_.check_target(address, target().host);
     if (refusal != kNoReason) {
@@ -79,16 +79,17 @@ bool UdpDialer::connect(const std::vector<Address>& addresses) {
       continue;
     }
     Fd socket;
-    const int error = sys::connect_datagram(address, socket);
+    const int error = sys::connect_datagram(address, shard_.rule->dial_from.for_target(address), socket);
     if (error == 0) {
       owner_.dial_succeeded(
           {std::move(socket), address, std::move(attempt_), is_failover_, std::move(use_)});
       return true;
     }
-    has_dialed = has_dialed || !is_local_error(-error);
+    if (failure == nullptr && !is_local_error(-error))
+      failure = error == sys::kNoSuchSource ? "source_unavailable" : "unreachable";
   }
-  if (has_dialed) {
-    attempt_.fail("unreachable", shard_.worker.loop.now_ms());
+  if (failure != nullptr) {
+    attempt_.fail(failure, shard_.worker.loop.now_ms());
     is_failover_ = true;
   } else {
     attempt_.abandon();

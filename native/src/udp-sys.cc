@@ -2,18 +2,22 @@
 
 #include <cerrno>
 
+#include "sys.h"
+
 namespace sluice::sys {
 
 namespace {
 constexpr int kReceiveBufferBytes = 1 << 20;
 }
 
-int connect_datagram(const Address& target, Fd& socket) {
+int connect_datagram(const Address& target, const Address* from, Fd& socket) {
   sockaddr_storage raw{};
   const socklen_t size = target.to(raw);
   socket = Fd(::socket(raw.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return -errno;
   setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes, sizeof kReceiveBufferBytes);
+  if (from != nullptr)
+    if (const int error = bind_source(socket.get(), *from)) return error;
   return connect(socket.get(), reinterpret_cast<sockaddr*>(&raw), size) < 0 ? -errno : 0;
 }
 

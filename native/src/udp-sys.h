@@ -8,7 +8,7 @@
 namespace sluice::sys {
 
 /** Opens a connected socket: it receives only datagrams of `target`, and ICMP errors about `target`. */
-int connect_datagram(const Address& target, Fd& socket);
+int connect_datagram(const Address& target, const Address* from, Fd& socket);
 /** Returns how many datagrams were received; never waits. */
 int receive_many(int socket, mmsghdr* messages, int count);
 /** Returns how many were sent; an error belongs to the first that was not. */

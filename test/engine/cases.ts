@@ -3,6 +3,7 @@ import { balance } from './cases/balance.ts'
 import { budget } from './cases/budget.ts'
 import { bytes } from './cases/bytes.ts'
 import { closing, udpClosing } from './cases/closing.ts'
+import { dialFrom } from './cases/dial-from.ts'
 import { dialing } from './cases/dialing.ts'
 import { ended } from './cases/ended.ts'
 import { filters } from './cases/filters.ts'
@@ -25,6 +26,7 @@ import { udpTargets } from './cases/udp-targets.ts'
 export const cases = {
   ...bytes,
   ...dialing,
+  ...dialFrom,
   ...lifecycle,
   ...filters,
   ...meters,

@@ -89,6 +89,7 @@ export async function ruleTo(
     meters: [],
     flowCap: 1024,
     reportEnds: false,
+    dialFrom: null,
     firstRead: null,
     preamble: null,
     source: null,

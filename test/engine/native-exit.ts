@@ -31,6 +31,7 @@ async function openForwarder({ from, port }: Ports): Promise<void> {
     idleMs: 60_000,
     flowCap: 1,
     reportEnds: false,
+    dialFrom: null,
     firstRead: null,
     preamble: null,
     source: null,

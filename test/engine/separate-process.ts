@@ -39,6 +39,7 @@ await engine.open({
   meters: [1, 2],
   flowCap: 1024,
   reportEnds: false,
+  dialFrom: null,
   firstRead: null,
   preamble: null,
   source: null,

@@ -59,5 +59,6 @@ async function dialHost(host: string, port: number, state: RuleState, signal: Ab
   if ('failure' in addresses) return addresses
   const { allowed, refusal } = state.allowedAddresses(addresses, port, host)
   if (allowed.length === 0 && refusal !== null) return { refusal }
-  return connectFirst(interleave(allowed, state.rule.preferIpv6 ? 'ipv6' : 'answer'), port, signal)
+  const { preferIpv6, dialFrom } = state.rule
+  return connectFirst(interleave(allowed, preferIpv6 ? 'ipv6' : 'answer'), port, dialFrom, signal)
 }

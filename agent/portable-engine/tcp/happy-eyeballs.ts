@@ -1,4 +1,6 @@
 import { connect, type Socket } from 'node:net'
+import type { DialFrom } from '../../engine.ts'
+import { familyOf } from '../../net/address.ts'
 import { type DialFailure, failureOf } from '../net/dial-failure.ts'
 import { socketOptions } from './tcp-listener.ts'
 
@@ -17,6 +19,7 @@ export interface ConnectedAddress {
 export function connectFirst(
   addresses: readonly string[],
   port: number,
+  from: DialFrom | null,
   signal: AbortSignal
 ): Promise<ConnectedAddress | DialFailure> {
   const { promise, resolve } = Promise.withResolvers<ConnectedAddress | DialFailure>()
@@ -36,7 +39,8 @@ export function connectFirst(
   const onAbort = () => settle({ failure: null })
 
   const dial = (address: string) => {
-    const socket = connect({ host: address, port, ...socketOptions, autoSelectFamily: false })
+    const localAddress = from?.[familyOf(address)] ?? undefined
+    const socket = connect({ host: address, port, localAddress, ...socketOptions, autoSelectFamily: false })
     const limit = setTimeout(() => socket.destroy(), attemptMs)
     const onClose = () => {
       clearTimeout(limit)

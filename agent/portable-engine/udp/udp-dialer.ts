@@ -1,5 +1,5 @@
 // Connects datagram sockets to a rule's targets: health, DNS, filters, failover.
-import { interleave } from '../../net/address.ts'
+import { familyOf, interleave } from '../../net/address.ts'
 import type { LiveTargetCounters } from '../counters.ts'
 import { failureOf } from '../net/dial-failure.ts'
 import type { RuleState } from '../rule-state.ts'
@@ -65,7 +65,8 @@ async function dialHost(
   let failure: string | null = null
   for (const address of allowed) {
     if (signal.aborted) break
-    const socket = await connectSocket({ address, port }, handlers).catch(failureOf)
+    const from = state.rule.dialFrom?.[familyOf(address)] ?? null
+    const socket = await connectSocket({ address, port }, from, handlers).catch(failureOf)
     if (socket !== null && typeof socket !== 'string') return { socket, address }
     failure ??= socket
   }

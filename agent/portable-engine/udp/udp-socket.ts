@@ -24,24 +24,35 @@ export function bindSocket(
   handlers: SocketHandlers
 ): UdpSocket {
   const socket = open(address, { reusePort: sharing === 'shared', ipv6Only: familyOf(address) === 'ipv6' })
-  const failures: Error[] = []
-  socket.once('error', error => failures.push(error))
-  socket.bind({ address, port, exclusive: true }) // synchronous, since there is no name to resolve
-  const [failure] = failures
-  if (failure === undefined) return new UdpSocket(socket, { address, port }, null, handlers)
-
-  socket.close()
-  throw failure
+  try {
+    bindNow(socket, { address, port })
+    return new UdpSocket(socket, { address, port }, null, handlers)
+  } catch (error) {
+    socket.close()
+    throw error
+  }
 }
 
-/** Rejects with the system's error when there is no route. */
+function bindNow(socket: Socket, { address, port }: SocketAddress): void {
+  const failures: Error[] = []
+  const onError = (error: Error) => failures.push(error)
+  socket.on('error', onError)
+  socket.bind({ address, port, exclusive: true }) // synchronous, since there is no name to resolve
+  socket.off('error', onError)
+  const [failure] = failures
+  if (failure) throw failure
+}
+
+/** Rejects with the system's error when there is no route, or no such local address. `from` null: the system chooses. */
 export async function connectSocket(
   { address, port }: SocketAddress,
+  from: string | null,
   handlers: SocketHandlers
 ): Promise<UdpSocket> {
   const socket = open(address)
-  socket.connect(port, address)
   try {
+    if (from !== null) bindNow(socket, { address: from, port: 0 })
+    socket.connect(port, address)
     await once(socket, 'connect')
     return new UdpSocket(socket, unbound, socket.remoteAddress(), handlers)
   } catch (error) {
