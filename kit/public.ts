@@ -5,26 +5,28 @@ import type { Static, TSchema } from 'typebox'
 import type { AgentObjectKind, ObjectChange } from '../agent/plugin.ts'
 import { agentPlugins } from '../config/agent-plugins.ts'
 import { plugins as builtin } from '../config/plugins.ts'
-import { newId } from '../kernel/base/id.ts'
-import { Client } from '../kernel/identity/entities.ts'
-import { hashOf } from '../kernel/identity/secret.ts'
 import type { Kernel, Plugin } from '../kernel/plugin.ts'
 import { openCodec } from '../kernel/wire/codec.ts'
 import type { Message } from '../kernel/wire/message.ts'
 import { RulePush } from '../plugins/rules/wire.ts'
 import type { Stats } from '../plugins/stats/stats.ts'
+import { type Call, type Caller, openCallers } from './callers.ts'
+import { openRunningAgent, type RunningAgent, type RunningAgentOptions } from './running-agent.ts'
 import { scratchFor } from './scratch.ts'
 import { connectAgent, type Script, type ScriptedAgent, scriptedResponse } from './scripted-agent.ts'
 import { type Delivered, openTestJournal } from './test-journal.ts'
 import {
+  insertClient,
   testServer as open,
   type TestServerOptions as ServerOptions,
   type TestServer
 } from './test-server.ts'
 
+export type { Call, Caller } from './callers.ts'
 export { type Conformance, conform } from './conformance.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
 export { type FakeEngine, fakeEngine } from './fake-engine.ts'
+export type { RunningAgent, RunningAgentOptions } from './running-agent.ts'
 export { type Script, type ScriptedAgent, scriptedResponse } from './scripted-agent.ts'
 
 /** A test of node:test (`after`) or of tap (`teardown`). */
@@ -37,6 +39,8 @@ export interface TestServerOptions extends Pick<ServerOptions, 'keys' | 'section
 
 export interface KitServer extends TestServer {
   decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array | undefined): Static<B>
+  /** Returns `call` of another caller: `server.as({ user: 'ann' })('GET', '/v1/rules')`. */
+  as(caller: Caller): Call
 }
 
 /** Starts a server with a real SQLite store and real sockets on free ports. Its time moves only by `clock.advance`. */
@@ -49,13 +53,14 @@ export async function testServer(
     plugins: [...Object.keys(builtin), ...plugins],
     keys: { metrics_listen: '127.0.0.1:0', ...options.keys }
   })
-  return {
-    ...server,
-    decode(message, bytes) {
+  const as = openCallers(server.call, options.keys?.['operator_http_public_origin'] as string | undefined)
+  return Object.assign(server, {
+    as,
+    decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array | undefined): Static<B> {
       if (!bytes) throw new TypeError(`there is no ${message.name} to decode`)
       return openCodec([message]).decode(message, bytes)
     }
-  }
+  })
 }
 
 export interface TestAgent extends ScriptedAgent {
@@ -69,21 +74,13 @@ export interface TestAgent extends ScriptedAgent {
 /** Creates a client and connects its agent, which has all built-in capabilities and accepts every object. */
 export async function testAgent(
   t: TestContext,
-  { server, clock }: TestServer,
+  app: TestServer,
   name: string,
   script: Partial<Script> = {}
 ): Promise<TestAgent> {
-  const { store, control } = server.depsOf('clients')
-  const clientId = newId(clock.now())
-  await store.change(em =>
-    em.insert(Client, {
-      id: clientId,
-      name,
-      tokenHash: hashOf(clientId),
-      revision: 0,
-      enrolledAt: clock.now()
-    })
-  )
+  const { server, clock } = app
+  const { control } = server.depsOf('clients')
+  const clientId = await insertClient(app, name)
   const { messages, capabilities, responses } = await builtinAgent
   const agent = await connectAgent(contextOf(t), {
     port: control.port(),
@@ -103,6 +100,17 @@ export async function testAgent(
     deliver: openTestJournal(clientId, stats, clock)
   }
 }
+
+/**
+ * Creates a client and runs its agent: the real halves, its state on disk and its link, on a fake engine and the clock of
+ * the server. Resolves when it is connected.
+ */
+export const runAgent = (
+  t: TestContext,
+  server: TestServer,
+  name: string,
+  options: RunningAgentOptions = {}
+): Promise<RunningAgent> => openRunningAgent(contextOf(t), server, name, options)
 
 const builtinAgent = Promise.all(Object.values(agentPlugins).map(async load => (await load()).default)).then(
   halves => ({

@@ -1,6 +1,9 @@
 import { chmodSync } from 'node:fs'
 import { plugins as builtin } from '../config/plugins.ts'
+import { newId } from '../kernel/base/id.ts'
 import type { Log } from '../kernel/base/log.ts'
+import { Client } from '../kernel/identity/entities.ts'
+import { hashOf } from '../kernel/identity/secret.ts'
 import { boot, type Server } from '../kernel/kernel.ts'
 import { definePlugin, type Plugin } from '../kernel/plugin.ts'
 import { type Decision, decisionSlot } from '../plugins/http/exports.ts'
@@ -16,12 +19,14 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** Returns a log that appends to `lines`. */
-export function recordLog(lines: LogLine[]): Log {
+/** Returns a log that appends to `lines`, and then calls `added`. */
+export function recordLog(lines: LogLine[], added = () => {}): Log {
   const put =
     (level: string) =>
-    (event: string, message: string, fields: object = {}) =>
-      void lines.push({ level, event, message, fields: { ...fields } })
+    (event: string, message: string, fields: object = {}) => {
+      lines.push({ level, event, message, fields: { ...fields } })
+      added()
+    }
   return { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') }
 }
 
@@ -33,7 +38,7 @@ export interface Reply<B> {
 }
 
 export interface TestServer {
-  readonly server: Server
+  readonly server: Server // the present one, after a restart another
   readonly clock: FakeClock
   readonly decisions: Decision[]
   readonly log: LogLine[]
@@ -50,6 +55,8 @@ export interface TestServer {
     connection?: { readonly remoteAddress?: string }
   ): Promise<Reply<B>>
   stop(): Promise<void>
+  /** Stops, if that is not done, and starts again on the same data directory, clock and control port. */
+  restart(): Promise<void>
 }
 
 export interface TestServerOptions {
@@ -71,32 +78,52 @@ export async function testServer(
   const decisions: Decision[] = []
   const log: LogLine[] = []
   chmodSync(dir, 0o700) // as a data directory must be, whatever the umask
-  const server = await boot({
-    plugins: [...(await load(new Set(['control', 'http', ...named]))), decisionRecorder(decisions)],
-    keys: {
-      operator_http_listen: '127.0.0.1:0',
-      control_listen: '127.0.0.1:0',
-      ...(named.includes('metrics') && { metrics_listen: '127.0.0.1:0' }),
-      operator_token: operatorToken,
-      ...keys
-    },
-    sections,
-    dataDir: dir,
-    version: '2.0.0',
-    log: recordLog(log),
-    clock
-  })
+  const plugins = [...(await load(new Set(['control', 'http', ...named]))), decisionRecorder(decisions)]
+  const open = (ownKeys: object) =>
+    boot({
+      plugins,
+      keys: {
+        operator_http_listen: '127.0.0.1:0',
+        control_listen: '127.0.0.1:0',
+        ...(named.includes('metrics') && { metrics_listen: '127.0.0.1:0' }),
+        operator_token: operatorToken,
+        ...keys,
+        ...ownKeys
+      },
+      sections,
+      dataDir: dir,
+      version: '2.0.0',
+      log: recordLog(log),
+      clock
+    })
+  let server = await open({})
   let isStopped = false
   const stop = async () => {
     if (isStopped) return
     isStopped = true
     await server.stop()
   }
+  const restart = async () => {
+    const control_listen = `127.0.0.1:${server.control.port()}` // agents know this one
+    await stop()
+    server = await open({ control_listen })
+    isStopped = false
+  }
   t.teardown(stop)
 
-  const call: TestServer['call'] = async (method, url, payload, headers = {}, connection = {}) => {
+  return {
+    get server() {
+      return server
+    },
+    ...{ clock, decisions, log, dir, call: callOf(() => server), stop, restart }
+  }
+}
+
+const callOf =
+  (server: () => Server): TestServer['call'] =>
+  async (method, url, payload, headers = {}, connection = {}) => {
     const { authorization = `Bearer ${operatorToken}`, ...rest } = headers
-    const reply = await server.http.app.inject({
+    const reply = await server().http.app.inject({
       method,
       url,
       headers: { ...(authorization !== '' && { authorization }), ...rest },
@@ -105,14 +132,16 @@ export async function testServer(
     })
     const { statusCode: status, body: text } = reply
     const isJson = /^application\/(.*\+)?json\b/.test(String(reply.headers['content-type']))
-    return {
-      status,
-      body: isJson && text !== '' ? JSON.parse(text) : undefined,
-      text,
-      headers: reply.headers
-    }
+    const body = isJson && text !== '' ? JSON.parse(text) : undefined
+    return { status, body, text, headers: reply.headers }
   }
-  return { server, clock, decisions, log, dir, call, stop }
+
+/** Creates a client whose agent has the client's id as its token, and returns the id. */
+export async function insertClient({ server, clock }: TestServer, name: string): Promise<string> {
+  const id = newId(clock.now())
+  const row = { id, name, tokenHash: hashOf(id), revision: 0, enrolledAt: clock.now() }
+  await server.depsOf('clients').store.change(em => em.insert(Client, row))
+  return id
 }
 
 const load = (plugins: ReadonlySet<string | Plugin>): Promise<Plugin[]> =>

@@ -6,7 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { conform } from '../../../../kit/conformance.ts'
+import type { AgentPlugin } from '../../../../agent/plugin.ts'
+import { offerPublicModules } from '../../../../config/external/import.ts'
+import type { Plugin } from '../../../../kernel/plugin.ts'
+import { conform, runAgent, testServer } from '../../../../kit/public.ts'
 import { freePort } from '../../../support/ports.ts'
 import { startAgent, testCluster } from '../../../support/test-cluster.ts'
 import { get, startWebServer } from '../../../support/web.ts'
@@ -98,4 +101,20 @@ t.test('a collector that is away loses lines, and nothing else', async t => {
   t.match(await get(`http://127.0.0.1:${port}`), /^hello from/)
   t.match(await agent.until('connection_log.not_shipped'), { level: 'warn', msg: /1 lines lost/ })
   t.match(await get(`http://127.0.0.1:${port}`), /^hello from/)
+})
+
+t.test('sluice agent connection-log shows what was shipped and lost', async t => {
+  const collector = await startCollector(t)
+  offerPublicModules()
+  const { default: plugin } = (await import('../plugin.ts')) as { default: Plugin }
+  const { default: half } = (await import('../agent.ts')) as { default: AgentPlugin }
+  const server = await testServer(t, { plugins: [plugin] })
+  const sections = { 'connection-log': { collector: collector.url } }
+  const agent = await runAgent(t, server, 'edge', { plugins: [half], sections })
+
+  t.same(await agent.ask('connection-log'), { shipped: 0, lost: 0 })
+  agent.engine.emit({ kind: 'connections-ended', ended: [], lost: 3 })
+  await collector.lines(1)
+
+  t.match(await agent.ask('connection-log'), { lost: 3 })
 })
