@@ -10,13 +10,14 @@ import { authenticatorSlot } from './http/principal.ts'
 import { metricsSlot } from './metrics.ts'
 import type { Plugin } from './plugin.ts'
 import { serverKeys } from './settings.ts'
+import type { Slot } from './slot.ts'
 import { ownerOf } from './slot.ts'
 import { revocationSlot } from './store/revocation.ts'
 
 /** The contract's version; `kernel` of a plugin is a range over it. */
 export const contractVersion = '2.0.0'
 
-export const kernelSlots = [
+export const kernelSlots: readonly Slot<never>[] = [
   controlSlot,
   hostSlot,
   authenticatorSlot,

@@ -4,7 +4,7 @@ import { Fault, reasonOf, startupInvalid } from './base/errors.ts'
 import type { Log } from './base/log.ts'
 import { pluginRelease, startPlugin } from './base/plugin-lifecycle.ts'
 import { type Release, Releases } from './base/releases.ts'
-import { pluginProblems } from './check.ts'
+import { kernelSlots, pluginProblems } from './check.ts'
 import { openContainers } from './container.ts'
 import { type ControlHost, controlSlot } from './control/host.ts'
 import { inDependencyOrder } from './dependency-order.ts'
@@ -136,6 +136,9 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
     }))
     const { value: openHost } = onlyValueOf(hostSlot, filled)
     const http = await openHost({ store, identity, clock, log, filled, version: options.version })
+    // All values are made now: one that cannot be made stops the start, not a request.
+    for (const slot of kernelSlots) filled(slot)
+    for (const { name, slots = [] } of plugins) for (const slot of slots) depsOf(name).filled(slot)
     return { plugins, depsOf, http, control, releases }
   } catch (error) {
     await releases.run()

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TProperties, TSchema } from 'typebox'
-import type { Role } from '../../kernel/http/principal.ts'
+import type { AuthenticatedCaller, Role } from '../../kernel/http/principal.ts'
 import type { User } from '../../kernel/identity/entities.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 
@@ -53,6 +53,15 @@ export interface NewUser {
   readonly role: Role
 }
 
+/** Somebody whom an authenticator has verified in its own way. */
+export interface Verified {
+  readonly userId: string
+  readonly method: string // see Principal.method
+  readonly requires?: AuthenticatedCaller['requires']
+  /** Makes the user of a first request; `by` is the actor of that in the audit log: '_' and the plugin's name. */
+  readonly makes?: { readonly by: string; readonly role: Role }
+}
+
 /** The service `users`. */
 export interface Users {
   find(em: EntityManager, userId: string): Promise<User | null>
@@ -61,4 +70,6 @@ export interface Users {
   /** Returns the user as `insert` would store it, or throws. Use it before slow work. */
   check(user: NewUser): NewUser
   insert(em: EntityManager, user: NewUser): Promise<User>
+  /** Returns the verified user as the caller of a request; null for a disabled one, and one that is unknown and not made. */
+  caller(em: EntityManager, verified: Verified): Promise<AuthenticatedCaller | null>
 }

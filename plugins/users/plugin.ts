@@ -15,6 +15,7 @@ export default definePlugin<Deps>({
   name: 'users',
   version: '1.0.0',
   kernel: '^2.0.0',
+  needs: { http: '^1.0.0' },
   codes: Object.values(codes),
   services: { directory: asFunction(openUserDirectory).singleton() },
   exports: { users: asFunction(openUsers).singleton() },

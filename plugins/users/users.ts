@@ -3,11 +3,36 @@ import { Fault, userNotFound } from '../../kernel/base/errors.ts'
 import { controlChars } from '../../kernel/base/log.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { Act } from '../http/exports.ts'
 import { invalidDisplayName, invalidUserId, reservedUserId, userAlreadyExists } from './codes.ts'
-import type { NewUser, Users } from './exports.ts'
+import type { NewUser, Users, Verified } from './exports.ts'
 
-export function openUsers({ clock }: Kernel): Users {
+interface Deps extends Pick<Kernel, 'clock'> {
+  readonly act: Act
+}
+
+export function openUsers({ clock, act }: Deps): Users {
   const find = (em: EntityManager, userId: string): Promise<User | null> => em.findOne(User, { id: userId })
+
+  async function insert(em: EntityManager, newUser: NewUser): Promise<User> {
+    const { userId, displayName, role } = check(newUser)
+    if (await find(em, userId))
+      throw new Fault(userAlreadyExists, `user_id ${userId} is taken; choose another`)
+    const user: User = { id: userId, displayName, role, disabled: false, createdAt: clock.now() }
+    await em.insert(User, user)
+    return user
+  }
+
+  const make = ({
+    userId,
+    makes: { by, role }
+  }: Required<Pick<Verified, 'userId' | 'makes'>>): Promise<void> =>
+    act(by, 'user.create', ({ change }) =>
+      change({ kind: 'user', id: userId }, async em => {
+        if (await find(em, userId)) return // two first requests at once
+        await insert(em, { userId, displayName: userId, role })
+      })
+    )
 
   return {
     find,
@@ -19,13 +44,16 @@ export function openUsers({ clock }: Kernel): Users {
       return user
     },
 
-    async insert(em, newUser) {
-      const { userId, displayName, role } = check(newUser)
-      if (await find(em, userId))
-        throw new Fault(userAlreadyExists, `user_id ${userId} is taken; choose another`)
-      const user: User = { id: userId, displayName, role, disabled: false, createdAt: clock.now() }
-      await em.insert(User, user)
-      return user
+    insert,
+
+    async caller(em, { userId, method, requires, makes }) {
+      const user = await find(em, userId)
+      if (user?.disabled || !(user || makes)) return null
+      return {
+        principal: { userId, role: user?.role ?? makes?.role ?? 'user', method },
+        ...(requires && { requires }),
+        ...(!user && makes && { admit: () => make({ userId, makes }) })
+      }
     }
   }
 }

@@ -86,3 +86,9 @@ t.test('a new name becomes a user at its first request, once, without the supera
   t.equal((await call('PATCH', '/v1/users/new', { disabled: true })).status, 200)
   t.match(await me('new'), { status: 401 })
 })
+
+t.test('a proxy that is no address stops the start, and is named', async t => {
+  await t.rejects(openServer(t, { proxies: ['192.0.2.7', 'proxy.example'] }), {
+    message: /proxy\.example is not an address/
+  })
+})
