@@ -10,7 +10,6 @@ export { type Clock, timestamp } from '../kernel/base/clock.ts'
 export { defineCode, type ErrorCode, Fault } from '../kernel/base/errors.ts'
 export { newId } from '../kernel/base/id.ts'
 export type { Log } from '../kernel/base/log.ts'
-export { openNetworks } from '../kernel/base/network.ts'
 export { type Command, type CommandCall, defineCommand } from '../kernel/cli/command.ts'
 export { defineObjectKind, objectKindSlot } from '../kernel/control/managed-objects.ts'
 export { type ConnectionHooks, connectionSlot, type Peer } from '../kernel/control/peers.ts'
@@ -47,6 +46,7 @@ export {
   Html,
   html,
   openAssets,
+  openNetworks,
   page
 } from './http/exports.ts'
 export * as quota from './quota/exports.ts'

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** Returns the addresses that one host can have: an IPv4 address, or the /64 of an IPv6 address; other text as it is. */
@@ -6,24 +5,4 @@ export function networkOf(text: string): string {
   if (!ipaddr.isValid(text)) return text
   const address = ipaddr.process(text)
   return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString()
-}
-
-/**
- * Returns a function that tells whether an address is in one of the networks: '192.0.2.7', '192.0.2.0/24', '2001:db8::/32'.
- * An IPv4-mapped address is an IPv4 address. Throws TypeError for other text.
- */
-export function openNetworks(networks: readonly string[]): (address: string) => boolean {
-  const ranges = networks.map(text => {
-    const isExact = isIP(text.split('/', 1)[0] ?? '') !== 0 // ipaddr takes 127.1, too
-    if (isExact && ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text)
-    if (isIP(text) === 0) throw new TypeError(`${text} is not an address or a network such as 192.0.2.0/24`)
-    const address = ipaddr.process(text)
-    return [address, address.kind() === 'ipv4' ? 32 : 128] as const
-  })
-  return text => {
-    const address = ipaddr.process(text)
-    return ranges.some(
-      ([range, bits]) => range.kind() === address.kind() && address.match(range as never, bits)
-    )
-  }
 }
