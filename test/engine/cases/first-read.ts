@@ -55,7 +55,6 @@ function lineOf(means: Judgement, { localAddress = '', localPort }: Socket, port
 
 const rightHeaders = Object.entries(headerCases).filter(([, { means }]) => means !== 'wrong')
 const wrongHeaders = Object.entries(headerCases).filter(([, { means }]) => means === 'wrong')
-const named6 = headerCases['version 1, IPv6']
 
 export const firstRead: Record<string, EngineCase> = {
   async 'a header names the caller, in any cut, and does not count'(t, openEngine) {
@@ -209,7 +208,7 @@ export const firstRead: Record<string, EngineCase> = {
     const from = await freePort(2)
     await engine.open(await ruleTo([port], { from, to: from + 1, firstRead: proxied }))
     for (const at of [0, 1])
-      for (const bytes of [binaryHeader(), named6?.bytes ?? '']) {
+      for (const [, { bytes }] of rightHeaders) {
         const caller = await openCaller(t, from + at)
         caller.write(bytes)
         t.equal(String(await collect(caller)), String(at))
@@ -217,7 +216,7 @@ export const firstRead: Record<string, EngineCase> = {
       }
     t.match(
       counters().ports.map(({ bytesOut }) => bytesOut),
-      [2, 2]
+      [rightHeaders.length, rightHeaders.length]
     )
   },
 
@@ -300,5 +299,24 @@ export const firstRead: Record<string, EngineCase> = {
 
     t.same(await Promise.all(ends), ['reset', 'reset'])
     t.match(await finalCounters(rule.id), { connectionsTotal: 1 })
+  },
+
+  async 'at most 1,024 connections wait for a header at once'(t, openEngine) {
+    const { engine, counters } = engineFixture(t, openEngine)
+    const rule = await openProxied(t, engine)
+    const waiting = await Promise.all(Array.from({ length: 1_024 }, () => openCaller(t, rule.from)))
+
+    t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
+
+    t.same(counters().rejected, { no_header: 1 })
+    for (const caller of waiting) caller.resetAndDestroy()
+    await until(() => waiting.every(({ closed }) => closed))
+    // The engine may see the new caller before the last reset.
+    for (let ended: string = 'reset'; ended === 'reset'; ) {
+      const caller = await openCaller(t, rule.from)
+      caller.end(binaryHeader())
+      ended = await endOf(caller)
+    }
+    t.match(counters(), { connectionsTotal: 1 })
   }
 }
