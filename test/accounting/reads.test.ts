@@ -56,7 +56,7 @@ t.test('the commands watch a rule until they are stopped, and draw and export th
   t.equal(await watching.exit, 0)
 
   const chart = await world.cli(['traffic', 'global', '--bucket', '1m'])
-  t.match(chart.stdout, /1004 B +195 KiB +█{32}\n/)
+  t.match(chart.stdout, / 1\.0 kB +200 kB +█{32}\n/)
   const csv = await world.cli(['traffic', 'user', rule.owner, '--bucket', '1m', '--csv'])
   t.match(csv.stdout, /^ts,bytes_in,bytes_out\n\d{10},1004,200000\n$/)
 })

@@ -31,6 +31,8 @@ for (const engine of engines) {
     parallel(),
     async t => {
       const { world, cells } = await openCells(t, engine, restoredKinds)
+      // Alone, the agent goes on from the last time that it saved, which a report makes later than the rules and quotas.
+      await world.waitForReports()
       await world.restartAgentAlone(cells.flatMap(({ ruleIds }) => ruleIds))
       await forEachConcurrently(cells, cell => runCell(t, cell))
       await world.restartServer()
