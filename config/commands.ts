@@ -21,6 +21,7 @@ export const commandModules: CommandModules = {
   'rate-limit': () => import('../plugins/rate-limit/commands.ts'),
   rules: () => import('../plugins/rules/commands.ts'),
   service: () => import('../plugins/service/commands.ts'),
+  setup: () => import('../plugins/setup/commands.ts'),
   sni: () => import('../plugins/sni/commands.ts'),
   stats: () => import('../plugins/stats/commands.ts'),
   traffic: () => import('../plugins/traffic/commands.ts'),

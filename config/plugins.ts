@@ -26,6 +26,7 @@ export const plugins: Builtin<Plugin> = {
   'rate-limit': () => import('../plugins/rate-limit/plugin.ts'),
   rules: () => import('../plugins/rules/plugin.ts'),
   service: () => import('../plugins/service/plugin.ts'),
+  setup: () => import('../plugins/setup/plugin.ts'),
   sni: () => import('../plugins/sni/plugin.ts'),
   stats: () => import('../plugins/stats/plugin.ts'),
   traffic: () => import('../plugins/traffic/plugin.ts'),

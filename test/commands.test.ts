@@ -24,7 +24,7 @@ const withoutCompletion = [
 const all = [...withoutCompletion, completion(withoutCompletion)]
 
 const expected =
-  `up, server, agent enroll, agent run, agent status, gen-token, bootstrap-superadmin, reset-password, login,
+  `up, setup, server, agent enroll, agent run, agent status, gen-token, bootstrap-superadmin, reset-password, login,
   logout, client enroll, client re-enroll, client list, client show, client rename,
   client set-address, client revoke, client delete, rule push, rule list, rule show,
   rule set-limit, rule remove, rule stats, user create, user list, user show, user update,

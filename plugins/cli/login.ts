@@ -34,13 +34,7 @@ const login = defineCommand({
     const { user, server: given } = call.args
     const origin = originIn(given, call.env)
     const password = await askSecret(call, { variable: 'SVC_PASSWORD', prompt: `Password of ${user}: ` })
-    const created = await exchange(call, { origin, user, password })
-    const file = credentialFile(call.env)
-    const before = readLogin(file, origin)
-    writeLogin(file, origin, created)
-    if (before)
-      await revoke(call, origin, { ...before, token: before.user_id === user ? created.token : before.token })
-    call.print.data({ server: origin, user_id: user, expires_at: created.expires_at, file })
+    call.print.data(await logIn(call, { origin, publicOrigin: call.args.origin, user, password }))
   }
 })
 
@@ -64,18 +58,32 @@ export const commands = [login, logout]
 
 interface PasswordLogin {
   readonly origin: string
+  readonly publicOrigin?: string | undefined // if it is another one
   readonly user: string
   readonly password: string
 }
 
-type Call = CommandCall<{ readonly origin?: string }>
+type Call = Pick<CommandCall<object>, 'connect' | 'env' | 'print'>
+
+/** Stores a credential of the user for the server, and revokes the one that it replaces. */
+export async function logIn(call: Call, given: PasswordLogin) {
+  const { origin, user } = given
+  const created = await exchange(call, given)
+  const file = credentialFile(call.env)
+  const before = readLogin(file, origin)
+  writeLogin(file, origin, created)
+  if (before)
+    await revoke(call, origin, { ...before, token: before.user_id === user ? created.token : before.token })
+  return { server: origin, user_id: user, expires_at: created.expires_at, file }
+}
 
 /** Issues a credential. The session lasts for these three requests. */
-async function exchange(call: Call, { origin, user, password }: PasswordLogin): Promise<Login> {
+async function exchange(call: Call, given: PasswordLogin): Promise<Login> {
+  const { origin, publicOrigin = new URL(origin).origin, user, password } = given
   const { request } = call.connect(origin, '') as CliApi // what openApi returns
   const session = await request('POST', '/v1/auth/login', { body: { user_id: user, password } })
   const cookie = (session.headers['set-cookie']?.[0] ?? '').split(';', 1)[0] ?? ''
-  const headers = { cookie, origin: call.args.origin ?? new URL(origin).origin, 'x-svc-csrf': '1' }
+  const headers = { cookie, origin: publicOrigin, 'x-svc-csrf': '1' }
   try {
     const path = `/v1/users/${encodeURIComponent(user)}/credentials`
     const body = { label: `cli@${hostname()}`.slice(0, 64), expires_in_secs: lifetimeSecs }
@@ -94,7 +102,7 @@ async function exchange(call: Call, { origin, user, password }: PasswordLogin): 
 type Issued = Pick<Login, 'credential_id' | 'token'> & { readonly created_at: string }
 
 /** Revokes a credential, if it still exists and is valid. */
-async function revoke(call: Pick<Call, 'connect' | 'print'>, origin: string, login: Login): Promise<void> {
+async function revoke(call: Call, origin: string, login: Login): Promise<void> {
   const { user_id: user, credential_id: id, token } = login
   try {
     const path = `/v1/users/${encodeURIComponent(user)}/credentials/${id}`

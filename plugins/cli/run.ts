@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import type { Builtin } from '../../config/external/load.ts'
 import type { ConfigFile } from '../../config/sources.ts'
@@ -45,8 +46,11 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     const configFile = isWithoutPlugins
       ? null
       : (valueIn(argv, '--config') ?? process.env['SVC_CONFIG'] ?? null)
+    const isToBeMade = words[0] === 'setup' && configFile !== null && !existsSync(configFile)
     const file =
-      configFile === null ? null : (await import('../../config/sources.ts')).readConfigFile(configFile)
+      configFile === null || isToBeMade
+        ? null
+        : (await import('../../config/sources.ts')).readConfigFile(configFile)
     const installed = new Installed({
       ...source,
       file,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import { quote } from '../cli/exports.ts'
 import { enrollAgent, runAgent } from './agent-process.ts'
 import { operatorTokenIn } from './operator-token.ts'
 
@@ -63,8 +64,8 @@ function nextSteps(origin: string, tokenFile: string | null, setupToken: string 
     '',
     `sluice is up. Operator API: ${origin}  (operator token: ${tokenFile ?? 'as configured'})`,
     setupToken === undefined
-      ? 'Sign in with your user and password: POST /v1/auth/login'
-      : `First sign-in: POST /v1/auth/onboarding with this setup token, valid for 30 minutes: ${setupToken}`,
+      ? `Sign in: SVC_SERVER=${origin} ${self()} login USER`
+      : `First sign-in: SVC_SERVER=${origin} ${self()} setup\n  with this setup token, valid for 30 minutes: ${setupToken}`,
     '',
     'A first rule: port 8080 of this machine, forwarded to the operator API itself. Paste:',
     `  ${run} rule push local 8080 ${host}`,
@@ -77,6 +78,3 @@ function nextSteps(origin: string, tokenFile: string | null, setupToken: string 
 
 /** Returns the command of this process, quoted for a shell. */
 const self = (): string => [process.execPath, process.argv[1] ?? ''].map(quote).join(' ')
-
-const quote = (word: string): string =>
-  /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`

@@ -1,0 +1,46 @@
+// Name, password and setup token: from arguments, the environment, a terminal, or lines of standard input.
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import type { Questions } from './questions.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** Without a terminal it must be given. */
+export async function askUser({ isTerminal, ask }: Questions, given: string | undefined): Promise<string> {
+  if (given !== undefined) return given
+  if (isTerminal) return (await ask('User id of the administrator [root]: ')) || 'root'
+  throw new Fault(wrongUsage, 'standard input is not a terminal: name the user, as in sluice setup root')
+}
+
+/** At a terminal it is typed twice. */
+export async function askPassword({ isTerminal, askSecret }: Questions, env: Env): Promise<string> {
+  const given = env['SVC_PASSWORD']
+  if (given !== undefined) return given
+  for (;;) {
+    const password = await askSecret('Password, at least 12 bytes: ', 'SVC_PASSWORD')
+    if (!isTerminal || (await askSecret('Repeat it: ', 'SVC_PASSWORD')) === password) return password
+    process.stderr.write('the two passwords differ\n')
+  }
+}
+
+/** Returns the token that a running server has logged at its start. */
+export const askSetupToken = async ({ askSecret }: Questions, env: Env): Promise<string> =>
+  env['SVC_SETUP_TOKEN'] ??
+  askSecret('Setup token, which the server has logged at its start: ', 'SVC_SETUP_TOKEN')
+
+/** Returns where agents will reach the server; undefined: on this host only. */
+export async function askEndpoint(
+  { isTerminal, ask }: Questions,
+  given: unknown
+): Promise<string | undefined> {
+  for (let endpoint = given; ; ) {
+    endpoint ??= isTerminal
+      ? await ask('HOST:PORT at which agents will reach this server [this host only]: ')
+      : ''
+    if (endpoint === '') return undefined
+    if (/^[\w.-]+:[1-9]\d{0,4}$/.test(String(endpoint))) return String(endpoint)
+    const problem = `${endpoint} is not HOST:PORT, as in sluice.example.com:7443`
+    if (given !== undefined) throw new Fault(wrongUsage, problem)
+    process.stderr.write(`${problem}\n`)
+    endpoint = undefined
+  }
+}

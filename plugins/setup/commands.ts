@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Fault, serverUnreachable, wrongUsage } from '../../kernel/base/errors.ts'
+import { Type } from '../../kernel/cli/args.ts'
+import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { originIn, quote } from '../cli/exports.ts'
+import { createAdministrator, refuseSecond } from './administrator.ts'
+import { askEndpoint, askPassword, askSetupToken, askUser } from './answers.ts'
+import { localOrigin, startServer, writeConfig } from './new-server.ts'
+import { openQuestions, type Questions } from './questions.ts'
+
+interface Args {
+  readonly user?: string
+  readonly display_name?: string
+  readonly server?: string
+  readonly origin?: string
+  readonly config?: string
+}
+type Call = CommandCall<Args>
+
+const setup = defineCommand({
+  name: 'setup',
+  summary: 'Create the first administrator and sign in: on a running server, or on one that this makes.',
+  args: Type.Object({
+    user: Type.Optional(Type.String({ description: 'Id of the administrator; a terminal is asked for it.' })),
+    display_name: Type.Optional(Type.String({ description: 'Name of the administrator; default: the id.' })),
+    server: Type.Optional(
+      Type.String({ description: 'Origin of a running server; default SVC_SERVER, else that of this host.' })
+    ),
+    origin: Type.Optional(
+      Type.String({ description: 'Public origin of the server, if --server is a different address.' })
+    ),
+    insecure_http: Type.Optional(
+      Type.Boolean({ description: 'Send secrets over plain http to another host.' })
+    ),
+    config: Type.Optional(
+      Type.String({ description: 'TOML configuration of a new server; it is written if there is none.' })
+    ),
+    advertised_endpoint: Type.Optional(
+      Type.String({ description: 'HOST:PORT at which agents will reach a new server.' })
+    )
+  }),
+  positional: ['user'],
+  needs: 'server',
+  async run(call) {
+    const { args, env, input, print } = call
+    const isNamed = args.server !== undefined || env['SVC_SERVER'] !== undefined
+    const origin = isNamed ? originIn(args.server, env) : localOrigin(call.keys())
+    const questions = openQuestions(input)
+    try {
+      const isRunning = await needsSetup(call, origin, isNamed)
+      const { next, ...done } = await (isRunning ? setUpRunning : setUpNew)(call, origin, questions)
+      const last = ['', 'Next:', ...next.map(line => `  ${line}`)].join('\n')
+      print.data({ ...done, next }, Object.keys(done), last)
+    } finally {
+      questions.close()
+    }
+  }
+})
+
+export const commands = [setup]
+
+/** Returns false where no server runs, and none was named. Throws Fault when there is nothing to set up. */
+async function needsSetup({ connect }: Call, origin: string, isNamed: boolean): Promise<boolean> {
+  try {
+    const status = await connect(origin, '').get<{ onboarding_required: boolean }>('/v1/auth/status')
+    return status.onboarding_required || refuseSecond(origin)
+  } catch (error) {
+    if (!isNamed && error instanceof Fault && error.errorCode === serverUnreachable) return false
+    throw error
+  }
+}
+
+async function setUpRunning(call: Call, origin: string, questions: Questions) {
+  const { args, env } = call
+  const file = fileOf(call)
+  if (file !== undefined && !existsSync(file))
+    throw new Fault(wrongUsage, `${file} does not exist, and ${origin} runs already: leave --config away`)
+  const user = await askUser(questions, args.user)
+  const password = await askPassword(questions, env)
+  const setupToken = await askSetupToken(questions, env)
+  const given = { origin, publicOrigin: args.origin, user, displayName: args.display_name ?? user }
+  const login = await createAdministrator(call, { ...given, password, setupToken }, questions)
+  return { ...login, next: firstSteps(call, origin) }
+}
+
+async function setUpNew(call: Call, origin: string, questions: Questions) {
+  const { args, env, keys } = call
+  const dataDir = call.dataDir()
+  if (questions.isTerminal)
+    process.stderr.write(`No server runs at ${origin}. This sets one up in ${dataDir}.\n`)
+  const user = await askUser(questions, args.user)
+  const password = await askPassword(questions, env)
+  const endpoint = await askEndpoint(questions, keys()['advertised_endpoint'])
+  const settings = endpoint === undefined ? {} : { advertised_endpoint: endpoint }
+  const file = fileOf(call)
+  const takeBack = file === undefined ? () => {} : writeConfig(file, { data_dir: dataDir, ...settings })
+  try {
+    const server = await startServer(call, settings)
+    const publicOrigin = keys()['operator_http_public_origin'] as string | undefined // checked
+    const given = { origin, publicOrigin, user, displayName: args.display_name ?? user, password }
+    const login = await createAdministrator(call, { ...given, ...server }, questions).finally(server.stop)
+    const options = file === undefined ? optionsOf({ data_dir: dataDir, ...settings }) : ['--config', file]
+    const start = ['sluice', 'server', ...options].map(quote).join(' ')
+    return { ...login, data_dir: dataDir, next: [start, ...firstSteps(call, origin)] }
+  } catch (error) {
+    takeBack()
+    throw error
+  }
+}
+
+const fileOf = ({ args, env }: Call): string | undefined => {
+  const file = args.config ?? env['SVC_CONFIG']
+  return file === undefined ? undefined : resolve(file)
+}
+
+const optionsOf = (keys: Readonly<Record<string, string>>): string[] =>
+  Object.entries(keys).flatMap(([key, value]) => [`--${key.replaceAll('_', '-')}`, value])
+
+function firstSteps({ env }: Call, origin: string): string[] {
+  const sluice = originIn(undefined, env) === origin ? 'sluice' : `SVC_SERVER=${quote(origin)} sluice`
+  return [`${sluice} client enroll paris`, `${sluice} rule push paris 8080 127.0.0.1:80`]
+}

@@ -1,0 +1,10 @@
+import { definePlugin } from '../../kernel/plugin.ts'
+import { commands } from './commands.ts'
+
+export default definePlugin({
+  name: 'setup',
+  version: '1.0.0',
+  kernel: '^2.0.0',
+  needs: { cli: '^1.0.0' },
+  commands
+})

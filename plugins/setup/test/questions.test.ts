@@ -1,0 +1,40 @@
+import { PassThrough } from 'node:stream'
+import t, { type Test } from 'tap'
+import { askEndpoint, askPassword, askUser } from '../answers.ts'
+import { openQuestions } from '../questions.ts'
+
+/** A terminal on which each line is typed when it is asked for, and what it shows. */
+function terminal(t: Test, typed: readonly string[]) {
+  const shown: string[] = []
+  const left = [...typed]
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
+  t.intercept(process.stderr, 'write', {
+    value(text: unknown) {
+      shown.push(String(text))
+      if (/: $/.test(String(text))) input.write(`${left.shift()}\r`)
+      return true
+    }
+  })
+  const questions = openQuestions(input)
+  t.teardown(questions.close)
+  return { questions, shown: () => shown.join('') }
+}
+
+t.test('a terminal is asked for a name and twice for a password, without an echo', async t => {
+  const { questions, shown } = terminal(t, ['ann', 'mistyped', 'secret', 'secret', 'secret'])
+
+  t.equal(await askUser(questions, undefined), 'ann')
+  t.equal(await askPassword(questions, {}), 'secret')
+
+  t.match(shown(), /the two passwords differ/)
+  t.notMatch(shown(), /mistyped|secret/)
+})
+
+t.test('a terminal is asked again for an endpoint that is not one; an empty answer is this host', async t => {
+  const { questions, shown } = terminal(t, ['https://x/', 'sluice.example.com:7443', '', ''])
+
+  t.equal(await askEndpoint(questions, undefined), 'sluice.example.com:7443')
+  t.match(shown(), 'https://x/ is not HOST:PORT')
+  t.equal(await askEndpoint(questions, undefined), undefined)
+  t.equal(await askUser(questions, undefined), 'root')
+})
