@@ -7,8 +7,9 @@ import { Type } from '../kernel/cli/args.ts'
 import { type Column, type Command, defineCommand } from '../kernel/cli/command.ts'
 import { askAgent } from './local/ask.ts'
 import { runningArgs, stateDirOf } from './local/running-args.ts'
-import type { AgentStatus, NotInForce } from './local/status.ts'
+import type { AgentStatus } from './local/status.ts'
 import type { AgentStart } from './main.ts'
+import type { ObjectFailure } from './plugin.ts'
 
 const commonArgs = {
   config: Type.Optional(Type.String({ description: 'TOML configuration of the agent.' })),
@@ -96,7 +97,8 @@ const statusColumns: readonly Column<AgentStatus>[] = [
   ['capabilities', ({ plugins }) => plugins.flatMap(({ capabilities }) => pairs(capabilities)).join(', ')]
 ]
 
-const textOf = ({ kind, id, reason, message }: NotInForce): string => `${kind} ${id} ${reason} (${message})`
+const textOf = ({ kind, id, reason, message }: ObjectFailure): string =>
+  `${kind} ${id} ${reason} (${message})`
 
 const pairs = (of: Readonly<Record<string, string>>): string[] =>
   Object.entries(of).map(([key, value]) => `${key} ${value}`)

@@ -230,6 +230,15 @@ export interface AgentObjects {
   applyHeld(kind: string): Promise<void>
   /** Takes an object out of force and deletes it; reports its removal when the drain has ended. */
   drop(object: Omit<AgentObject, 'value' | 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult>
+  /** Returns the objects that failed or wait, with the reason of each. */
+  notInForce(): readonly ObjectFailure[]
+}
+
+export interface ObjectFailure {
+  readonly kind: string
+  readonly id: string
+  readonly reason: string // a code
+  readonly message: string
 }
 
 export interface AgentObject {

@@ -44,7 +44,7 @@ const uniqueNames: Readonly<Record<string, (plugin: Plugin) => readonly string[]
 
 const kernelNames: Readonly<Record<string, readonly string[]>> = {
   plugin: ['kernel'],
-  prefix: ['/v1'],
+  prefix: ['/v1', '/livez', '/readyz'],
   key: [...Object.keys(serverKeys.properties), 'plugins'],
   code: kernelCodes.map(({ code }) => code)
 }
@@ -78,7 +78,8 @@ function manifestProblems(plugin: Plugin): string[] {
 
 const foreignRoutes = ({ name, prefix, routes = [] }: Plugin): string[] =>
   routes
-    .filter(({ url }) => !url.startsWith('/v1/') && url !== prefix && !url.startsWith(`${prefix}/`))
+    .filter(({ url }) => !/^\/(v1\/|(livez|readyz)$)/.test(url))
+    .filter(({ url }) => url !== prefix && !url.startsWith(`${prefix}/`))
     .map(({ url }) => `${name}: route ${url}: begin it with /v1/, or with the plugin's own \`prefix\``)
 
 function duplicateNames(plugins: readonly Plugin[]): string[] {

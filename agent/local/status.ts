@@ -3,7 +3,7 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import { ruleKind } from '../../plugins/rules/wire.ts'
 import type { AgentOptions, Components } from '../components.ts'
 import type { Link } from '../link/link.ts'
-import type { AgentPlugin } from '../plugin.ts'
+import type { AgentPlugin, ObjectFailure } from '../plugin.ts'
 import type { LocalCommand } from './control-socket.ts'
 
 export interface AgentStatus {
@@ -18,15 +18,8 @@ export interface AgentStatus {
   readonly rules: Readonly<Record<'open' | 'closed' | 'failed', number>>
   readonly connections: number // open connections and flows
   /** The first 100 of what is on this agent and not in force: closed rules, and objects that failed or wait. */
-  readonly not_in_force: readonly NotInForce[]
+  readonly not_in_force: readonly ObjectFailure[]
   readonly plugins: readonly LoadedPlugin[]
-}
-
-export interface NotInForce {
-  readonly kind: string
-  readonly id: string
-  readonly reason: string
-  readonly message: string
 }
 
 interface LoadedPlugin {

@@ -1,7 +1,15 @@
-// The agent's /metrics: counters of the engine since the start, and whether the control stream is up.
-import { type Metric, openListener, openScrape } from '../../plugins/metrics/wire.ts'
+// The agent's /metrics: counters of the engine since the start, and whether the control stream is up. And its health.
+import {
+  livePage,
+  type Metric,
+  openListener,
+  openScrape,
+  readinessOf,
+  readyPage
+} from '../../plugins/metrics/wire.ts'
 import { type Counters, type PortCounters, peekBoundsMs, type Sample } from '../engine.ts'
 import type { AgentPlugin, PluginMetrics } from '../plugin.ts'
+import { checksOf } from './readiness.ts'
 
 /** A rule, and the counters of each of its runs in the engine. */
 type RuleCounters = readonly [rule: string, runs: readonly Counters[]]
@@ -43,7 +51,8 @@ export function metricsPlugin(listen: string): AgentPlugin {
       }
       const all = () => [{ by: 'agent', value: collect }, ...scope.metrics.map(bounded)]
       const scrape = openScrape({ metrics: all, log })
-      const { port, close } = await openListener({ listen, scrape, clock, log })
+      const pages = [livePage, readyPage(async () => readinessOf(checksOf(scope.call, streams > 0)))]
+      const { port, close } = await openListener({ listen, scrape, pages, clock, log })
       scope.defer(close)
       log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
     }

@@ -76,6 +76,8 @@ export interface AgentRules {
   applyOrderOf(spec: RuleSpec): ApplyOrder
   /** True while the rule listens; a removed one that drains does not. */
   isOpen(ruleId: string): boolean
+  /** Returns how many rules listen. */
+  runningCount(): number
   /** Returns the rules that fields close now, with the reason. */
   closed(): ReadonlyMap<string, string>
   /**

@@ -1,4 +1,4 @@
-// Serves /metrics to scrapers, without a credential, and nothing else.
+// Serves /metrics to scrapers, without a credential, and the pages of plugins.
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,6 +9,7 @@ import { Fault, listenFailed } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { boundConnections, receiveLimits } from '../http/exports.ts'
 import { contentType } from './format.ts'
+import type { Page } from './page.ts'
 import type { Scrape } from './scrape.ts'
 
 interface Options {
@@ -16,14 +17,20 @@ interface Options {
   readonly log: Log
   readonly listen: string
   readonly scrape: Scrape
+  readonly pages?: readonly Page[]
 }
 
 const limits = { ...receiveLimits, requestTimeout: 10_000, keepAliveTimeout: 5_000 }
 const maxConnections = 64
 
-export async function openListener({ listen, scrape, clock, log }: Options) {
+export async function openListener({ listen, scrape, pages = [], clock, log }: Options) {
   const server = createServer(limits)
-  boundConnections({ server, max: maxConnections, clock, handle: handle(scrape, log) })
+  boundConnections({
+    server,
+    max: maxConnections,
+    clock,
+    handle: handle([metricsPage(scrape), ...pages], log)
+  })
   const { hostname, port } = new URL(`http://${listen}`)
   try {
     server.listen({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) })
@@ -41,10 +48,16 @@ export async function openListener({ listen, scrape, clock, log }: Options) {
   return { port: (server.address() as AddressInfo).port, close } // of a TCP listener
 }
 
-function handle(scrape: Scrape, log: Log): RequestListener {
+const metricsPage = (scrape: Scrape): Page => ({
+  path: '/metrics',
+  read: async () => ({ status: 200, type: contentType, body: await scrape() })
+})
+
+function handle(pages: readonly Page[], log: Log): RequestListener {
   return ({ method, url = '' }, response) => {
-    if (url.split('?', 1)[0] !== '/metrics') {
-      response.writeHead(404).end('not found; see /metrics\n')
+    const page = pages.find(({ path }) => path === url.split('?', 1)[0])
+    if (!page) {
+      response.writeHead(404).end(`not found; see ${pages.map(({ path }) => path).join(', ')}\n`)
       return
     }
     if (method !== 'GET' && method !== 'HEAD') {
@@ -52,10 +65,10 @@ function handle(scrape: Scrape, log: Log): RequestListener {
       return
     }
     const send = async (): Promise<void> => {
-      const chunks = await scrape()
-      response.setHeader('content-type', contentType)
+      const { status, type, body } = await page.read()
+      response.writeHead(status, { 'content-type': type })
       if (method === 'HEAD') response.end()
-      else await pipeline(Readable.from(chunks), response)
+      else await pipeline(Readable.from(body), response)
     }
     send().catch((error: unknown) => {
       log.debug('metrics.not_sent', String(error))

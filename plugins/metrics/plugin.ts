@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { Listen } from '../../kernel/settings.ts'
 import { openListener } from './listener.ts'
+import { pageSlot } from './page.ts'
 import { routes } from './routes.ts'
 import { openScrape, type Scrape } from './scrape.ts'
 
@@ -21,9 +22,11 @@ export default definePlugin<Deps>({
   needs: { http: '^1.0.0' },
   keys,
   services: { scrape: asFunction(openScrape).singleton() },
+  slots: [pageSlot],
   routes,
-  async start({ deps: { config, scrape, clock, log }, defer }) {
-    const { port, close } = await openListener({ listen: config.metrics_listen, scrape, clock, log })
+  async start({ deps: { config, scrape, filled, clock, log }, defer }) {
+    const pages = filled(pageSlot).map(({ value }) => value)
+    const { port, close } = await openListener({ listen: config.metrics_listen, scrape, pages, clock, log })
     defer(close)
     log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
   }

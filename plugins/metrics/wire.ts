@@ -1,4 +1,5 @@
 // Shared by server and agent: collects metrics as a page of Prometheus' text format, and serves it.
 export type { Metric } from '../../kernel/metrics.ts'
+export { type Check, livePage, readinessOf, readyPage } from './health.ts'
 export { openListener } from './listener.ts'
 export { openScrape } from './scrape.ts'

@@ -11,6 +11,8 @@ const table = `
   POST   /v1/auth/login                                   public      200
   POST   /v1/auth/logout                                  user        204  bearer=unauthenticated temporary=204
   GET    /v1/openapi.json                                 public      200
+  GET    /livez                                           public      200
+  GET    /readyz                                          public      200
 
   GET    /v1/users/me                                     user        200  temporary=200
   POST   /v1/users/me/password                            user        204  temporary=204 operator=user_not_found

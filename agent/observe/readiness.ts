@@ -1,0 +1,33 @@
+// What an agent needs to do its work: rules that are open, and the server, or rules that it has saved.
+import type { Check } from '../../plugins/metrics/wire.ts'
+import { ruleKind } from '../../plugins/rules/wire.ts'
+import type { AgentCall } from '../plugin.ts'
+
+/**
+ * Without the server an agent forwards its saved rules: then it is ready. One rule that cannot be opened is its owner's
+ * matter; an agent that can open none is not ready.
+ */
+export function checksOf(
+  { rules, objects }: Pick<AgentCall, 'rules' | 'objects'>,
+  isConnected: boolean
+): Check[] {
+  const open = rules.runningCount()
+  const failed = objects.notInForce().filter(({ kind }) => kind === ruleKind).length
+  return [
+    check('control_stream', isConnected || open > 0, streamReason(isConnected, open)),
+    check('rules', open > 0 || failed === 0, `${open} are open, ${failed} could not be opened`)
+  ]
+}
+
+const check = (name: string, isOk: boolean, reason: string): Check => ({
+  name,
+  status: isOk ? 'ok' : 'failed',
+  reason
+})
+
+function streamReason(isConnected: boolean, open: number): string {
+  if (isConnected) return 'connected'
+  return open > 0
+    ? 'not connected; the saved rules are forwarded'
+    : 'not connected, and there are no saved rules'
+}

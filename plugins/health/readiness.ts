@@ -1,0 +1,75 @@
+// What a server needs to do its work. It is looked at, at most once a second, and nothing is written.
+import { X509Certificate } from 'node:crypto'
+import { access, constants, stat, statfs } from 'node:fs/promises'
+import { withTimeout } from '../../kernel/base/attribution.ts'
+import { reasonOf } from '../../kernel/base/errors.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { type Answer, type Check, readinessOf } from '../metrics/exports.ts'
+
+type Deps = Pick<Kernel, 'store' | 'control' | 'clock'>
+
+export type Readiness = () => Promise<Answer>
+
+const freshMs = 1000
+const answerSecs = 5
+const wantedBytes = 2 ** 20
+
+/** Callers within a second share one answer, so that any number of them costs the same. */
+export function openReadiness({ store, control, clock }: Deps): Readiness {
+  let readAt = Number.NEGATIVE_INFINITY
+  let answer: Promise<Answer> | undefined
+  const checks: Readonly<Record<string, () => Promise<string>>> = {
+    store: openStoreCheck(store),
+    migrations: async () => `${await countMigrations(store)} are done`,
+    control_stream: async () => `agents are accepted on port ${control.port()}`,
+    certificate: async () => requireValid(new X509Certificate(control.certificate), clock.now())
+  }
+  const look = async (): Promise<Answer> =>
+    readinessOf(await Promise.all(Object.entries(checks).map(([name, check]) => examine(name, check))))
+
+  return () => {
+    if (!answer || clock.monotonic() - readAt >= freshMs) {
+      readAt = clock.monotonic()
+      answer = look()
+    }
+    return answer
+  }
+}
+
+async function examine(name: string, check: () => Promise<string>): Promise<Check> {
+  try {
+    return { name, status: 'ok', reason: await withTimeout(answerSecs, name, check) }
+  } catch (error) {
+    return { name, status: 'failed', reason: reasonOf(error) }
+  }
+}
+
+/** Reads the store, and asks the system whether its file could be written. Another file in its place is not the store. */
+function openStoreCheck(store: Deps['store']): () => Promise<string> {
+  let known: { readonly dev: number; readonly ino: number } | undefined
+  return async () => {
+    const [database] = await store.read(em => em.execute<{ file: string }[]>('pragma database_list'))
+    const file = database?.file ?? ''
+    const now = await stat(file).catch(() => null)
+    known ??= now ?? undefined
+    if (!now || now.dev !== known?.dev || now.ino !== known.ino) throw new Error('its directory is gone')
+    await access(file, constants.W_OK).catch(() => {
+      throw new Error('it cannot be written')
+    })
+    const { bavail, bsize } = await statfs(file)
+    if (bavail * bsize < wantedBytes) throw new Error('its disk is full')
+    return 'it can be read, and written'
+  }
+}
+
+async function countMigrations(store: Deps['store']): Promise<number> {
+  const [row] = await store.read(em =>
+    em.execute<{ count: number }[]>('select count(*) as count from schema_migration')
+  )
+  return row?.count ?? 0
+}
+
+function requireValid({ validTo }: X509Certificate, now: number): string {
+  if (now >= Date.parse(validTo)) throw new Error(`it has expired at ${validTo}`)
+  return `it is valid until ${validTo}`
+}

@@ -1,0 +1,60 @@
+import t from 'tap'
+import { testServer } from '../../../kit/test-server.ts'
+
+interface Ready {
+  readonly status: string
+  readonly checks: readonly { readonly name: string; readonly status: string; readonly reason: string }[]
+}
+const dayMs = 86_400_000
+
+t.test('/livez and /readyz answer without a credential, on the API and on the metrics listener', async t => {
+  const app = await testServer(t, { plugins: ['health', 'metrics'] })
+  const port = app.log.find(({ event }) => event === 'metrics.listening')?.fields['port']
+  const anonymous = { authorization: '' }
+
+  for (const origin of [app.server.origin, `http://127.0.0.1:${port}`]) {
+    const live = await fetch(`${origin}/livez`)
+    t.same([live.status, await live.json()], [200, { status: 'live' }], origin)
+    const ready = await fetch(`${origin}/readyz?verbose`)
+    t.equal(
+      ready.status,
+      origin === app.server.origin ? 400 : 200,
+      'the API refuses a parameter that it has not'
+    )
+    t.equal((await fetch(`${origin}/readyz`, { method: 'POST' })).status, 405)
+    t.equal((await fetch(`${origin}/readyz`, { method: 'HEAD' })).status, 200)
+  }
+  const { status, headers, body } = await app.call<Ready>('GET', '/readyz', undefined, anonymous)
+  t.equal(status, 200)
+  t.match(headers['content-type'], 'application/json')
+  t.equal(headers['cache-control'], 'no-store')
+  t.equal(body.status, 'ready')
+  t.same(
+    body.checks.map(({ name, status }) => [name, status]),
+    ['store', 'migrations', 'control_stream', 'certificate'].map(name => [name, 'ok'])
+  )
+  t.notMatch(JSON.stringify(body), app.dir, 'no path')
+  t.equal(app.decisions.length, 0)
+})
+
+t.test('an expired certificate makes the server not ready, with the reason', async t => {
+  const app = await testServer(t, { plugins: ['health', 'metrics'] })
+  app.clock.step(100 * 365 * dayMs)
+  await app.clock.advance(1000)
+
+  const { status, body } = await app.call<Ready>('GET', '/readyz')
+
+  t.equal(status, 503)
+  t.match(body, { status: 'not_ready', checks: [{}, {}, {}, { name: 'certificate', reason: /has expired/ }] })
+  t.equal((await app.call('GET', '/livez')).status, 200)
+})
+
+t.test('callers within a second share one look at the store', async t => {
+  const app = await testServer(t, { plugins: ['health', 'metrics'] })
+  await app.call('GET', '/readyz')
+  app.clock.step(100 * 365 * dayMs)
+
+  t.equal((await app.call('GET', '/readyz')).status, 200)
+  await app.clock.advance(1000)
+  t.equal((await app.call('GET', '/readyz')).status, 503)
+})

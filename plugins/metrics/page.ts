@@ -1,0 +1,10 @@
+// A page of a plugin on the metrics listener.
+import { defineSlot } from '../../kernel/slot.ts'
+
+/** Answers GET without a credential; so it must be cheap, and hold no secret. */
+export interface Page {
+  readonly path: `/${string}`
+  read(): Promise<{ readonly status: number; readonly type: string; readonly body: Iterable<Buffer> }>
+}
+
+export const pageSlot = defineSlot<Page>('metrics.page', { keyOf: ({ path }) => path })

@@ -1,0 +1,80 @@
+// /livez and /readyz of real processes: a full disk, a directory that is gone, an agent without a server.
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { freePort } from '../support/ports.ts'
+import { noSmallDisk, smallDisk } from '../support/small-disk.ts'
+import { startAgent, testCluster } from '../support/test-cluster.ts'
+
+interface Ready {
+  readonly status: string
+  readonly checks: readonly { readonly name: string; readonly status: string; readonly reason: string }[]
+}
+
+/** Asks as a supervisor does: again and again. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await wait(50)
+}
+
+async function readyz(origin: string) {
+  const reply = await fetch(`${origin}/readyz`)
+  const { checks } = (await reply.json()) as Ready
+  return { status: reply.status, failed: checks.filter(({ status }) => status !== 'ok'), checks }
+}
+
+t.test('a server is not ready while its disk is full', { skip: noSmallDisk }, async t => {
+  const disk = smallDisk(t, 16)
+  const teardown = (release: () => unknown) => t.teardown(release)
+  const { origin } = await testCluster({ teardown, testdir: () => disk.dir } as typeof t)
+  t.equal((await readyz(origin)).status, 200)
+
+  disk.fill()
+  await until(async () => (await readyz(origin)).status === 503)
+  t.match((await readyz(origin)).failed, [{ name: 'store', reason: 'its disk is full' }])
+  t.equal((await fetch(`${origin}/livez`)).status, 200)
+
+  disk.free()
+  await until(async () => (await readyz(origin)).status === 200)
+})
+
+t.test('a server whose directory is gone is not ready, until it is back', async t => {
+  const { origin, dir } = await testCluster(t)
+  t.equal((await readyz(origin)).status, 200)
+
+  renameSync(join(dir, 'server'), join(dir, 'away'))
+  await until(async () => (await readyz(origin)).status === 503)
+  t.match((await readyz(origin)).failed, [{ name: 'store', reason: 'its directory is gone' }])
+
+  renameSync(join(dir, 'away'), join(dir, 'server'))
+  await until(async () => (await readyz(origin)).status === 200)
+})
+
+t.test('an agent is ready while it forwards, with the server or without', async t => {
+  const cluster = await testCluster(t)
+  const metrics = await freePort()
+  const origin = `http://127.0.0.1:${metrics}`
+  const paris = await startAgent(t, cluster, 'paris', { env: { SVC_METRICS_LISTEN: `127.0.0.1:${metrics}` } })
+
+  t.match(await readyz(origin), { status: 200, checks: [{ name: 'control_stream', reason: 'connected' }] })
+  cluster.server.signal('SIGKILL')
+  await cluster.server.exit
+  await until(async () => (await readyz(origin)).status === 503)
+  t.match((await readyz(origin)).failed, [{ name: 'control_stream', reason: /no saved rules/ }])
+  t.equal((await fetch(`${origin}/livez`)).status, 200)
+
+  await cluster.restart()
+  await until(async () => (await readyz(origin)).status === 200)
+  await cluster.json('rule', 'push', 'paris', String(await freePort()), '127.0.0.1:9')
+  cluster.server.signal('SIGKILL')
+  await cluster.server.exit
+  await until(async () => (await readyz(origin)).checks[0]?.reason !== 'connected')
+  t.match(await readyz(origin), {
+    status: 200,
+    checks: [
+      { reason: 'not connected; the saved rules are forwarded' },
+      { name: 'rules', reason: /^1 are open/ }
+    ]
+  })
+  t.equal(paris.agent.child.exitCode, null)
+})
