@@ -17,7 +17,7 @@ import { type Filled, type Slot, type SlotReader, slotReader } from './slot.ts'
 import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
 import { recordVersion } from './store/newest-version.ts'
-import { type Disk, openStore } from './store/open.ts'
+import { type Database, type Disk, openStore } from './store/open.ts'
 import { openCodec } from './wire/codec.ts'
 import { wireMessages } from './wire/envelope.ts'
 import { bindHandlers } from './wire/message.ts'
@@ -30,6 +30,7 @@ export interface ServerOptions extends GivenConfig {
   readonly clock?: Clock
   readonly clockOf?: (plugin: string) => Clock | undefined // a plugin's own, in place of `clock`
   readonly openDisk?: (storeFile: string) => Disk
+  readonly storeOf?: (opened: Database) => Database // what all plugins get in its place
 }
 
 export interface Wired {
@@ -100,8 +101,9 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
   const releases = new Releases()
   try {
     const storeFile = openDataDir(dataDir, releases.defer)
-    const store = await openStore(storeFile, [kernelStore, ...plugins], options.openDisk)
-    releases.defer(store.close)
+    const opened = await openStore(storeFile, [kernelStore, ...plugins], options.openDisk)
+    releases.defer(opened.close)
+    const store = options.storeOf?.(opened) ?? opened
     await recordVersion(store, options.version)
     const identity = openIdentity({ store, clock, operatorToken: server.operator_token ?? null })
     const control = await openControl({

@@ -11,6 +11,7 @@ import type { Message } from '../kernel/wire/message.ts'
 import { RulePush } from '../plugins/rules/wire.ts'
 import type { Stats } from '../plugins/stats/stats.ts'
 import { type Call, type Caller, openCallers } from './callers.ts'
+import { openRepeatedChanges } from './repeated-changes.ts'
 import { openRunningAgent, type RunningAgent, type RunningAgentOptions } from './running-agent.ts'
 import { scratchFor } from './scratch.ts'
 import { connectAgent, type Script, type ScriptedAgent, scriptedResponse } from './scripted-agent.ts'
@@ -43,13 +44,24 @@ export interface KitServer extends TestServer {
   as(caller: Caller): Call
 }
 
-/** Starts a server with a real SQLite store and real sockets on free ports. Its time moves only by `clock.advance`. */
+/**
+ * Starts a server with a real SQLite store and real sockets on free ports. Its time moves only by `clock.advance`. The body
+ * of each change runs twice, undone and then for good; the test fails at its end if one is not repeatable.
+ */
 export async function testServer(
   t: TestContext,
   { plugins = [], ...options }: TestServerOptions = {}
 ): Promise<KitServer> {
-  const server = await open(contextOf(t), {
+  const context = contextOf(t)
+  const repeated = openRepeatedChanges()
+  context.teardown(() => {
+    repeated.close()
+    const [problem] = repeated.problems()
+    if (problem) throw new Error(problem)
+  })
+  const server = await open(context, {
     ...options,
+    storeOf: repeated.storeOf,
     plugins: [...Object.keys(builtin), ...plugins],
     keys: { metrics_listen: '127.0.0.1:0', ...options.keys }
   })

@@ -4,7 +4,7 @@ import { newId } from '../kernel/base/id.ts'
 import type { Log } from '../kernel/base/log.ts'
 import { Client } from '../kernel/identity/entities.ts'
 import { hashOf } from '../kernel/identity/secret.ts'
-import { boot, type Server } from '../kernel/kernel.ts'
+import { boot, type Server, type ServerOptions } from '../kernel/kernel.ts'
 import { definePlugin, type Plugin } from '../kernel/plugin.ts'
 import { type Decision, decisionSlot } from '../plugins/http/exports.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
@@ -66,6 +66,7 @@ export interface TestServerOptions {
   readonly sections?: Readonly<Record<string, unknown>> // of the configuration, by plugin
   readonly dir?: string
   readonly clock?: FakeClock
+  readonly storeOf?: ServerOptions['storeOf']
 }
 
 /** Starts a server in this process, with a real SQLite store, real sockets on free ports and a fake clock. */
@@ -94,7 +95,8 @@ export async function testServer(
       dataDir: dir,
       version: '2.0.0',
       log: recordLog(log),
-      clock
+      clock,
+      ...(options.storeOf && { storeOf: options.storeOf })
     })
   let server = await open({})
   let isStopped = false

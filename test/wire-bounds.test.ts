@@ -1,6 +1,5 @@
 // What a peer sends is bounded by the schemas of its messages, before anything is kept of it.
 import t from 'tap'
-import { type TSchema, Type } from 'typebox'
 import { agentPlugins } from '../config/agent-plugins.ts'
 import { plugins as builtin } from '../config/plugins.ts'
 import { newId } from '../kernel/base/id.ts'
@@ -9,6 +8,7 @@ import { controlMessages, InventoryPage, maxInventoryRows } from '../kernel/wire
 import { wireMessages } from '../kernel/wire/envelope.ts'
 import { frameLimit } from '../kernel/wire/frame.ts'
 import { type Message, Refused } from '../kernel/wire/message.ts'
+import { unboundedParts } from '../kit/conformance/wire-bounds.ts'
 import { Health, maxRulesOfMessage } from '../plugins/multi-target/wire.ts'
 import { maxWaits, Throttled } from '../plugins/rate-limit/wire.ts'
 import { maxClosed, RulesClosed } from '../plugins/rules/wire.ts'
@@ -27,34 +27,8 @@ const declared = [
 const messages = new Map(declared.map(message => [message.name, message]))
 const codec = openCodec([...messages.values()])
 
-/** Returns the parts of a schema that let a peer send any amount. */
-function unbounded(schema: TSchema, path: string): string[] {
-  const keywords = schema as Readonly<Record<string, unknown>>
-  const lacks = (...names: readonly string[]): string[] =>
-    names.some(name => keywords[name] !== undefined) ? [] : [`${path} has no ${names[0]}`]
-  if (Type.IsLiteral(schema) || Type.IsBoolean(schema)) return []
-  if (Type.IsUnion(schema)) return schema.anyOf.flatMap(option => unbounded(option, path))
-  if (Type.IsString(schema)) return lacks('maxLength', 'pattern')
-  if (Type.IsInteger(schema) || Type.IsNumber(schema))
-    return [...lacks('minimum', 'exclusiveMinimum'), ...lacks('maximum')]
-  if (Type.IsArray(schema)) return [...lacks('maxItems'), ...unbounded(schema.items, `${path}[]`)]
-  if (Type.IsRecord(schema)) {
-    const values = Object.values(schema.patternProperties) as TSchema[]
-    return [
-      ...lacks('maxProperties'),
-      ...lacks('propertyNames'),
-      ...values.flatMap(value => unbounded(value, `${path}{}`))
-    ]
-  }
-  if (Type.IsObject(schema))
-    return Object.entries(schema.properties).flatMap(([key, value]) => unbounded(value, `${path}.${key}`))
-  return lacks('maxLength') // bytes
-}
-
 t.test('every string, number, list, map and bytes on the wire has a bound', async t => {
-  const unboundedParts = [...messages.values()].flatMap(({ name, body }) => unbounded(body, name))
-
-  t.same(unboundedParts, [])
+  t.same(unboundedParts(declared), [])
   t.ok(messages.size > 30, 'all messages are walked')
 })
 

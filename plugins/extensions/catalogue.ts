@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
 import { importExternal, importPlugin } from '../../config/external/import.ts'
-import { loadPlugins, pluginSections } from '../../config/external/load.ts'
+import { loadPlugins, pluginSections, settingsIn } from '../../config/external/load.ts'
 import { findHalf, type Half } from '../../config/external/resolve.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { type ConfigFile, readConfigFile } from '../../config/sources.ts'
@@ -39,18 +39,20 @@ export function sourceOf(path: string | undefined): Source {
   return { file, table, baseDir: dirname(resolve(path)), placeOf: file.placeOf }
 }
 
-/** Returns the settings of the plugin in a folder, whatever the configuration calls it. */
-export function settingsFor(dir: string, configFile: string | undefined): Settings {
-  const { file, table, baseDir } = sourceOf(configFile)
+/** Returns the settings of the plugin in a folder, whatever the configuration calls it, and the plugins beside it. */
+export async function settingsFor(dir: string, configFile: string | undefined): Promise<Settings> {
+  const { file, table, ...source } = sourceOf(configFile)
   if (file === null) return {}
   const half = halfOf(dir, 'plugin', dir)
-  const named = Object.keys(table).find(name => half !== null && halfOf(name, 'plugin', baseDir) === half)
-  const { enabled: _, ...section } = table[named ?? ''] ?? {}
-  return { keys: file.table, section }
+  const isIt = (name: string): boolean => half !== null && halfOf(name, 'plugin', source.baseDir) === half
+  const own = Object.entries(table).find(([name]) => isIt(name))
+  const beside = Object.fromEntries(Object.entries(table).filter(([name]) => !isIt(name)))
+  const { servers, agents } = await halvesOf({ file, ...source, table: beside })
+  const others = { servers: servers.plugins, agents: agents.plugins, sections: servers.sections }
+  return { keys: file.table, section: settingsIn(own?.[1] ?? {}, 'external'), others }
 }
 
-export async function load(configFile: string | undefined): Promise<Loaded> {
-  const source = sourceOf(configFile)
+async function halvesOf(source: Source) {
   const servers = await loadPlugins<Plugin>({ half: 'plugin', builtin, importExternal, ...source })
   const agents = await loadPlugins<AgentPlugin>({
     half: 'agent',
@@ -59,6 +61,11 @@ export async function load(configFile: string | undefined): Promise<Loaded> {
     ...source,
     table: Object.fromEntries(Object.entries(source.table).filter(([name]) => !isOnServerOnly(name)))
   })
+  return { servers, agents }
+}
+
+export async function load(configFile: string | undefined): Promise<Loaded> {
+  const { servers, agents } = await halvesOf(sourceOf(configFile))
   const specifiers = { ...agents.specifiers, ...servers.specifiers }
   return {
     servers: servers.plugins,

@@ -82,11 +82,15 @@ const create = defineCommand({
 
 const check = defineCommand({
   name: 'plugin check',
-  summary: 'Check a plugin as server and agent do: manifest, tables, both halves, start and stop.',
+  summary:
+    'Check a plugin as server and agent do: manifest, tables, routes, changes, both halves, start and stop.',
   args: Type.Object({
     path: Type.String({ description: 'Folder of the plugin.' }),
     config: Type.Optional(
-      Type.String({ description: "TOML configuration with the plugin's settings; default SVC_CONFIG." })
+      Type.String({
+        description:
+          "TOML configuration with the plugin's settings and the plugins beside it; default SVC_CONFIG."
+      })
     )
   }),
   positional: ['path'],
@@ -94,8 +98,10 @@ const check = defineCommand({
   async run({ args: { path, config }, env, print }) {
     const { conform } = await import('../../kit/conformance.ts') // a large module that only this command needs
     const dir = resolve(path)
-    const { name, version, problems } = await conform(dir, settingsFor(dir, config ?? env['SVC_CONFIG']))
+    const settings = await settingsFor(dir, config ?? env['SVC_CONFIG'])
+    const { name, version, problems, notes } = await conform(dir, settings)
     if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
+    for (const note of notes) print.line(`note: ${note}`)
     print.line(`${name} ${version} conforms`)
   }
 })

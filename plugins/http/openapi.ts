@@ -16,6 +16,8 @@ export function schemaOf(plugin: string, route: Route<Kernel>, schemas: Schemas)
       throw new TypeError(
         `${route.action}: an open schema would ignore a misspelled field; add additionalProperties: false`
       )
+  if (reply === undefined)
+    throw new TypeError(`${route.action}: its schema has no reply; give Type.Null() for none`)
   const hasPages = route.isList && Type.IsObject(query)
   return {
     hide: !route.url.startsWith('/v1/'), // pages and files are not the API

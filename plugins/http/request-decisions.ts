@@ -19,9 +19,8 @@ export type Decisions = ReturnType<typeof openDecisions>
  */
 export function openDecisions({ store, clock, recorder, guard, idempotency }: Options) {
   /** Returns `change` of a call: caller's check, work, decision and idempotency record are one transaction. */
-  const changeOf =
-    (context: RequestContext): Call['change'] =>
-    async (of, work) => {
+  function changeOf(context: RequestContext): Call['change'] {
+    const change: Call['change'] = async (of, work) => {
       const { result, ...recorded } = await store.change(async em => {
         await guard.confirm(context, em)
         const { conditions } = context
@@ -44,6 +43,8 @@ export function openDecisions({ store, clock, recorder, guard, idempotency }: Op
       Object.assign(context, recorded) // only after the commit
       return result
     }
+    return change
+  }
 
   /** Records what `change` did not: a denial, a refusal, another outcome, and the response for its Idempotency-Key. */
   async function complete(context: RequestContext, outcome: Outcome): Promise<void> {

@@ -1,7 +1,7 @@
 // The kit as tests of other plugins use it: an agent that accepts objects and reports bytes.
 import t from 'tap'
 import { testAgent, testServer } from '../../../kit/public.ts'
-import { definePlugin, quota } from '../../public.ts'
+import { definePlugin, defineRoute, quota, Type } from '../../public.ts'
 
 const rule = { client: 'paris', listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }], owner: 'ann' }
 
@@ -66,5 +66,34 @@ t.test('an old agent without capabilities is classified by its version', async t
   t.match(await server.call('POST', '/v1/rules', { ...unowned, protocol: 'udp' }), {
     status: 422,
     body: { error: { code: /unsupported/ } }
+  })
+})
+
+t.test('a change that is not repeatable fails the test of its plugin, at the end', async t => {
+  const releases: (() => unknown)[] = []
+  t.teardown(() => Promise.allSettled(releases.map(release => release())))
+  let n = 0
+  const count = defineRoute({
+    method: 'POST',
+    url: '/v1/acme',
+    action: 'acme.count',
+    access: 'superadmin',
+    summary: 'Counts.',
+    schema: () => ({ reply: Type.Object({ n: Type.Integer() }) }),
+    run: async (_, { change }) => ({
+      n: await change({ kind: 'acme', id: 'n' }, async () => {
+        n += 1
+        return n
+      })
+    })
+  })
+  const acme = definePlugin({ name: 'acme', version: '1.0.0', kernel: '^2.0.0', routes: [count] })
+  const server = await testServer({ after: release => void releases.push(release) }, { plugins: [acme] })
+
+  t.match(await server.call('POST', '/v1/acme'), { status: 200, body: { n: 2 } })
+
+  const [end] = releases.splice(0)
+  await t.rejects(Promise.resolve(end?.()), {
+    message: /^acme: this change is not repeatable.*returns another result/
   })
 })

@@ -23,7 +23,7 @@ t.test('a new plugin passes sluice plugin check', async t => {
   const dir = scaffolded(t)
   const before = readdirSync(dir, { recursive: true }).sort()
 
-  t.same(await conform(dir), { name: 'acme-idle', version: '1.0.0', problems: [] })
+  t.same(await conform(dir), { name: 'acme-idle', version: '1.0.0', problems: [], notes: [] })
   t.same(readdirSync(dir, { recursive: true }).sort(), before, 'and is left as it was')
   for (const file of before.map(String).filter(file => /\.(ts|proto|md|json)$/.test(file)))
     t.notMatch(readFileSync(join(dir, file), 'utf8'), /__\w+__/, file)
@@ -141,7 +141,7 @@ t.test('a plugin with required settings is checked with those of a configuration
   replace(dir, 'plugin.ts', 'type Kernel }', 'type Kernel, Type }')
   const file = join(dir, '../sluice.toml')
 
-  t.match((await conform(dir, settingsFor(dir, undefined))).problems, [
+  t.match((await conform(dir, await settingsFor(dir, undefined))).problems, [
     /^plugins\.acme-idle .*url.*--config FILE$/,
     /acme_word.*--config FILE$/
   ])
@@ -149,7 +149,9 @@ t.test('a plugin with required settings is checked with those of a configuration
     file,
     'log_level = "info"\nacme_word = "go"\n[plugins."./acme-idle"]\nenabled = true\nurl = "/"\n'
   )
-  t.same((await conform(dir, settingsFor(dir, file))).problems, [])
+  t.same((await conform(dir, await settingsFor(dir, file))).problems, [])
   writeFileSync(file, 'acme_word = "go"\n[plugins.metrics]\n[plugins."./acme-idle"]\nurl = 7\n')
-  t.match((await conform(dir, settingsFor(dir, file))).problems, [/^plugins\.acme-idle\.url must be string/])
+  t.match((await conform(dir, await settingsFor(dir, file))).problems, [
+    /^plugins\.acme-idle\.url must be string/
+  ])
 })

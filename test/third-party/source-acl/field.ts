@@ -2,12 +2,10 @@
 import { defineCode, Fault, rules, type Static, Type } from 'sluice/plugin'
 import { SourceAcl } from './entities.ts'
 import { hasHostBits, parsePrefix } from './prefix.ts'
-import { capability, key, Lists } from './wire.ts'
+import { capability, key, Lists, maxEntries } from './wire.ts'
 
 export const notAPrefix = defineCode('validation.source_acl', 400, 3)
 export const missing = defineCode('validation.source_acl_missing', 400, 3)
-
-const maxEntries = 256
 
 const List = Type.Array(Type.String({ maxLength: 64 }), {
   maxItems: maxEntries,

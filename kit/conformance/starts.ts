@@ -1,0 +1,142 @@
+// Starts a server with the plugin, and does what the server would do at its first requests.
+import { rmSync } from 'node:fs'
+import type { AgentPlugin } from '../../agent/plugin.ts'
+import { plugins as builtin } from '../../config/plugins.ts'
+import { reasonOf } from '../../kernel/base/errors.ts'
+import { ownVersion } from '../../kernel/base/version.ts'
+import { kernelCodes } from '../../kernel/check.ts'
+import { boot, type Server } from '../../kernel/kernel.ts'
+import type { Plugin } from '../../kernel/plugin.ts'
+import { derivedFieldSlot, ruleFieldSlot } from '../../plugins/rules/exports.ts'
+import { openRepeatedChanges } from '../repeated-changes.ts'
+import { scratchFor } from '../scratch.ts'
+import { type LogLine, operatorToken, recordLog } from '../test-server.ts'
+import { fieldProblems } from './agent-half.ts'
+import { routeProblems } from './routes.ts'
+import { keysOf, type Others, type Settings } from './settings.ts'
+import { type Made, recordFills, valueProblems } from './slots.ts'
+import { type Trial, tryRoutes } from './trial.ts'
+
+export interface Checked {
+  readonly dir: string
+  readonly plugin: Plugin
+  readonly agent: AgentPlugin | null
+  readonly others: Others
+  readonly settings: Settings
+}
+
+/** Starts a server with the plugin twice, without it, and with it again, on one store. Ends at the first problem. */
+export async function tryStarts(checked: Checked): Promise<Trial> {
+  const dataDir = scratchFor(checked.dir, '.conformance-')
+  const { plugin, others, settings } = checked
+  const external = others.servers.filter(({ name }) => !(name in builtin))
+  const made: Made[] = []
+  const start = (present: readonly Plugin[]) => (log: LogLine[], storeOf?: Repeated['storeOf']) =>
+    boot({
+      plugins: recordFills([...others.servers, ...present], made),
+      keys: { ...keysOf([...external, ...present], settings), ...ownKeys },
+      sections: { ...others.sections, ...(present.length > 0 && { [plugin.name]: settings.section }) },
+      dataDir,
+      version: ownVersion(),
+      log: recordLog(log),
+      ...(storeOf && { storeOf })
+    })
+  try {
+    const first = await tryFirst(checked, made, start([plugin]))
+    if (first.problems.length > 0) return first
+    const later = { 'its second start': [plugin], 'a start without it': [], 'its return': [plugin] }
+    for (const [when, present] of Object.entries(later)) {
+      const problems = await during(
+        when,
+        () => start(present)([]),
+        async () => []
+      )
+      if (problems.length > 0) return { problems, notes: first.notes }
+    }
+    return first
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+const ownKeys = {
+  operator_http_listen: '127.0.0.1:0',
+  control_listen: '127.0.0.1:0',
+  metrics_listen: '127.0.0.1:0',
+  operator_token: operatorToken
+}
+
+type Repeated = ReturnType<typeof openRepeatedChanges>
+
+/** Each change of the first start, and of the routes that are called, runs twice. */
+async function tryFirst(
+  checked: Checked,
+  made: readonly Made[],
+  start: (log: LogLine[], storeOf: Repeated['storeOf']) => Promise<Server>
+): Promise<Trial> {
+  const log: LogLine[] = []
+  const notes: string[] = []
+  const repeated = openRepeatedChanges()
+  try {
+    const open = () => start(log, repeated.storeOf)
+    const problems = await during('its first start', open, async server => {
+      const found = [
+        ...(await schemaProblems(server, checked.plugin)),
+        ...wiredProblems(server, checked, made)
+      ]
+      if (found.length > 0) return found
+      const trial = await tryRoutes(checked.plugin, { server, token: operatorToken, log })
+      notes.push(...trial.notes)
+      return trial.problems
+    })
+    return { problems: [...problems, ...repeated.problems()], notes }
+  } finally {
+    repeated.close()
+  }
+}
+
+function wiredProblems(server: Server, { plugin, agent, others }: Checked, made: readonly Made[]): string[] {
+  const all = [...others.servers, plugin]
+  const codes = new Set([...kernelCodes, ...all.flatMap(({ codes = [] }) => codes)].map(({ code }) => code))
+  const { filled } = server.depsOf('rules')
+  const fields = [...filled(ruleFieldSlot), ...filled(derivedFieldSlot)]
+  const own = fields.filter(({ by }) => by === plugin.name).map(({ value }) => value)
+  return [
+    ...valueProblems(server, plugin, made),
+    ...fieldProblems(own, agent),
+    ...routeProblems(plugin, server.depsOf(plugin.name), codes)
+  ]
+}
+
+async function during(
+  when: string,
+  open: () => Promise<Server>,
+  work: (server: Server) => Promise<readonly string[]>
+): Promise<string[]> {
+  const problems: string[] = []
+  let place = when
+  try {
+    const server = await open()
+    try {
+      problems.push(...(await work(server)))
+    } finally {
+      place = `the stop after ${when}`
+      await server.stop()
+    }
+  } catch (error) {
+    problems.push(`${place}: ${reasonOf(error)}`)
+  }
+  return problems
+}
+
+/** Compares the tables that the migrations have made with the entities. */
+async function schemaProblems(server: Server, { name, store }: Plugin): Promise<string[]> {
+  if (!store) return []
+  const sql = await server
+    .depsOf(name)
+    .store.read(em =>
+      em.getPlatform().getSchemaGenerator(em.getDriver(), em)?.getUpdateSchemaSQL({ wrap: false })
+    )
+  const isOwn = store.entities.some(({ meta }) => sql?.includes(meta.tableName))
+  return sql && isOwn ? [`migrations and entities differ; the entities need: ${sql.trim()}`] : []
+}

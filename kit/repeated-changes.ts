@@ -1,0 +1,152 @@
+// Runs the body of each change twice, as a store may: undone, then for good. What differs is not repeatable.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { EntityManager } from '@mikro-orm/sql'
+import { plugins as builtin } from '../config/plugins.ts'
+import { runningPlugin } from '../kernel/base/attribution.ts'
+import { reasonOf } from '../kernel/base/errors.ts'
+import type { Work } from '../kernel/http/route.ts'
+import type { Database } from '../kernel/store/open.ts'
+
+/** The result of a body, and the number of rows that it has written. */
+interface Run<T> {
+  readonly result: T
+  readonly rows: number
+}
+
+export interface RepeatedChanges {
+  readonly storeOf: (opened: Database) => Database
+  /** What is not repeatable: each with its place, what was seen, and the remedy. Nothing is there twice. */
+  readonly problems: () => readonly string[]
+  readonly close: () => void
+}
+
+/** Changes go on as they would, whatever is found. */
+export function openRepeatedChanges(): RepeatedChanges {
+  const found = new Set<string>()
+  const bodies = new AsyncLocalStorage<{ readonly place: string }>()
+  const report = (place: string, seen: string) =>
+    found.add(
+      `${place}: this change is not repeatable, and a store may run its body again: ${seen}. Keep to \`em\` in the body; ` +
+        'do all else after `change` has returned'
+    )
+
+  const connecting = () => {
+    const body = bodies.getStore()
+    if (body) report(body.place, 'it opens a connection, or sends a request')
+  }
+  for (const channel of channels) subscribe(channel, connecting)
+
+  async function change<T>(opened: Database, work: Work<T>): Promise<T> {
+    const place = placeOfCaller()
+    if (place === null) return opened.change(work)
+    const counted = (em: EntityManager) => bodies.run({ place }, () => countRows(em, work))
+    const undone = new Error('undone')
+    let first: Run<T> | undefined
+    await opened
+      .change(async em => {
+        first = await counted(em)
+        await em.flush()
+        throw undone
+      })
+      .catch((error: unknown) => {
+        if (error !== undone) throw error
+      })
+    let second: Run<T> | undefined
+    const result = await opened
+      .change(async em => {
+        second = await counted(em)
+        return second.result
+      })
+      .catch((error: unknown) => {
+        report(place, `the second time it throws "${reasonOf(error)}"`)
+        throw error
+      })
+    if (first && second) for (const seen of differences(first, second)) report(place, seen)
+    return result
+  }
+
+  return {
+    storeOf: opened => ({ ...opened, change: work => change(opened, work) }),
+    problems: () => [...found],
+    close() {
+      for (const channel of channels) unsubscribe(channel, connecting)
+    }
+  }
+}
+
+/** Of Node: sockets of clients, and requests of `http` and of `fetch`, which may go over an open connection. */
+const channels = ['net.client.socket', 'http.client.request.start', 'undici:request:create']
+
+async function countRows<T>(em: EntityManager, work: Work<T>): Promise<Run<T>> {
+  const written = async (): Promise<number> => {
+    const [row] = await em.execute<{ readonly n: number }[]>('select total_changes() as n')
+    return row?.n ?? 0
+  }
+  const before = await written()
+  const result = await work(em)
+  await em.flush()
+  return { result, rows: (await written()) - before }
+}
+
+function differences<T>(first: Run<T>, second: Run<T>): string[] {
+  const at = differenceIn(first.result, second.result, '')?.replace(/^\/result/, '') // the host adds its own to the result
+  return [
+    ...(first.rows === second.rows
+      ? []
+      : [`rows written: ${first.rows} the first time, ${second.rows} the second`]),
+    ...(at === undefined ? [] : [`the second time it returns another result${at === '' ? '' : `, at ${at}`}`])
+  ]
+}
+
+const maxDepth = 5
+
+/**
+ * Returns where two results differ: '' for the whole. Ids, secrets and times do so in every run: long texts of one length
+ * are alike, and large numbers.
+ */
+function differenceIn(one: unknown, other: unknown, at: string, depth = 0): string | null {
+  if (Object.is(one, other) || depth > maxDepth) return null
+  if (typeof one === 'string' && typeof other === 'string')
+    return one.length >= 16 && one.length === other.length ? null : at
+  if (typeof one === 'number' && typeof other === 'number') return one > 1e9 && other > 1e9 ? null : at
+  if (!isData(one) || !isData(other)) return typeof one === typeof other ? null : at
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)])
+  const found = [...keys].map(key =>
+    differenceIn(Reflect.get(one, key), Reflect.get(other, key), `${at}/${key}`, depth + 1)
+  )
+  return found.find(difference => difference !== null) ?? null
+}
+
+/** True for lists, plain objects and entities; not for Maps, dates and bytes, whose content is not in their keys. */
+const isData = (value: unknown): value is object =>
+  typeof value === 'object' &&
+  value !== null &&
+  Symbol.toStringTag in value === false &&
+  !(value instanceof Date)
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const own = ['kernel', 'kit', 'plugins', 'agent', 'config', 'node_modules'].map(folder => root + folder + sep)
+/** `change` of a route's call, and of `act`: their bodies call hooks of other plugins. */
+const sharedChange = /at (?:async )?change \(.*[/\\]plugins[/\\]http[/\\](?:request-decisions|act)\.[jt]s/
+
+/**
+ * Returns the line of the plugin's file that makes the change, or the name of the built-in plugin whose route does. Null for
+ * changes that built-in plugins make for themselves: no body of another plugin is in them.
+ */
+function placeOfCaller(): string | null {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 50
+  const { stack = '' } = new Error('here')
+  Error.stackTraceLimit = stackTraceLimit
+  const lines = [...stack.matchAll(/(?:\(|at |file:\/\/)(\/[^()?\n]+?)(?:\?[^:\n]*)?:(\d+):\d+\)?$/gm)]
+  const files = lines.map(([, file = '', line]) => ({ file, line }))
+  const outside = files.find(({ file }) => !own.some(folder => file.startsWith(folder)))
+  if (outside) return `${outside.file}:${outside.line}`
+  const plugin = runningPlugin()
+  return sharedChange.test(stack) || (plugin !== undefined && !(plugin in builtin))
+    ? (plugin ?? 'a change')
+    : null
+}
