@@ -5,6 +5,7 @@ import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/comm
 import { documentKindSlot, liveTrafficSlot, ruleFieldSlot } from '../rules/exports.ts'
 import { contextOf, kindsIn } from './context.ts'
 import { type Document, formatDocument, readDocument } from './document.ts'
+import { named } from './named.ts'
 import { makePlan, type Step } from './plan.ts'
 
 const File = Type.String({
@@ -96,9 +97,12 @@ const apply = defineCommand({
       show(plan, call.print)
       if (plan.length === 0) return
       await call.confirm('Apply these changes?', { elsewhere: 'refused' })
-      for (const step of plan) {
+      for (const [done, step] of plan.entries()) {
         await renew()
-        await step.run()
+        await step.run().catch(error => {
+          const left = done === 0 ? '' : `${done} of ${plan.length} steps are done; `
+          throw named(`${left}${step.verb} ${step.label}`, error)
+        })
         call.print.line(`done: ${step.verb} ${step.label}`)
       }
     })

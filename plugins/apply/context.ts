@@ -10,10 +10,12 @@ interface ClientRow {
   readonly client_name: string
 }
 
-/** Returns the kinds of all plugins, limits before the objects that need them. */
+const order = ['owner', 'limit', 'object'] as const
+
+/** Returns the kinds of all plugins: owners, their limits, then the objects that need them. */
 export function kindsIn({ filled }: Pick<Call, 'filled'>): DocumentKind[] {
   const kinds = filled(documentKindSlot).map(({ value }) => value)
-  return [...kinds.filter(({ role }) => role === 'limit'), ...kinds.filter(({ role }) => role === 'object')]
+  return order.flatMap(role => kinds.filter(kind => kind.role === role))
 }
 
 export async function contextOf({ api, filled }: Call): Promise<DocumentContext> {

@@ -1,10 +1,18 @@
 // The steps that bring the server into the state of a document. They are computed from the present state, so that a run
 // after an interrupted one does the rest.
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
-import { type DocumentContext, type DocumentItem, type DocumentKind, hasSameBody } from '../rules/exports.ts'
+import {
+  type DocumentContext,
+  type DocumentEntry,
+  type DocumentItem,
+  type DocumentKind,
+  hasSameBody
+} from '../rules/exports.ts'
 import { changesOf } from './changes.ts'
 import { kindsIn } from './context.ts'
 import type { Document } from './document.ts'
+import { named } from './named.ts'
+import { validate } from './validation.ts'
 
 export interface Step {
   readonly verb: 'create' | 'change' | 'replace' | 'delete'
@@ -25,24 +33,56 @@ export async function makePlan(
   for (const kind of kindsIn(context)) {
     const entries = document[kind.name]
     if (!entries) continue
-    const wanted = entries.map(entry => kind.parse(entry, context))
-    refuseDuplicates(kind, wanted, context)
-    const present = await kind.list(context)
-    for (const item of wanted) steps.push(...(await stepsFor(kind, item, present, context)))
-    if (prune === 'prune')
-      for (const item of present.filter(({ key }) => !wanted.some(other => other.key === key)))
-        deletions.unshift(await deletion(kind, item, context))
+    await validate(kind, entries, context)
+    const wanted = entries.map((entry, at) => parsed(kind, entry, at, context))
+    if (!kind.hasSeveral) refuseDuplicates(kind, wanted, context)
+    const { pairs, left } = paired(kind, wanted, await kind.list(context))
+    for (const pair of pairs) steps.push(...(await stepsFor(kind, pair, context)))
+    if (prune === 'prune') for (const item of left) deletions.unshift(await deletion(kind, item, context))
   }
   return [...steps, ...deletions]
 }
 
+function parsed(
+  kind: DocumentKind,
+  entry: DocumentEntry,
+  at: number,
+  context: DocumentContext
+): DocumentItem {
+  try {
+    return kind.parse(entry, context)
+  } catch (error) {
+    throw named(`${kind.name}[${at}]`, error)
+  }
+}
+
+interface Pair {
+  readonly wanted: DocumentItem
+  readonly from: DocumentItem | undefined // on the server
+}
+
+/** Matches wanted objects with present ones of the same key, those that are the same first. */
+function paired(kind: DocumentKind, wanted: readonly DocumentItem[], present: readonly DocumentItem[]) {
+  const left = new Map(Map.groupBy(present, ({ key }) => key))
+  const take = (item: DocumentItem, fits: (from: DocumentItem) => boolean): DocumentItem | undefined => {
+    const candidates = left.get(item.key) ?? []
+    const found = candidates.find(fits)
+    left.set(
+      item.key,
+      candidates.filter(other => other !== found)
+    )
+    return found
+  }
+  const same = wanted.map(item => take(item, from => hasSameBody(from, kind.complete?.(item, from) ?? item)))
+  const pairs = wanted.map((item, at): Pair => ({ wanted: item, from: same[at] ?? take(item, () => true) }))
+  return { pairs, left: [...left.values()].flat() }
+}
+
 async function stepsFor(
   kind: DocumentKind,
-  wanted: DocumentItem,
-  present: readonly DocumentItem[],
+  { wanted, from }: Pair,
   context: DocumentContext
 ): Promise<Step[]> {
-  const from = present.find(({ key }) => key === wanted.key)
   const label = kind.label(wanted, context)
   if (!from)
     return [{ verb: 'create', label, changes: [], drops: 0, run: () => kind.create(wanted, context) }]

@@ -3,6 +3,7 @@ import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { commands } from './commands.ts'
 import { applyInProgress, type Leases, openLeases } from './leases.ts'
 import { routes } from './routes.ts'
+import { usersKind } from './users-kind.ts'
 
 interface Deps extends Kernel {
   readonly leases: Leases
@@ -12,9 +13,10 @@ export default definePlugin<Deps>({
   name: 'apply',
   version: '1.0.0',
   kernel: '^2.0.0',
-  needs: { rules: '^1.0.0' },
+  needs: { http: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [applyInProgress],
   services: { leases: asFunction(openLeases).singleton() },
+  fills: [usersKind],
   routes,
   commands
 })

@@ -5,6 +5,8 @@ import { type DocumentEntry, documentKindSlot } from '../rules/exports.ts'
 export const grantsKind = documentKindSlot.fill({
   name: 'grants',
   role: 'limit',
+  hasSeveral: true, // with other targets or another note
+  entry: async () => (await import('./schema.ts')).CreateBody,
   async list({ api, isSuperadmin }) {
     if (!isSuperadmin) return [] // other users cannot change their grants
     const rows = await api.list<DocumentEntry>('/v1/grants')

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import {
@@ -21,6 +22,7 @@ import { formatTarget, parseTarget } from './targets.ts'
 import { maxTargetsPerUser } from './wire.ts'
 
 export const grantNotFound = defineCode('grant_not_found', 404, 8)
+export const grantAlreadyExists = defineCode('grant_already_exists', 409, 2)
 
 interface Services extends Pick<Kernel, 'store' | 'clock'> {
   readonly rules: Rules
@@ -51,6 +53,7 @@ export function openGrants({ store, clock, rules }: Services) {
         throw new Fault(userNotFound, `there is no user ${given.userId}`)
       const clientId = await clientIdOf(body, em)
       const grant: Grant = { ...given, id, clientId, createdAt: clock.now() }
+      await requireNew(grant, em)
       await requireRoom(grant, em)
       await em.insert(Grant, grant)
       return { row: await rowOf(grant, em), after: await rules.refresh(coverableRules(grant), em) }
@@ -95,6 +98,17 @@ async function find(id: string, em: EntityManager): Promise<Grant> {
   const grant = await em.findOne(Grant, { id })
   if (!grant) throw new Fault(grantNotFound, `there is no grant ${id}`)
   return grant
+}
+
+/** A second equal grant would allow nothing more, and would keep what it allows after one of them is deleted. */
+async function requireNew(grant: Grant, em: EntityManager): Promise<void> {
+  const { userId, clientId, portFrom, portTo } = grant
+  const terms = ({ protocols, targets, note }: Grant) => [protocols, targets ?? null, note ?? null]
+  const others = await em.find(Grant, { userId, clientId, portFrom, portTo })
+  const equal = others.find(other => isDeepStrictEqual(terms(other), terms(grant)))
+  if (!equal) return
+  const details = { grant_id: equal.id }
+  throw new Fault(grantAlreadyExists, `${userId} has this grant already: ${equal.id}`, { details })
 }
 
 async function requireRoom({ userId, targets }: Grant, em: EntityManager): Promise<void> {

@@ -14,7 +14,7 @@ import {
 import { commands } from './commands.ts'
 import { grantsKind } from './document-kind.ts'
 import { Grant } from './entities.ts'
-import { type Grants, grantNotFound, openGrants } from './grants.ts'
+import { type Grants, grantAlreadyExists, grantNotFound, openGrants } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
 import { routes } from './routes.ts'
 import { emptyProtocolSet, invalidPortRange } from './schema.ts'
@@ -34,6 +34,7 @@ export default definePlugin<Deps>({
   needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [
     grantNotFound,
+    grantAlreadyExists,
     invalidPortRange,
     emptyProtocolSet,
     grantTarget,

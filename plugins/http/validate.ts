@@ -7,7 +7,7 @@ import { closestName } from '../../kernel/base/config.ts'
 import { type ErrorCode, Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import { unknownField, unknownParameter } from './codes.ts'
 
-type Codes = ReadonlyMap<string, ErrorCode>
+type Codes = Pick<ReadonlyMap<string, ErrorCode>, 'get'>
 
 /** Compiles validators. A schema may name the `code` of its error; the default is `validation.schema`. */
 export const validator =
@@ -16,14 +16,22 @@ export const validator =
   input => {
     const isBody = httpPart === 'body'
     const value: unknown = isBody ? input : convertTexts(schema, input)
-    if (!Check(schema, value)) {
-      const unknown = unknownIn(schema, value, isBody ? unknownField : unknownParameter)
-      return { error: unknown ?? errorIn(schema, value, codes) }
-    }
-    const unsafe = unsafeInteger(value, '')
-    if (unsafe !== null) return { error: unsafe }
-    return { value }
+    const error = refusalOf(schema, value, { codes, unknownCode: isBody ? unknownField : unknownParameter })
+    return error ? { error } : { value }
   }
+
+/** Returns why a route refuses a body, or null. */
+export const bodyRefusal = (schema: TSchema, body: unknown, codes: Codes): Fault | null =>
+  refusalOf(schema, body, { codes, unknownCode: unknownField })
+
+function refusalOf(
+  schema: TSchema,
+  value: unknown,
+  { codes, unknownCode }: { readonly codes: Codes; readonly unknownCode: ErrorCode }
+): Fault | null {
+  if (Check(schema, value)) return unsafeInteger(value, '')
+  return unknownIn(schema, value, unknownCode) ?? errorIn(schema, value, codes)
+}
 
 /** Converts exact numbers and booleans of a path or query, which are text. */
 function convertTexts(schema: TSchema, texts: Readonly<Record<string, unknown>>): Record<string, unknown> {

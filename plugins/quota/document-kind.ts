@@ -12,6 +12,7 @@ import {
 export const quotasKind: DocumentKind = {
   name: 'quotas',
   role: 'limit',
+  entry: async () => (await import('./schema.ts')).DocumentBody,
   async list({ api, isSuperadmin }) {
     if (!isSuperadmin) return []
     const users = await api.list<{ user_id: string }>('/v1/users')

@@ -54,6 +54,15 @@ export const SetBody = closed({
 })
 export type SetBody = Static<typeof SetBody>
 
+/** An entry of the document of `apply`; its client has an id or a name. */
+export const DocumentBody = closed({
+  user_id: Type.String(),
+  client: Type.Optional(Type.String()),
+  client_id: Type.Optional(Type.String()),
+  monthly_bytes: SetBody.properties.monthly_bytes,
+  billing_anchor: SetBody.properties.billing_anchor
+})
+
 export const ChangeBody = closed({
   monthly_bytes: Type.Optional(MonthlyBytes),
   clear_period_usage: Type.Optional(

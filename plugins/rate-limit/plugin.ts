@@ -8,6 +8,7 @@ import { removingSlot } from '../clients/exports.ts'
 import { removedSlot } from '../rules/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { fills as commandFills, commands } from './commands.ts'
+import { ownerLimitsKind } from './document-kind.ts'
 import { Envelope, RuleLimit } from './entities.ts'
 import { type Envelopes, envelopeNotFound, openEnvelopes, type Services } from './envelopes.ts'
 import { field, limitMissing } from './field.ts'
@@ -45,6 +46,7 @@ export default definePlugin<Deps>({
   fills: [
     field,
     requirement,
+    ownerLimitsKind,
     ...commandFills,
     objectKindSlot.fillWith(({ envelopes }: Deps) => envelopes.kind),
     connectionSlot.fillWith(({ envelopes }: Deps) => envelopes.connection),

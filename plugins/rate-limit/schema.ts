@@ -23,6 +23,13 @@ export const EnvelopeBody = Type.Object(
 )
 export type EnvelopeBody = Static<typeof EnvelopeBody>
 
+/** An entry of the document of `apply`; its client has an id or a name. */
+export const DocumentBody = closed({
+  client: Type.String(),
+  owner: Type.String({ description: 'user_id' }),
+  rate_limit: RateLimit
+})
+
 export const OwnerRow = closed({
   owner_id: Type.String(),
   rule_count: Type.Integer({ minimum: 0 }),

@@ -3,6 +3,7 @@ import { Fault, internal, reasonOf, wrongUsage } from '../../kernel/base/errors.
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
 import { findClientId } from '../clients/exports.ts'
+import { immutableField } from './codes.ts'
 import type { RuleRecord } from './record.ts'
 import { columnSlot, pushOptionsSlot } from './slots.ts'
 
@@ -73,9 +74,42 @@ const push = defineCommand({
     const core = { client, protocol, prefer_ipv6, owner, ...portsOf(listen), targets: target.map(targetOf) }
     const more = filled(pushOptionsSlot).map(({ value }) => value.body(args))
     const body = Object.assign(core, ...more)
-    print.data(await api.send<RuleRecord>('POST', `/v1/rules${timeoutQuery(secs)}`, body))
+    print.data(await pushed(api, body, timeoutQuery(secs)))
   }
 })
+
+/** A refused rule is stored as failed and holds its port: pushed again by who placed it, it is replaced. */
+async function pushed(api: Api, body: object, query: string): Promise<RuleRecord> {
+  const first = await attempt(api.send<RuleRecord>('POST', `/v1/rules${query}`, body))
+  if (!(first instanceof Fault)) return first
+  const id = first.details?.['rule_id']
+  if (typeof id !== 'string') throw first
+  if (first.details?.['rule_state'] === 'failed') throw storedAsFailed(first, id)
+  if (!(await isOwnFailed(id, api))) throw first
+  const again = await attempt(api.send<RuleRecord>('PUT', `${pathOf(id)}/definition${query}`, body))
+  if (!(again instanceof Fault)) return again
+  // With other ports or another owner it is another rule, in whose way the failed one is.
+  throw again.errorCode.code === immutableField.code ? first : storedAsFailed(again, id)
+}
+
+const attempt = <T>(reply: Promise<T>): Promise<T | Fault> =>
+  reply.catch((error: unknown) => {
+    if (error instanceof Fault) return error
+    throw error
+  })
+
+async function isOwnFailed(id: string, api: Api): Promise<boolean> {
+  const rule = await attempt(api.get<RuleRecord>(pathOf(id)))
+  if (rule instanceof Fault || rule.state !== 'failed') return false
+  return rule.placed_by === (await api.get<{ user_id: string }>('/v1/users/me')).user_id
+}
+
+const storedAsFailed = ({ errorCode, message, details }: Fault, id: string): Fault =>
+  new Fault(
+    errorCode,
+    `${message}; rule ${id} is stored as failed and holds its port: mend the cause and push it again, or remove it`,
+    { details: { ...details } }
+  )
 
 const list = defineCommand({
   name: 'rule list',

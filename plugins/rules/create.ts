@@ -34,6 +34,6 @@ export const openCreate =
     const result = await control.objects.deliver(objectKeyOf({ clientId, id }), 'push', ackSecs)
     if (result?.status === 'removed' || !(await store.read(em => em.count(Rule, { id }))))
       throw removedMeanwhile(id)
-    requireApplied(result, id, ackSecs)
+    requireApplied(result, id, ackSecs, { rule_state: 'failed' })
     return reading.read(id, principal)
   }

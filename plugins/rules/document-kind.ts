@@ -13,6 +13,7 @@ import { liveTrafficSlot } from './slots.ts'
 export const rulesKind = documentKindSlot.fill({
   name: 'rules',
   role: 'object',
+  entry: async filled => (await import('./schema.ts')).documentBody(filled),
   async list(context) {
     const records = await context.api.list<DocumentEntry>('/v1/rules')
     return records.filter(({ state }) => state !== 'draining').map(record => itemOf(record, context))

@@ -1,8 +1,9 @@
 // The contract of `apply`: one document lists objects by kind, and each kind belongs to a plugin. It is not defined in
 // `apply`, because every plugin with a kind needs rules anyway and must work without `apply`.
 import { isDeepStrictEqual } from 'node:util'
+import type { TSchema } from 'typebox'
 import type { Api, CommandCall } from '../../kernel/cli/command.ts'
-import { defineSlot } from '../../kernel/slot.ts'
+import { defineSlot, type SlotReader } from '../../kernel/slot.ts'
 
 export type DocumentEntry = Readonly<Record<string, unknown>>
 
@@ -27,8 +28,12 @@ export interface DocumentContext {
 
 export interface DocumentKind {
   readonly name: string // of the list in the document: 'rules'
-  /** Limits, such as grants, are created before the objects that need them. */
-  readonly role: 'limit' | 'object'
+  /** Owners, such as users, are created before their limits, and limits, such as grants, before the objects that need them. */
+  readonly role: 'owner' | 'limit' | 'object'
+  /** Several objects may have the same key: those with the same body are matched first. */
+  readonly hasSeveral?: true
+  /** Returns the schema of an entry. With it, unknown and wrong properties are refused before anything is changed. */
+  entry?(filled: SlotReader): Promise<TSchema>
   /** Lists the objects that the caller may change. */
   list(context: DocumentContext): Promise<DocumentItem[]>
   /** Reads an entry of the document; throws `validation.schema`. */

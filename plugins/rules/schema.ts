@@ -59,6 +59,10 @@ export const createBody = (filled: SlotReader) => {
   return withFields<CreateBody>({ ...core, ...(hasRange && { listen_port_end }) }, filled, optionalValue)
 }
 
+/** A rule in the document of `apply`, whose commands know the fields, but not what the server's configuration allows. */
+export const documentBody = (filled: SlotReader) =>
+  withFields<CreateBody>(Create.properties, filled, optionalValue)
+
 /** Takes the whole body of create, a record as it was read (read-only properties are ignored), or hot fields alone. */
 export const updateBody = (filled: SlotReader) => {
   const Readonly = Type.Optional(Type.Unknown({ description: 'Ignored: read-only.' }))

@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
+import { immutableField } from './codes.ts'
 import type { Rule } from './entities.ts'
 import type { ChangeBy, Fields } from './fields.ts'
 import { parse } from './new-rule.ts'
@@ -11,7 +12,6 @@ import type { Values } from './record.ts'
 import type { UpdateBody } from './schema.ts'
 
 export const bodyEmpty = defineCode('validation.body_empty', 400, 3)
-export const immutableField = defineCode('validation.rule_immutable_field', 400, 3)
 
 /** Throws unless the body is a whole rule or has a hot field. */
 export function requireContent(body: UpdateBody, fields: Fields): void {

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { Type } from 'typebox'
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
@@ -15,7 +16,7 @@ import { makePlan, type Step } from '../plan.ts'
 
 const target = (port: number) => [{ host: '10.0.0.1', port }]
 const web = { client: 'paris', listen_port: 8080, targets: target(80) }
-const kindNames = ['grants', 'quotas', 'rules']
+const kindNames = ['users', 'grants', 'quotas', 'owner_limits', 'rules']
 const summaryOf = (plan: readonly Step[]) => plan.map(({ verb, label }) => `${verb} ${label}`)
 
 t.test('a plan lists the differences, applies them, and is empty afterwards', async t => {
@@ -69,6 +70,27 @@ t.test(
   }
 )
 
+t.test('grants that differ in targets or note alone come back from an export as they were', async t => {
+  const { plan, run } = await applyFixture(t)
+  const grant = {
+    ...{ user_id: 'ann', client: 'paris', listen_port_start: 1, listen_port_end: 99, protocols: ['tcp'] }
+  }
+  const noted = { ...grant, note: 'until May' }
+  const grants = [grant, noted, { ...grant, targets: ['10.0.0.0/8'] }]
+  await run({ users: [{ user_id: 'ann' }], grants })
+  t.same(await plan({ grants: grants.toReversed() }, 'prune'), [])
+  t.same(summaryOf(await plan({ grants: [noted] }, 'prune')), [
+    'delete grant ann paris 1-99 tcp',
+    'delete grant ann paris 1-99 tcp'
+  ])
+  const replaced = { grants: [grant, noted, { ...grant, targets: ['10.1.0.0/16'] }] }
+  t.match(await plan(replaced, 'prune'), [
+    { verb: 'replace', changes: ['targets ["10.0.0.0/8"] -> ["10.1.0.0/16"]'] }
+  ])
+  await run(replaced)
+  t.same(await plan(replaced, 'prune'), [])
+})
+
 t.test('quotas are created, and a different limit is a change of the existing quota', async t => {
   const { plan, run, app, clientId } = await applyFixture(t)
   await app.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
@@ -80,6 +102,53 @@ t.test('quotas are created, and a different limit is a change of the existing qu
   t.same(await plan({ quotas: [quota] }), [])
   t.match(await plan({ quotas: [{ ...quota, monthly_bytes: 2000 }] }), [
     { verb: 'change', label: 'quota ann paris', changes: ['monthly_bytes 1000 -> 2000'] }
+  ])
+})
+
+t.test('users come before their limits and rules, and are deleted after them', async t => {
+  const { plan, run, app, clientId } = await applyFixture(t)
+  const file = {
+    rules: [{ ...web, owner: 'ann', placed_by: '_operator' }],
+    owner_limits: [{ client: 'paris', owner: 'ann', rate_limit: { concurrent_connections: 5 } }],
+    users: [
+      { user_id: 'ann', display_name: 'Ann' },
+      { user_id: 'bob', role: 'superadmin', disabled: true }
+    ]
+  }
+  t.same(summaryOf(await plan(file)), [
+    'create user ann',
+    'create user bob',
+    'create owner limit paris ann',
+    'create rule paris tcp 8080'
+  ])
+  await run(file)
+  t.same(await plan(file), [])
+  t.match(await app.call('GET', '/v1/users/bob'), {
+    body: { display_name: 'bob', role: 'superadmin', disabled: true }
+  })
+  t.match(await app.call('GET', `/v1/clients/${clientId}/owners/ann/rate-limit`), {
+    body: { rate_limit: { concurrent_connections: 5 } }
+  })
+
+  const changed = {
+    users: [{ user_id: 'ann', display_name: 'Ann B' }, { user_id: 'bob' }],
+    owner_limits: [{ client: clientId, owner: 'ann', rate_limit: { concurrent_connections: 6 } }]
+  }
+  t.same(
+    (await plan(changed)).map(({ label, changes }) => [label, changes]),
+    [
+      ['user ann', ['display_name Ann -> Ann B']],
+      ['user bob', ['role superadmin -> user', 'disabled true -> false']],
+      ['owner limit paris ann', ['rate_limit.concurrent_connections 5 -> 6']]
+    ]
+  )
+  await run(changed)
+  t.same(await plan(changed), [])
+  t.same(summaryOf(await plan({ users: [], owner_limits: [], rules: [] }, 'prune')), [
+    'delete rule paris tcp 8080',
+    'delete owner limit paris ann',
+    'delete user bob',
+    'delete user ann'
   ])
 })
 
@@ -118,7 +187,7 @@ t.test('a plan is refused when it would change the owner of a rule or the anchor
   await t.rejects(plan({ rules: [{ ...web, owner: 'ann', placed_by: '_operator' }] }), {
     message: /belongs to _operator, not ann; remove it/
   })
-  const anchor = '2025-01-01T00:00:00.000Z'
+  const anchor = Date.UTC(2025, 0, 1) / 1000
   await t.rejects(plan({ quotas: [{ ...quota, billing_anchor: anchor }] }), {
     message: /billing_anchor of quota ann paris cannot change/
   })
@@ -140,7 +209,7 @@ t.test(
       return makePlan({ rules: [{ ...web, acme_secs: 5 }] }, 'keep', acme)
     }
     const field = (store: Kernel['store']) =>
-      ({ key: 'acme_secs', change: 'frozen', save: () => store }) as never
+      ({ key: 'acme_secs', body: Type.Integer(), change: 'frozen', save: () => store }) as never
 
     const plan = await planWith(ruleFieldSlot.fillWith(({ store }: Kernel) => field(store)))
     t.same(summaryOf(plan), ['create rule paris tcp 8080'])
@@ -185,14 +254,29 @@ t.test('an invalid file is rejected with the reason', async t => {
   const { plan } = await applyFixture(t)
   const cases: readonly [Document, RegExp][] = [
     [{ rules: [{ ...web, client: 'rome' }] }, /no client rome/],
-    [{ rules: [{ listen_port: 1 }] }, /needs client, listen_port and targets/],
+    [{ rules: [web, { listen_port: 1 }] }, /^rules\[1\]: \/client is required$/],
+    [
+      { rules: [{ ...web, rate_limits: {} }] },
+      /^rules\[0\]: \/rate_limits is unknown here; did you mean rate_limit\?$/
+    ],
+    [{ rules: [{ ...web, listen_port: 99999 }] }, /^rules\[0\]: \/listen_port must be <= 65535$/],
+    [
+      { rules: [{ ...web, targets: [{ host: 'db', prt: 1 }] }] },
+      /^rules\[0\]: \/targets\/0\/prt is unknown here/
+    ],
+    [{ users: [{ user_id: 'ann', role: 'root' }] }, /^users\[0\]: \/role must be one of superadmin, user$/],
+    [{ owner_limits: [{ client: 'paris', owner: 'ann' }] }, /^owner_limits\[0\]: \/rate_limit is required$/],
+    [
+      { grants: [{ user_id: 'ann', listen_port_start: 1, listen_port_end: 2, protocols: ['tcp'] }] },
+      /^grants\[0\]: a grant of the file needs user_id, client, listen ports and protocols$/
+    ],
     [{ rules: [web, web] }, /twice/],
-    [{ quotas: [{ user_id: 'ann' }] }, /needs user_id, client and monthly_bytes/]
+    [{ quotas: [{ user_id: 'ann', client: 'paris' }] }, /^quotas\[0\]: \/monthly_bytes is required$/]
   ]
   for (const [file, message] of cases) await t.rejects(plan(file), { message })
   const dir = t.testdir({ 'a.toml': '[[rulez]]\n', 'b.toml': 'rules = 1\n', 'c.toml': '[[' })
   t.throws(() => readDocument(`${dir}/a.toml`, kindNames), {
-    message: /rulez is none of grants, quotas, rules/
+    message: /rulez is none of users, grants, quotas, owner_limits, rules/
   })
   t.throws(() => readDocument(`${dir}/b.toml`, kindNames), { message: /write \[\[rules\]\]/ })
   t.throws(() => readDocument(`${dir}/c.toml`, kindNames), { message: /c.toml cannot be read/ })

@@ -32,6 +32,26 @@ t.test('a grant is stored with the id of its client, and shown', async t => {
   t.match((await app.call('GET', '/v1/users/ada')).body, { grant_count: 1 })
 })
 
+t.test('an equal grant is refused with the id of the first; one that differs is another grant', async t => {
+  const app = await grantsFixture(t)
+  const terms = { protocols: ['udp', 'tcp'], targets: ['db.example', '10.0.0.0/8'], note: 'until May' }
+  const first = await app.grant({ client: 'edge', ...terms })
+  t.equal(first.status, 201)
+
+  const again = await app.grant({ client_id: app.clientId, ...terms, protocols: ['TCP', 'udp'] })
+  t.match(again, refusal(409, 'grant_already_exists'))
+  t.match(again.body, { error: { details: { grant_id: first.body.grant_id } } })
+  for (const change of [
+    { protocols: ['tcp'] },
+    { targets: ['db.example'] },
+    { targets: null },
+    { note: null },
+    { listen_port_end: 8998 },
+    { client: undefined, client_id: '*' }
+  ])
+    t.equal((await app.grant({ client: 'edge', ...terms, ...change })).status, 201, JSON.stringify(change))
+})
+
 t.test('a grant for every client has no name', async t => {
   const app = await grantsFixture(t)
 
@@ -79,7 +99,8 @@ t.test('only superadmins create, list and delete grants', async t => {
 t.test('the target entries of one user are limited', async t => {
   const app = await grantsFixture(t)
   const targets = Array.from({ length: 100 }, (_, n) => `10.0.0.${n}`)
-  for (const _ of Array.from({ length: 5 })) t.equal((await app.grant({ targets })).status, 201)
+  for (const port of [1, 2, 3, 4, 5])
+    t.equal((await app.grant({ listen_port_start: port, targets })).status, 201)
 
   t.match(await app.grant({ targets: ['10.0.1.1'] }), refusal(422, 'limit_reached'))
   t.equal((await app.grant()).status, 201)
