@@ -29,12 +29,12 @@ const requests: Readonly<Record<string, (access: AccessFixture) => Request>> = {
   }),
   'POST /v1/users': access => ({ body: { user_id: `new${access.next()}`, display_name: 'New' } }),
   'PATCH /v1/users/:id': () => ({ body: { display_name: 'Other' } }),
-  'POST /v1/grants': () => ({
+  'POST /v1/grants': access => ({
     body: {
       user_id: 'zoe',
       client_id: '*',
       listen_port_start: 1,
-      listen_port_end: 2,
+      listen_port_end: 1 + access.next(), // an equal grant would be refused
       protocols: ['tcp']
     }
   }),
