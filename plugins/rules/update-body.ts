@@ -1,17 +1,15 @@
 // The body of PUT: it may change hot fields, and everything else in it must equal the stored rule.
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
-import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
-import { immutableField } from './codes.ts'
+import { bodyEmpty, immutableField } from './codes.ts'
 import type { Rule } from './entities.ts'
 import type { ChangeBy, Fields } from './fields.ts'
 import { parse } from './new-rule.ts'
 import type { Values } from './record.ts'
 import type { UpdateBody } from './schema.ts'
-
-export const bodyEmpty = defineCode('validation.body_empty', 400, 3)
 
 /** Throws unless the body is a whole rule or has a hot field. */
 export function requireContent(body: UpdateBody, fields: Fields): void {
