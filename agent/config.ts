@@ -54,9 +54,9 @@ export const agentKeys = Type.Object({
     ['debug', 'info', 'warn', 'error'].map(level => Type.Literal(level)),
     { default: 'info', description: 'Lowest level that is written.' }
   ),
-  log_format: Type.Union([Type.Literal('json'), Type.Literal('pretty')], {
-    default: 'json',
-    description: 'json: one object per line; pretty: the same for people.'
+  log_format: Type.Enum(['auto', 'json', 'pretty'], {
+    default: 'auto',
+    description: 'json: one object per line; pretty: the same for people; auto: pretty on a terminal.'
   }),
   plugins: Type.Record(
     Type.String(),

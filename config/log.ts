@@ -5,7 +5,7 @@ import { currentRequestId } from '../kernel/base/request-id.ts'
 
 export interface LogOptions {
   readonly level: string
-  readonly format: 'json' | 'pretty'
+  readonly format: 'auto' | 'json' | 'pretty' // auto: pretty on a terminal
 }
 
 type Listener = (event: string, message: string, fields: object) => void
@@ -20,17 +20,18 @@ export async function openLog(
   { level, format }: LogOptions,
   listener: Listener = () => {}
 ): Promise<LeveledLog> {
+  const isPretty = format === 'auto' ? process.stderr.isTTY : format === 'pretty'
   const options = {
     level,
     base: null,
     timestamp: () => `,"timestamp":"${timestamp(systemClock.now())}"`,
     formatters: {
       level: (label: string) => ({ level: label }),
-      ...(format === 'pretty' && { log: escapeFields })
+      ...(isPretty && { log: escapeFields })
     }
   }
   const out = standardError()
-  const logger = pino(options, format === 'json' ? out : await pretty(out))
+  const logger = pino(options, isPretty ? await pretty(out) : out)
   const put =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (event: string, message: string, fields: object = {}): void => {
@@ -50,10 +51,15 @@ function standardError(): ReturnType<typeof pino.destination> {
   return out.on('error', () => {}) // a full disk: there is no other place to report it
 }
 
-/** Uses pino-pretty's factory: its stream would end for good at the first failed write. */
+/**
+ * Uses pino-pretty's factory: its stream would end for good at the first failed write. Colours as Node decides for the
+ * terminal, with NO_COLOR and FORCE_COLOR.
+ */
 async function pretty(out: ReturnType<typeof standardError>): Promise<DestinationStream> {
   const { prettyFactory } = await import('pino-pretty')
   const lineOf = prettyFactory({
+    colorize: process.stderr.isTTY && process.stderr.hasColors(),
+    singleLine: true,
     timestampKey: 'timestamp',
     messageFormat: (line, key) => escapeControlChars(`${line['event']}: ${line[key]}`),
     ignore: 'event'

@@ -45,8 +45,10 @@ export function checkedKeys({ plugins }: Source, { keys, placeOf }: GivenKeys): 
 export const dataDirOf = (keys: Args): string =>
   resolve(String(keys['data_dir'] || defaultDir(process.env, 'sluice')))
 
-/** An invalid level is reported later with the other problems of the configuration; until then the default applies. */
+const formats = ['auto', 'json', 'pretty'] as const
+
+/** An invalid value is reported later with the other problems of the configuration; until then the default applies. */
 export const logOf = (keys: Args) => ({
   level: /^(debug|info|warn|error)$/.exec(String(keys['log_level']))?.[0] ?? 'info',
-  format: keys['log_format'] === 'pretty' ? ('pretty' as const) : ('json' as const)
+  format: formats.find(format => format === keys['log_format']) ?? 'auto'
 })

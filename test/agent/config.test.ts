@@ -12,7 +12,7 @@ t.test('every key has a default', async t => {
     state_dir: '/home/x/.local/state/sluice/agent',
     bind: ['0.0.0.0', '::'],
     log_level: 'info',
-    log_format: 'json',
+    log_format: 'auto',
     plugins: {}
   })
   t.throws(() =>

@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 
-const formats = ['json', 'pretty'] as const
+const formats = ['auto', 'json', 'pretty'] as const
 
 /** Starts a process that runs `code` with a `log`. Its standard error is a pipe, or the file at `path`. */
 function startLogging(format: (typeof formats)[number], code: string, path?: string) {
@@ -94,3 +94,41 @@ t.test('all lines are written after the disk was full for a while', async t => {
     t.match(output, 'there is room')
   }
 })
+
+/** Returns what a process logs with the format `auto` on a terminal of util-linux's `script`. */
+function onTerminal(env: NodeJS.ProcessEnv): string | undefined {
+  const code = `
+    import { openLog } from ${JSON.stringify(import.meta.resolve('../../config/log.ts'))}
+    const log = await openLog({ level: 'info', format: 'auto' })
+    log.warn('test.line', 'number 1', { port: 7080 })`
+  const { TERM: _, NO_COLOR: __, FORCE_COLOR: ___, ...rest } = process.env
+  const { error, stdout } = spawnSync(
+    'script',
+    ['--quiet', '--return', '--command', '"$NODE" --input-type=module -e "$CODE"', '/dev/null'],
+    {
+      encoding: 'utf8',
+      env: { ...rest, NODE: process.execPath, CODE: code, TERM: 'xterm-256color', ...env }
+    }
+  )
+  return error ? undefined : stdout
+}
+
+t.test(
+  'auto is a readable line on a terminal, in colour unless NO_COLOR is set, and JSON elsewhere',
+  async t => {
+    const piped = startLogging('auto', "log.warn('test.line', 'number 1', { port: 7080 })")
+    t.match(JSON.parse(await piped.stderr()), {
+      level: 'warn',
+      event: 'test.line',
+      msg: 'number 1',
+      port: 7080
+    })
+
+    const plain = onTerminal({ NO_COLOR: '1' })
+    if (plain === undefined) return t.comment('script (util-linux) is not installed')
+    t.match(plain, /^\[[\d:.]+\] WARN: test\.line: number 1 \{"port":7080\}\r\n$/)
+    const coloured = onTerminal({})
+    t.match(coloured, '\u001b[33m')
+    t.match(coloured, 'test.line: number 1')
+  }
+)
