@@ -1,6 +1,7 @@
 // Enrollment: the agent makes a token and redeems a one-time code, so that the server accepts the token.
 import { createHash, randomBytes } from 'node:crypto'
 import type { Static, TSchema } from 'typebox'
+import { connectFailure } from '../../config/connect-failure.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
 import {
   Fault,
@@ -114,13 +115,18 @@ async function requestWithRetry<B extends TSchema, A extends TSchema>(
   }
 }
 
+const reachable =
+  'the endpoint is that of `sluice settings show` on the server; it must lead to control_listen, without a proxy for TLS'
+
 async function openStream(
   { clock, log, signal }: Enrollment,
   { server_endpoint: endpoint, server_cert_sha256: pin }: PendingBundle
 ): Promise<Stream> {
   const socket = await connectPinned({ endpoint, pins: [pin], clock, signal }).catch((cause: Error) => {
     if (!(cause instanceof PinMismatch))
-      throw new Fault(serverUnreachable, `${endpoint}: ${cause.message}`, { cause })
+      throw new Fault(serverUnreachable, `${endpoint}: ${connectFailure(cause).cause}; ${reachable}`, {
+        cause
+      })
     logPinMismatch(log, cause)
     const remedy = 'make a new URI; if it has this pin again, another host answers in the place of the server'
     throw new Fault(serverPinMismatch, `${endpoint}: ${cause.message}; ${remedy}`, { cause })

@@ -1,7 +1,7 @@
 // One control stream, from connecting to its end: the states "connecting", "handshake" and "connected" of the README.
 import type { Static } from 'typebox'
+import { connectFailure } from '../../config/connect-failure.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
-import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { Ended, Hello, type Welcome } from '../../kernel/wire/control.ts'
 import { type BoundHandler, bindHandlers, type Codec, on, Refused } from '../../kernel/wire/message.ts'
@@ -81,9 +81,10 @@ async function connect({ clock, log }: SessionOptions, bundle: Bundle, signal: A
     return await connectPinned({ endpoint, pins, clock, signal })
   } catch (error) {
     if (signal.aborted) return 'the agent stops or reloads'
+    const { cause } = connectFailure(error)
     if (error instanceof PinMismatch) logPinMismatch(log, error)
-    else log.warn('control.unreachable', `${endpoint}: ${reasonOf(error)}`)
-    return reasonOf(error)
+    else log.warn('control.unreachable', `${endpoint}: ${cause}`)
+    return cause
   }
 }
 

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
-import { Fault, internal, reasonOf, serverUnreachable, wrongUsage } from '../../kernel/base/errors.ts'
+import { Fault, internal, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Api } from '../../kernel/cli/command.ts'
+import { unreachable } from './unreachable.ts'
 
 const timeoutMs = 300_000
 
@@ -10,6 +11,8 @@ interface Options {
   readonly token: string | undefined
   readonly exitOf: (code: string) => Promise<number>
   readonly plainHttp: 'refused' | 'allowed' // to another host
+  /** Returns PEM certificates to trust instead of those of Node. Called for https only. */
+  readonly authorities?: () => string | undefined
 }
 
 interface ErrorBody {
@@ -37,7 +40,7 @@ export interface CliApi extends Api {
 }
 
 /** Token '': the request has another secret. */
-export function openApi({ origin, token, exitOf, plainHttp }: Options): CliApi {
+export function openApi({ origin, token, exitOf, plainHttp, authorities }: Options): CliApi {
   async function request(
     method: string,
     path: string,
@@ -54,12 +57,11 @@ export function openApi({ origin, token, exitOf, plainHttp }: Options): CliApi {
       ...(token && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'content-type': 'application/json' })
     }
-    const reply = await send(url, { method, headers }, body && JSON.stringify(body)).catch(
-      (cause: unknown) => {
-        const message = `no server answers at ${url.origin}: ${causeOf(cause)}; is it running? See SVC_SERVER`
-        throw new Fault(serverUnreachable, message, { cause })
-      }
-    )
+    const ca = url.protocol === 'https:' ? authorities?.() : undefined
+    const options = { method, headers, ...(ca !== undefined && { ca }) }
+    const reply = await send(url, options, body && JSON.stringify(body)).catch((cause: unknown) => {
+      throw unreachable(url, cause)
+    })
     if (reply.status >= 300) throw await refusalOf(reply, exitOf)
     return reply
   }
@@ -92,10 +94,6 @@ async function send(url: URL, options: object, body: string | undefined): Promis
   const response = await promise
   return { status: response.statusCode ?? 0, headers: response.headers, text: await textOf(response) }
 }
-
-/** A name with several addresses fails with one error for each, and no message of its own. */
-const causeOf = (error: unknown): string =>
-  error instanceof AggregateError ? error.errors.map(reasonOf).join(', ') : reasonOf(error)
 
 const bodyOf = <T>({ text }: Reply): T => (text === '' ? undefined : JSON.parse(text)) as T // checked by the server's own schemas
 

@@ -12,6 +12,7 @@ export interface Login {
   readonly credential_id: string
   readonly token: string
   readonly expires_at: string // RFC 3339
+  readonly cacert?: string // PEM certificates that are trusted for this server
 }
 
 type Logins = Readonly<Record<string, Login>>
@@ -20,14 +21,14 @@ export const credentialFile = (env: Env): string =>
   join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '.', '.config'), 'sluice', 'credentials.json')
 
 export function readLogin(file: string, origin: string): Login | undefined {
-  return read(file)[keyOf(origin)]
+  return URL.canParse(origin) ? read(file)[keyOf(origin)] : undefined
 }
 
 /** Returns the token from the environment, else from a login on this machine. */
 export function tokenFor(origin: string, env: Env): string | undefined {
   const given = env['SVC_TOKEN'] ?? env['SVC_OPERATOR_TOKEN']
   if (given !== undefined) return given
-  const login = URL.canParse(origin) ? readLogin(credentialFile(env), origin) : undefined
+  const login = readLogin(credentialFile(env), origin)
   if (login && Date.parse(login.expires_at) <= systemClock.now())
     throw new Fault(
       unauthenticated,
@@ -69,7 +70,8 @@ const isFile = (value: unknown): value is { readonly servers: Logins } =>
 
 const isLogin = (value: unknown): value is Login =>
   isObject(value) &&
-  ['user_id', 'credential_id', 'token', 'expires_at'].every(key => typeof value[key] === 'string')
+  ['user_id', 'credential_id', 'token', 'expires_at'].every(key => typeof value[key] === 'string') &&
+  /^(string|undefined)$/.test(typeof value['cacert'])
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null

@@ -1,4 +1,5 @@
 export { originIn } from './api.ts'
+export { cacertHelp } from './authorities.ts'
 export { checkFilesystem, unsuitableKind } from './filesystem.ts'
 export { logIn } from './login.ts'
 export { quote } from './quote.ts'

@@ -6,6 +6,7 @@ import { Type } from '../../kernel/cli/args.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { type CliApi, originIn } from './api.ts'
 import { askSecret } from './ask-secret.ts'
+import { cacertHelp, givenAuthorities } from './authorities.ts'
 import { credentialFile, type Login, readLogin, writeLogin } from './credential-file.ts'
 
 const lifetimeSecs = 7 * 24 * 3600
@@ -17,6 +18,8 @@ const insecure_http = Type.Optional(
   Type.Boolean({ description: 'Send secrets over plain http to another host.' })
 )
 
+const cacert = Type.Optional(Type.String({ description: cacertHelp }))
+
 const login = defineCommand({
   name: 'login',
   summary: 'Log in with a password; other commands then use a credential that is valid for 7 days.',
@@ -26,6 +29,7 @@ const login = defineCommand({
     origin: Type.Optional(
       Type.String({ description: 'Public origin of the server, if --server is a different address.' })
     ),
+    cacert,
     insecure_http
   }),
   positional: ['user'],
@@ -34,14 +38,15 @@ const login = defineCommand({
     const { user, server: given } = call.args
     const origin = originIn(given, call.env)
     const password = await askSecret(call, { variable: 'SVC_PASSWORD', prompt: `Password of ${user}: ` })
-    call.print.data(await logIn(call, { origin, publicOrigin: call.args.origin, user, password }))
+    const { origin: publicOrigin, cacert } = call.args
+    call.print.data(await logIn(call, { origin, publicOrigin, cacert, user, password }))
   }
 })
 
 const logout = defineCommand({
   name: 'logout',
   summary: 'Revoke the credential of the login on this machine.',
-  args: Type.Object({ server, insecure_http }),
+  args: Type.Object({ server, cacert, insecure_http }),
   needs: 'nothing',
   async run(call) {
     const origin = originIn(call.args.server, call.env)
@@ -59,6 +64,7 @@ export const commands = [login, logout]
 interface PasswordLogin {
   readonly origin: string
   readonly publicOrigin?: string | undefined // if it is another one
+  readonly cacert?: string | undefined // kept with the login
   readonly user: string
   readonly password: string
 }
@@ -71,7 +77,8 @@ export async function logIn(call: Call, given: PasswordLogin) {
   const created = await exchange(call, given)
   const file = credentialFile(call.env)
   const before = readLogin(file, origin)
-  writeLogin(file, origin, created)
+  const cacert = givenAuthorities(given.cacert, call.env) ?? before?.cacert
+  writeLogin(file, origin, { ...created, ...(cacert !== undefined && { cacert }) })
   if (before)
     await revoke(call, origin, { ...before, token: before.user_id === user ? created.token : before.token })
   return { server: origin, user_id: user, expires_at: created.expires_at, file }

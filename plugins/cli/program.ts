@@ -19,6 +19,7 @@ export const configOption: Option = [
 const needsOptions: Readonly<Record<Command['needs'], readonly Option[]>> = {
   api: [
     ['--server <origin>', 'origin of the operator API; default SVC_SERVER, else http://127.0.0.1:7080'],
+    ['--cacert <file>', 'PEM file of the authorities to trust; default SVC_CACERT, else those of the login'],
     ['--insecure-http', 'send the token over plain http to another host']
   ],
   data: [['--data-dir <dir>', 'data directory of the server']],

@@ -10,9 +10,10 @@ import { ownVersion } from '../../kernel/base/version.ts'
 import type { CommandCall } from '../../kernel/cli/command.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { openApi, originIn } from './api.ts'
+import { givenAuthorities } from './authorities.ts'
 import { completion } from './completion.ts'
 import { openConfirm } from './confirm.ts'
-import { tokenFor } from './credential-file.ts'
+import { credentialFile, readLogin, tokenFor } from './credential-file.ts'
 import {
   type CommandIndex,
   type CommandModules,
@@ -118,7 +119,11 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   const { installed } = context
   const plainHttp = given['insecure_http'] === true ? 'allowed' : 'refused'
   const exitOf = (code: string) => installed.exitOf(code)
-  const connect = (origin: string, token: string | undefined) => openApi({ origin, token, exitOf, plainHttp })
+  const connect = (origin: string, token: string | undefined) => {
+    const authorities = (): string | undefined =>
+      givenAuthorities(given['cacert'], env) ?? readLogin(credentialFile(env), origin)?.cacert
+    return openApi({ origin, token, exitOf, plainHttp, authorities })
+  }
   const output = given['output']
   if (output !== 'table' && output !== 'json') throw new Fault(wrongUsage, '--output is table or json')
   const stop = new AbortController()

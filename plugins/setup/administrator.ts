@@ -7,6 +7,7 @@ import type { Questions } from './questions.ts'
 interface Given {
   readonly origin: string
   readonly publicOrigin: string | undefined
+  readonly cacert?: string | undefined
   readonly user: string
   readonly displayName: string
   readonly password: string

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { Fault, serverUnreachable, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { originIn, quote } from '../cli/exports.ts'
+import { cacertHelp, originIn, quote } from '../cli/exports.ts'
 import { createAdministrator, refuseSecond } from './administrator.ts'
 import { askEndpoint, askPassword, askSetupToken, askUser } from './answers.ts'
 import { localOrigin, startServer, writeConfig } from './new-server.ts'
@@ -14,6 +14,7 @@ interface Args {
   readonly display_name?: string
   readonly server?: string
   readonly origin?: string
+  readonly cacert?: string
   readonly config?: string
 }
 type Call = CommandCall<Args>
@@ -30,6 +31,7 @@ const setup = defineCommand({
     origin: Type.Optional(
       Type.String({ description: 'Public origin of the server, if --server is a different address.' })
     ),
+    cacert: Type.Optional(Type.String({ description: cacertHelp })),
     insecure_http: Type.Optional(
       Type.Boolean({ description: 'Send secrets over plain http to another host.' })
     ),
@@ -79,7 +81,8 @@ async function setUpRunning(call: Call, origin: string, questions: Questions) {
   const user = await askUser(questions, args.user)
   const password = await askPassword(questions, env)
   const setupToken = await askSetupToken(questions, env)
-  const given = { origin, publicOrigin: args.origin, user, displayName: args.display_name ?? user }
+  const { cacert, origin: publicOrigin, display_name: displayName = user } = args
+  const given = { origin, publicOrigin, cacert, user, displayName }
   const login = await createAdministrator(call, { ...given, password, setupToken }, questions)
   return { ...login, next: firstSteps(call, origin) }
 }

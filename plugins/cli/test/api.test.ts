@@ -33,6 +33,7 @@ t.test('a server that does not answer is named with the cause', async t => {
 
   await t.rejects(apiOf(`http://127.0.0.1:${port}`).get('/v1/clients'), {
     errorCode: { code: 'server_unreachable', exit: 69 },
-    message: /no server answers at http:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED/
+    message:
+      /no server can be reached at http:\/\/127\.0\.0\.1:\d+: nothing listens at 127\.0\.0\.1:\d+ \(ECONNREFUSED\); is the server running\?/
   })
 })
