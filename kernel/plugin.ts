@@ -16,6 +16,7 @@ export type { Kernel } from './services.ts'
 export interface Plugin<D extends Kernel = Kernel> {
   readonly name: string // kebab-case; also config section, table prefix, name in the log
   readonly version: string
+  readonly description?: string // one sentence, of its routes in OpenAPI
   readonly kernel: string // version range of this contract
   readonly needs?: Readonly<Record<string, string>> // plugin to version range; defines the order of starts
   readonly config?: TObject // its section [plugins.<name>]; unknown keys are refused

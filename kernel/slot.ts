@@ -1,5 +1,5 @@
 import { type Attribution, attributed } from './base/attribution.ts'
-import { Fault, pluginFailed, reasonOf, startupInvalid } from './base/errors.ts'
+import { type ErrorCode, Fault, pluginFailed, reasonOf, startupInvalid } from './base/errors.ts'
 
 /** A typed extension point: one plugin owns it, others fill it. The kernel does not interpret the values. */
 export interface Slot<T> {
@@ -20,6 +20,7 @@ export interface Fill<D = object> {
 
 export interface Filled<T> {
   readonly by: string // plugin
+  readonly codes?: readonly ErrorCode[] // of the plugin
   readonly value: T
 }
 
@@ -45,18 +46,22 @@ export const ownerOf = (slot: Slot<never>): string => slot.id.slice(0, slot.id.i
 /** Reads the slots of `owner`. Values are made at the first read, when the plugins are wired. */
 export function slotReader(
   owner: string,
-  plugins: readonly { readonly name: string; readonly fills?: readonly Fill[] }[],
+  plugins: readonly {
+    readonly name: string
+    readonly fills?: readonly Fill[]
+    readonly codes?: readonly ErrorCode[]
+  }[],
   depsOf: (plugin: string) => object
 ): SlotReader {
   const made = new Map<Fill, unknown>()
   return <T>(slot: Slot<T>) => {
     if (ownerOf(slot) !== owner) throw new TypeError(`${owner} reads ${slot.id}, which is not its own`)
-    const filled = plugins.flatMap(({ name, fills = [] }) =>
+    const filled = plugins.flatMap(({ name, fills = [], codes = [] }) =>
       fills
         .filter(fill => fill.slot === slot)
         .map(fill => {
           if (!made.has(fill)) made.set(fill, make(fill, name, depsOf))
-          return { by: name, value: made.get(fill) as T } // only this slot makes Fills of this slot
+          return { by: name, codes, value: made.get(fill) as T } // only this slot makes Fills of this slot
         })
     )
     refuseDuplicates(slot, filled)

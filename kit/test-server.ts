@@ -69,6 +69,15 @@ export interface TestServerOptions {
   readonly storeOf?: ServerOptions['storeOf']
 }
 
+/** Throws if a route gave an error that the OpenAPI document does not list for it. */
+function refuseUndeclared(log: readonly LogLine[]): void {
+  const found = log.flatMap(({ event, fields: { action, code } }) =>
+    event === 'route.undeclared_error' ? [`${action}: ${code}`] : []
+  )
+  if (found.length > 0)
+    throw new TypeError(`routes gave errors that the \`errors\` of their schemas lack: ${found.join(', ')}`)
+}
+
 /** Starts a server in this process, with a real SQLite store, real sockets on free ports and a fake clock. */
 export async function testServer(
   t: Teardown & { testdir(): string },
@@ -104,6 +113,7 @@ export async function testServer(
     if (isStopped) return
     isStopped = true
     await server.stop()
+    refuseUndeclared(log)
   }
   const restart = async () => {
     const control_listen = `127.0.0.1:${server.control.port()}` // agents know this one

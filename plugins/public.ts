@@ -20,7 +20,6 @@ export {
   type Principal
 } from '../kernel/http/principal.ts'
 export { type Call, defineRoute, type Media } from '../kernel/http/route.ts'
-export { defineStream, type ServerEvent } from '../kernel/http/stream-route.ts'
 export { type Metric, metricsSlot } from '../kernel/metrics.ts'
 export { definePlugin, type Kernel, type PeerCall, type Plugin, type Scope } from '../kernel/plugin.ts'
 export { defineSlot, type Slot, type SlotReader } from '../kernel/slot.ts'
@@ -42,12 +41,14 @@ export {
   type Decision,
   type DecisionSink,
   decisionSlot,
+  defineStream,
   FormFile,
   Html,
   html,
   openAssets,
   openNetworks,
-  page
+  page,
+  type ServerEvent
 } from './http/exports.ts'
 export * as quota from './quota/exports.ts'
 export * as rules from './rules/exports.ts'

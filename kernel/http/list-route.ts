@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { SlotReader } from '../slot.ts'
-import type { Call, Route } from './route.ts'
+import type { Call, Route, Schemas } from './route.ts'
 
 /** The result of a list route: all rows, or a reader from which the host takes one page. */
 export type Listing<R> = readonly R[] | PagedRows<R>
@@ -12,8 +12,12 @@ export interface PagedRows<R> {
 }
 
 interface ListRoute<D, Q extends TSchema, P extends TSchema, R extends TSchema>
-  extends Pick<Route<D>, 'url' | 'action' | 'access' | 'summary'> {
-  schema(filled: SlotReader): { readonly query?: Q; readonly params?: P; readonly row: R }
+  extends Pick<Route<D>, 'url' | 'action' | 'access' | 'summary' | 'description'> {
+  schema(filled: SlotReader): Pick<Schemas, 'errors'> & {
+    readonly query?: Q
+    readonly params?: P
+    readonly row: R
+  }
   run(deps: D, call: Call<{ query: Q; params: P; reply: TSchema }>): Promise<Listing<Static<R>>>
 }
 

@@ -1,14 +1,18 @@
 import type { Readable } from 'node:stream'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TSchema } from 'typebox'
+import type { ErrorCode } from '../base/errors.ts'
 import type { SlotReader } from '../slot.ts'
 import type { Principal, RequestInfo } from './principal.ts'
 
+/** In OpenAPI a schema with `$id` is a named one; `examples` of properties make the examples of bodies. */
 export interface Schemas {
   readonly body?: TSchema
   readonly query?: TSchema
   readonly params?: TSchema
   readonly reply: TSchema
+  /** What `run` refuses with, beyond what the host and the schemas do. Default: all codes of the plugin. */
+  readonly errors?: readonly ErrorCode[]
 }
 
 export interface RouteDefinition<D, S extends Schemas = Schemas> {
@@ -18,6 +22,7 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly access: 'public' | 'user' | 'superadmin'
   readonly status?: 200 | 201 | 204 // default: 200
   readonly summary: string // one line for OpenAPI
+  readonly description?: string // for OpenAPI: what the summary does not say
   /** 'deferred': the decision is written with the change, and gets its status when the client has answered. */
   readonly outcome?: 'deferred'
   /** Fields of the reply that hold secrets: a reply with one is not stored for repeated Idempotency-Keys. */

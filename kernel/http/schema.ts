@@ -1,9 +1,20 @@
-import { type TProperties, type TSchema, Type } from 'typebox'
+import { type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
 
 /** An object that allows no other fields: a misspelled one is an error. */
-export const closed = <P extends TProperties>(properties: P) =>
-  Type.Object(properties, { additionalProperties: false })
+export const closed = <P extends TProperties>(properties: P, options: TSchemaOptions = {}) =>
+  Type.Object(properties, { ...options, additionalProperties: false as const })
 
-export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+export const orNull = <T extends TSchema>(schema: T, options: TSchemaOptions = {}) =>
+  Type.Union([schema, Type.Null()], options)
 
-export const Time = Type.String({ format: 'date-time' })
+export const Time = Type.String({ format: 'date-time', examples: ['2026-01-31T12:00:00.000Z'] })
+export const timeOf = (description: string) => Type.String({ ...Time, description })
+
+export const ClientId = Type.String({
+  description: 'ULID of a client.',
+  examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NA']
+})
+export const UserId = Type.String({
+  description: '1 to 32 of a-z, 0-9, _, -; a letter first.',
+  examples: ['ann']
+})

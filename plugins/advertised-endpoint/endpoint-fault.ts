@@ -4,6 +4,7 @@ import { defineCode, Fault } from '../../kernel/base/errors.ts'
 
 export const endpointInvalid = defineCode('endpoint_invalid', 422, 3)
 export const endpointNotInCertSan = defineCode('endpoint_not_in_cert_san', 422, 3)
+export const endpointErrors = [endpointInvalid, endpointNotInCertSan]
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i
 

@@ -1,3 +1,3 @@
 // What other plugins may use of advertised-endpoint.
 export type { Endpoint } from './endpoint.ts'
-export { endpointFault } from './endpoint-fault.ts'
+export { endpointErrors, endpointFault } from './endpoint-fault.ts'

@@ -14,6 +14,7 @@ interface Deps extends Kernel {
 export default definePlugin<Deps>({
   name: 'advertised-endpoint',
   version: '1.0.0',
+  description: 'The address at which agents reach the server.',
   kernel: '^2.0.0',
   codes: [endpointInvalid, endpointNotInCertSan],
   store: {

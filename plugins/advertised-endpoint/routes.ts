@@ -11,12 +11,24 @@ interface Deps extends Pick<Kernel, 'store'> {
 
 const url = '/v1/settings/advertised-endpoint'
 
-const Setting = closed({
-  override: orNull(Type.String()),
-  effective: orNull(Type.String()),
-  source: Type.Union([Type.Literal('override'), Type.Literal('seed'), Type.Literal('loopback'), Type.Null()]),
-  diagnostic: orNull(Type.String())
-})
+const example = 'sluice.example.com:7443'
+const hostAndPort = (description: string) => orNull(Type.String({ description, examples: [example] }))
+
+const Setting = closed(
+  {
+    override: hostAndPort('What was set here; null: nothing.'),
+    effective: hostAndPort('What enrollment URIs have; null: see `diagnostic`.'),
+    source: Type.Union(
+      [Type.Literal('override'), Type.Literal('seed'), Type.Literal('loopback'), Type.Null()],
+      { description: 'Where `effective` is from; the seed is in the configuration.' }
+    ),
+    diagnostic: orNull(Type.String(), {
+      description: 'Why there is no effective endpoint.',
+      examples: [null]
+    })
+  },
+  { $id: 'AdvertisedEndpoint' }
+)
 export type Setting = Static<typeof Setting>
 
 const setting: Resource = {
@@ -38,7 +50,7 @@ const read = defineRoute({
   action: 'settings.read',
   access: 'superadmin',
   summary: 'Returns the endpoint in enrollment URIs, and its source.',
-  schema: () => ({ reply: Setting }),
+  schema: () => ({ reply: Setting, errors: [] }),
   record: () => setting,
   run: async ({ endpoint, store }: Deps) => shown(await store.read(endpoint.resolve))
 })
@@ -48,10 +60,17 @@ const update = defineRoute({
   url,
   action: 'settings.update',
   access: 'superadmin',
-  summary:
-    'Sets the override, or clears it with null. Other fields of the GET reply are accepted and ignored.',
+  summary: 'Sets the endpoint in enrollment URIs.',
+  description:
+    'Sets the override, or clears it with null. Other fields of the record may be sent back and are ignored.',
   schema: () => ({
-    body: closed({ ...Type.Partial(Setting).properties, advertised_endpoint: orNull(Type.String()) }),
+    body: closed(
+      {
+        ...Type.Partial(Setting).properties,
+        advertised_endpoint: hostAndPort('HOST:PORT at which agents reach the server; null clears.')
+      },
+      { examples: [{ advertised_endpoint: example }] }
+    ),
     reply: Setting
   }),
   run: async ({ endpoint }: Deps, { body, change }) =>

@@ -1,14 +1,22 @@
 import { Type } from 'typebox'
+import { notFound } from '../../kernel/base/errors.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { closed } from '../../kernel/http/schema.ts'
-import { type Leases, leaseMs } from './leases.ts'
+import { applyInProgress, type Leases, leaseMs } from './leases.ts'
 
 interface Deps {
   readonly leases: Leases
 }
 
-const Lease = closed({ lease_id: Type.String(), ttl_secs: Type.Integer() })
-const Params = Type.Object({ lease_id: Type.String() })
+const LeaseId = Type.String({ description: 'ULID.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NL'] })
+const Lease = closed(
+  {
+    lease_id: LeaseId,
+    ttl_secs: Type.Integer({ description: 'Seconds until it ends unless it is renewed.', examples: [30] })
+  },
+  { $id: 'ApplyLease' }
+)
+const Params = Type.Object({ lease_id: LeaseId })
 const shown = (lease_id: string) => ({ lease_id, ttl_secs: leaseMs / 1000 })
 
 const take = defineRoute({
@@ -17,8 +25,9 @@ const take = defineRoute({
   action: 'apply.begin',
   access: 'user',
   status: 201,
-  summary: 'Takes a lease for applying a document: one for each user, and one for all superadmins together.',
-  schema: () => ({ reply: Lease }),
+  summary: 'Takes a lease for applying a document.',
+  description: 'There is one for each user, and one for all superadmins together.',
+  schema: () => ({ reply: Lease, errors: [applyInProgress] }),
   run: async ({ leases }: Deps, { principal }) => shown(leases.take(principal))
 })
 
@@ -28,7 +37,7 @@ const renew = defineRoute({
   action: 'apply.renew',
   access: 'user',
   summary: 'Renews the lease.',
-  schema: () => ({ params: Params, reply: Lease }),
+  schema: () => ({ params: Params, reply: Lease, errors: [notFound] }),
   async run({ leases }: Deps, { params, principal }) {
     leases.renew(params.lease_id, principal)
     return shown(params.lease_id)
@@ -42,7 +51,7 @@ const end = defineRoute({
   access: 'user',
   status: 204,
   summary: 'Ends the lease.',
-  schema: () => ({ params: Params, reply: Type.Void() }),
+  schema: () => ({ params: Params, reply: Type.Void(), errors: [notFound] }),
   run: async ({ leases }: Deps, { params, principal }) => leases.end(params.lease_id, principal)
 })
 

@@ -17,6 +17,7 @@ const minuteMs = 60_000
 export default definePlugin<RouteDeps>({
   name: 'audit',
   version: '1.0.0',
+  description: 'The record of changes and denials.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0' },
   keys,

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { invalidTimeRange } from '../../kernel/base/errors.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { AuditLog } from './audit-log.ts'
@@ -15,8 +16,13 @@ const list = defineRoute({
   url: '/v1/audit',
   action: 'audit.list',
   access: 'superadmin',
-  summary: 'Who changed what, and who was refused, the newest first; a page with since, until or cursor.',
-  schema: () => ({ query: Query, reply: Type.Union([Type.Array(EntryRow), Page]) }),
+  summary: 'Lists who changed what, and who was refused.',
+  description: 'The newest first. An array, or a page if since, until or cursor is given.',
+  schema: () => ({
+    query: Query,
+    reply: Type.Union([Type.Array(EntryRow), Page]),
+    errors: [invalidTimeRange]
+  }),
   async run({ auditLog }: RouteDeps, { query }) {
     const page = await auditLog.page(query)
     const isPage = query.since !== undefined || query.until !== undefined || query.cursor !== undefined

@@ -1,45 +1,79 @@
 import { type Static, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { closed, orNull, Time } from '../../kernel/http/schema.ts'
+import { closed, orNull, timeOf } from '../../kernel/http/schema.ts'
 import { parseCursor, parseTime } from './parsing.ts'
 
 export const invalidTimestamp = defineCode('invalid_timestamp', 400, 3)
 export const invalidOutcome = defineCode('invalid_outcome', 400, 3)
 
-const Outcome = Type.Union([Type.Literal('allow'), Type.Literal('deny')], { code: invalidOutcome.code })
-
-export const EntryRow = closed({
-  id: Type.String({ description: 'ULID.' }),
-  timestamp: Time,
-  actor: orNull(Type.String({ description: 'user_id; null: not authenticated.' })),
-  role: orNull(Type.Union([Type.Literal('superadmin'), Type.Literal('user')])),
-  auth_method: Type.String({
-    description:
-      'operator_token, api_token, session, system (no request made the change), none, or the method of a plugin.'
-  }),
-  remote_addr: orNull(
-    Type.String({ description: 'null: no request, or several addresses, beyond the maximum of a minute.' })
-  ),
-  method: Type.String(),
-  path: Type.String({ description: 'Without the query; at most 512 characters.' }),
-  action: Type.String({ description: 'rule.create and so on.' }),
-  resource_kind: orNull(Type.String()),
-  resource_id: orNull(Type.String()),
-  outcome: Outcome,
-  status: orNull(Type.Integer({ description: 'null: changed, and the response is pending or was lost.' })),
-  reason: orNull(Type.String({ description: 'Error code of the refusal.' })),
-  request_id: Type.String(),
-  count: Type.Integer({ description: 'How many requests this entry counts: denied, or refused mutations.' })
+const Outcome = Type.Union([Type.Literal('allow'), Type.Literal('deny')], {
+  code: invalidOutcome.code,
+  description: 'Only entries with this outcome.'
 })
+
+export const EntryRow = closed(
+  {
+    id: Type.String({ description: 'ULID.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NU'] }),
+    timestamp: timeOf('When it was decided.'),
+    actor: orNull(Type.String({ description: 'user_id; null: not authenticated.', examples: ['ann'] })),
+    role: orNull(
+      Type.Union([Type.Literal('superadmin'), Type.Literal('user')], { description: 'Of the actor.' })
+    ),
+    auth_method: Type.String({
+      description:
+        'operator_token, api_token, session, system (no request made the change), none, or the method of a plugin.',
+      examples: ['api_token']
+    }),
+    remote_addr: orNull(
+      Type.String({
+        description: 'null: no request, or several addresses, beyond the maximum of a minute.',
+        examples: ['198.51.100.7']
+      })
+    ),
+    method: Type.String({ description: 'Of the request; empty without one.', examples: ['POST'] }),
+    path: Type.String({
+      description: 'Without the query; at most 512 characters; empty without a request.',
+      examples: ['/v1/rules']
+    }),
+    action: Type.String({
+      description: 'rule.create and so on: the id of the operation.',
+      examples: ['rule.create']
+    }),
+    resource_kind: orNull(Type.String({ description: 'What was changed.', examples: ['rule'] })),
+    resource_id: orNull(Type.String({ description: 'Its id.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] })),
+    outcome: Type.Union([Type.Literal('allow'), Type.Literal('deny')], {
+      description: 'deny: the caller might not do it.'
+    }),
+    status: orNull(
+      Type.Integer({
+        description: 'null: changed, and the response is pending or was lost.',
+        examples: [201]
+      })
+    ),
+    reason: orNull(Type.String(), { description: 'Error code of the refusal.', examples: [null] }),
+    request_id: Type.String({ description: 'x-request-id.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NR'] }),
+    count: Type.Integer({
+      description: 'How many requests this entry counts: denied, or refused mutations.',
+      examples: [1]
+    })
+  },
+  { $id: 'AuditEntry' }
+)
 export type EntryRow = Static<typeof EntryRow>
 
-export const Page = closed({
-  entries: Type.Array(EntryRow),
-  next_cursor: Type.Optional(
-    Type.String({ description: 'Cursor of the next older page; absent on the last.' })
-  ),
-  count: Type.Integer({ description: 'Entries in this page.' })
-})
+export const Page = closed(
+  {
+    entries: Type.Array(EntryRow, { description: 'The newest first.' }),
+    next_cursor: Type.Optional(
+      Type.String({
+        description: 'Cursor of the next older page; absent on the last.',
+        examples: ['MDFLQ0QzRjBQN1E0WTZaOA']
+      })
+    ),
+    count: Type.Integer({ description: 'Entries in this page.', examples: [1] })
+  },
+  { $id: 'AuditPage' }
+)
 export type Page = Static<typeof Page>
 
 const TimeText = (description: string) =>

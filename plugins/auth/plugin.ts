@@ -32,6 +32,7 @@ interface Deps extends RouteDeps {
 export default definePlugin<Deps>({
   name: 'auth',
   version: '1.0.0',
+  description: 'Passwords, web sessions, and the first administrator.',
   kernel: '^2.0.0',
   needs: { users: '^1.0.0' },
   codes: Object.values(codes),

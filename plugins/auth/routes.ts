@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
-import { Fault, unauthenticated } from '../../kernel/base/errors.ts'
+import { Fault, unauthenticated, userDisabled, userNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { invalidDisplayName, invalidUserId, reservedUserId, userAlreadyExists } from '../users/exports.ts'
+import * as codes from './codes.ts'
 import type { SignIn } from './exports.ts'
 import type { Login } from './login.ts'
 import type { Onboarding } from './onboarding.ts'
@@ -21,13 +23,23 @@ export interface RouteDeps extends Kernel {
   readonly recovery: Recovery
 }
 
+const newPassword = [codes.passwordTooShort, codes.passwordTooLong, codes.busy]
+const onboardErrors = [
+  ...[codes.setupTokenRequired, codes.setupTokenInvalid, codes.alreadyBootstrapped, userAlreadyExists],
+  ...[invalidUserId, reservedUserId, invalidDisplayName, codes.passwordMismatch, ...newPassword]
+]
+const passwordErrors = [
+  ...[codes.invalidLogin, codes.passwordMismatch, codes.passwordUnchanged, userNotFound, ...newPassword]
+]
+const resetErrors = [codes.invalidPasswordReset, codes.passwordUnchanged, userNotFound, ...newPassword]
+
 const status = defineRoute({
   method: 'GET',
   url: '/v1/auth/status',
   action: 'auth.status',
   access: 'public',
   summary: 'Tells whether the first administrator must still be created.',
-  schema: () => ({ reply: schemas.Status }),
+  schema: () => ({ reply: schemas.Status, errors: [] }),
   run: async ({ onboarding }: RouteDeps) => ({ onboarding_required: await onboarding.isRequired() })
 })
 
@@ -37,8 +49,9 @@ const onboard = defineRoute({
   action: 'auth.onboard',
   access: 'public',
   status: 201,
-  summary: 'Creates the first administrator, with the setup token from the log.',
-  schema: () => ({ body: schemas.OnboardBody, reply: schemas.Onboarded }),
+  summary: 'Creates the first administrator.',
+  description: 'Takes the setup token from the log of the server. A login must follow.',
+  schema: () => ({ body: schemas.OnboardBody, reply: schemas.Onboarded, errors: onboardErrors }),
   run: ({ onboarding }: RouteDeps, call) => onboarding.onboard(call.body, call)
 })
 
@@ -47,8 +60,13 @@ const login = defineRoute({
   url: '/v1/auth/login',
   action: 'auth.login',
   access: 'public',
-  summary: 'Opens a web session: checks a password and sets the cookie svc_session.',
-  schema: () => ({ body: schemas.LoginBody, reply: schemas.LoggedIn }),
+  summary: 'Opens a web session.',
+  description: 'Checks a password and sets the cookie `svc_session`.',
+  schema: () => ({
+    body: schemas.LoginBody,
+    reply: schemas.LoggedIn,
+    errors: [codes.invalidLogin, userDisabled, codes.busy]
+  }),
   async run({ login }: RouteDeps, call) {
     const { token, changeRequired } = await login(call.body, call)
     call.setCookie(cookieName, token, maxAgeMs / 1000)
@@ -63,7 +81,7 @@ const logout = defineRoute({
   access: 'user',
   status: 204,
   summary: 'Ends the web session of the cookie.',
-  schema: () => ({ reply: Type.Void() }),
+  schema: () => ({ reply: Type.Void(), errors: [] }),
   async run({ sessions, signIn }: RouteDeps, call) {
     if (sessions.currentHash(call) === null)
       throw new Fault(unauthenticated, 'only a web session can log out; revoke a bearer token instead')
@@ -77,8 +95,9 @@ const changePassword = defineRoute({
   action: passwordChangeAction,
   access: 'user',
   status: 204,
-  summary: 'Changes your own password; your other sessions end.',
-  schema: () => ({ body: schemas.ChangeBody, reply: Type.Void() }),
+  summary: 'Changes your own password.',
+  description: 'Your other sessions end.',
+  schema: () => ({ body: schemas.ChangeBody, reply: Type.Void(), errors: passwordErrors }),
   run: ({ passwords }: RouteDeps, call) => passwords.changeOwn(call.body, call)
 })
 
@@ -87,9 +106,15 @@ const resetPassword = defineRoute({
   url: '/v1/users/:id/password',
   action: 'password.reset',
   access: 'superadmin',
-  summary: 'Resets a password; sessions and, unless they are kept, bearer tokens end.',
+  summary: 'Resets the password of a user.',
+  description: 'Sessions and, unless they are kept, bearer tokens end.',
   secrets: ['temporary_password'],
-  schema: () => ({ params: schemas.UserParams, body: schemas.ResetBody, reply: schemas.ResetReply }),
+  schema: () => ({
+    params: schemas.UserParams,
+    body: schemas.ResetBody,
+    reply: schemas.ResetReply,
+    errors: resetErrors
+  }),
   run: ({ recovery }: RouteDeps, call) => recovery.resetBy(call.params.id, call.body, call)
 })
 
@@ -98,7 +123,7 @@ const listSessions = defineList({
   action: 'session.list',
   access: 'user',
   summary: 'Lists your own web sessions.',
-  schema: () => ({ row: schemas.SessionRow }),
+  schema: () => ({ row: schemas.SessionRow, errors: [userNotFound] }),
   run: ({ sessions }: RouteDeps, call) => sessions.list(call)
 })
 
@@ -109,7 +134,11 @@ const endSession = defineRoute({
   access: 'user',
   status: 204,
   summary: 'Ends one of your own web sessions.',
-  schema: () => ({ params: schemas.SessionParams, reply: Type.Void() }),
+  schema: () => ({
+    params: schemas.SessionParams,
+    reply: Type.Void(),
+    errors: [codes.sessionNotFound, userNotFound]
+  }),
   run: ({ sessions }: RouteDeps, { params: { id }, principal, change }) =>
     change({ kind: 'session', id }, em => sessions.end(em, principal.userId, id))
 })

@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Creation, Removal, RowField } from '../users/exports.ts'
-import { initialPasswordRequired } from './codes.ts'
+import { busy, initialPasswordRequired, passwordTooLong, passwordTooShort } from './codes.ts'
 import { Password } from './entities.ts'
 import type { HashPool } from './hash-pool.ts'
 import { type Passwords, refuseWeak } from './passwords.ts'
@@ -39,6 +39,7 @@ const InitialPassword = Type.Object({
 
 export const initialPassword = ({ hashPool, passwords }: Deps): Creation => ({
   properties: InitialPassword.properties,
+  errors: [initialPasswordRequired, passwordTooShort, passwordTooLong, busy],
   async prepare(body) {
     const given = body as Type.Static<typeof InitialPassword>
     const { initial_password: password, password_change_required: isTemporary } = given

@@ -12,6 +12,7 @@ import { type RouteDeps, routes } from './routes.ts'
 export default definePlugin<RouteDeps>({
   name: 'clients',
   version: '1.0.0',
+  description: 'Edge hosts, as the server knows them.',
   kernel: '^2.0.0',
   codes: [clientNotRevoked, clientNameAmbiguous, invalidClientName, invalidClientAddress],
   exports: { clients: asFunction(openClients).singleton() },

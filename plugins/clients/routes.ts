@@ -1,18 +1,24 @@
 import { Type } from 'typebox'
+import { clientNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute, type Resource } from '../../kernel/http/route.ts'
-import { closed } from '../../kernel/http/schema.ts'
+import { ClientId, closed } from '../../kernel/http/schema.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { ClientAdministration } from './clients.ts'
-import { normalizeAddress, normalizeName } from './name-and-address.ts'
+import { type ClientAdministration, clientNotRevoked } from './clients.ts'
+import {
+  invalidClientAddress,
+  invalidClientName,
+  normalizeAddress,
+  normalizeName
+} from './name-and-address.ts'
 import { ClientRow } from './row.ts'
 
 export interface RouteDeps extends Kernel {
   readonly clients: ClientAdministration
 }
 
-const params = Type.Object({ client_id: Type.String() })
+const params = Type.Object({ client_id: ClientId })
 /** The state of a client's connection is no part of its version. */
 const client = (id: string): Resource => ({
   kind: 'client',
@@ -28,7 +34,7 @@ const list = defineList({
   action: 'client.list',
   access: 'user',
   summary: 'Lists the clients that the caller may see.',
-  schema: () => ({ row: ClientRow }),
+  schema: () => ({ row: ClientRow, errors: [] }),
   run: async ({ clients }: RouteDeps, { principal }) => clients.list(principal)
 })
 
@@ -38,7 +44,7 @@ const read = defineRoute({
   action: 'client.read',
   access: 'user',
   summary: 'Returns one client.',
-  schema: () => ({ params, reply: ClientRow }),
+  schema: () => ({ params, reply: ClientRow, errors: [clientNotFound] }),
   record: ({ client_id: id }) => client(id),
   run: ({ clients }: RouteDeps, call) => clients.read(call.params.client_id, call.principal)
 })
@@ -48,11 +54,17 @@ const setAddress = defineRoute({
   url: '/v1/clients/:client_id',
   action: 'client.update',
   access: 'superadmin',
-  summary: 'Sets the public address. Other fields of the row are accepted and ignored.',
+  summary: 'Sets the public address of a client.',
+  description:
+    'Sets the host at which the forwarded ports are reached; null clears it. Other fields of the record may be sent back and are ignored.',
   schema: () => ({
     params,
-    body: closed({ ...Type.Partial(ClientRow).properties, address: ClientRow.properties.address }),
-    reply: ClientRow
+    body: closed(
+      { ...Type.Partial(ClientRow).properties, address: ClientRow.properties.address },
+      { examples: [{ address: 'paris.example.net' }] }
+    ),
+    reply: ClientRow,
+    errors: [clientNotFound, invalidClientAddress]
   }),
   run: ({ clients }: RouteDeps, { body, change, params: { client_id: id } }) => {
     const address = normalizeAddress(body.address)
@@ -66,8 +78,14 @@ const rename = defineRoute({
   url: '/v1/clients/:client_id/name',
   action: 'client.rename',
   access: 'superadmin',
-  summary: 'Renames a client. Its id, rules and control stream do not change.',
-  schema: () => ({ params, body: closed({ client_name: Type.String() }), reply: ClientRow }),
+  summary: 'Renames a client.',
+  description: 'The id, the rules and the control stream of the client do not change.',
+  schema: () => ({
+    params,
+    body: closed({ client_name: ClientRow.properties.client_name }),
+    reply: ClientRow,
+    errors: [clientNotFound, invalidClientName]
+  }),
   run: ({ clients }: RouteDeps, { body, change, params: { client_id: id } }) => {
     const name = normalizeName(body.client_name)
     return change(client(id), em => clients.update(id, { name }, em))
@@ -81,8 +99,10 @@ const revoke = defineRoute({
   action: 'client.revoke',
   access: 'superadmin',
   status: 204,
-  summary: "Revokes the client's token and ends its control stream. A re-enrollment lifts the revocation.",
-  schema: () => ({ params, reply: Type.Void() }),
+  summary: 'Revokes a client.',
+  description:
+    'Revokes the token and ends the control stream of its agent. A re-enrollment lifts the revocation.',
+  schema: () => ({ params, reply: Type.Void(), errors: [clientNotFound] }),
   run: async ({ clients }: RouteDeps, { change, params: { client_id: id } }) => {
     const tokenHash = await change(client(id), em => clients.revoke(id, em))
     clients.endSession(id, tokenHash)
@@ -95,8 +115,9 @@ const remove = defineRoute({
   action: 'client.delete',
   access: 'superadmin',
   status: 204,
-  summary: 'Deletes a revoked client and everything that belongs to it.',
-  schema: () => ({ params, reply: Type.Void() }),
+  summary: 'Deletes a revoked client.',
+  description: 'Rules, quotas, limits and grants of the client go with it.',
+  schema: () => ({ params, reply: Type.Void(), errors: [clientNotFound, clientNotRevoked] }),
   run: ({ clients }: RouteDeps, { change, params: { client_id: id } }) =>
     change(client(id), em => clients.remove(id, em))
 })

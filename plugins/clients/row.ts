@@ -1,23 +1,37 @@
 import { type Static, Type } from 'typebox'
 import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts'
 import type { Peers } from '../../kernel/control/peers.ts'
-import { closed, orNull, Time } from '../../kernel/http/schema.ts'
+import { ClientId, closed, orNull, timeOf } from '../../kernel/http/schema.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
 
-export const ClientRow = closed({
-  client_id: Type.String({ description: 'ULID; never changes.' }),
-  client_name: Type.String({ description: 'Two clients may have the same name.' }),
-  address: orNull(Type.String({ description: 'Public host of the forwarded ports.' })),
-  state: Type.Union([Type.Literal('connected'), Type.Literal('disconnected'), Type.Literal('revoked')]),
-  connected: Type.Boolean(),
-  remote_addr: orNull(Type.String()),
-  connected_at: orNull(Time),
-  last_seen_at: orNull(Time),
-  agent_version: orNull(Type.String()),
-  capabilities: orNull(Type.Record(Type.String(), Type.String())),
-  enrolled_at: Time,
-  revoked_at: orNull(Time)
-})
+export const ClientRow = closed(
+  {
+    client_id: Type.String({ ...ClientId, description: 'ULID; never changes.' }),
+    client_name: Type.String({ description: 'Two clients may have the same name.', examples: ['paris'] }),
+    address: orNull(
+      Type.String({ description: 'Public host of the forwarded ports.', examples: ['paris.example.net'] })
+    ),
+    state: Type.Union([Type.Literal('connected'), Type.Literal('disconnected'), Type.Literal('revoked')], {
+      description: 'Whether its agent has a control stream, or may have none.'
+    }),
+    connected: Type.Boolean({ description: 'Its agent has a control stream.' }),
+    remote_addr: orNull(
+      Type.String({ description: 'Address from which its agent is connected.', examples: ['198.51.100.7'] })
+    ),
+    connected_at: orNull(timeOf('Since when its agent is connected.')),
+    last_seen_at: orNull(timeOf('When its agent was connected last.')),
+    agent_version: orNull(Type.String({ description: 'As last seen.', examples: ['2.0.0'] })),
+    capabilities: orNull(
+      Type.Record(Type.String(), Type.String(), {
+        description: 'Features of its agent and their versions, as last seen.',
+        examples: [{ 'rule.sni': '0.9.0' }]
+      })
+    ),
+    enrolled_at: timeOf('When its first code was redeemed.'),
+    revoked_at: orNull(timeOf('When its token was revoked.'))
+  },
+  { $id: 'Client' }
+)
 export type ClientRow = Static<typeof ClientRow>
 
 /** `peers` decides whether the client is connected; the store knows only past connections. */

@@ -9,6 +9,7 @@ import { credentialCount, removal } from './users.ts'
 export default definePlugin<RouteDeps>({
   name: 'credentials',
   version: '1.0.0',
+  description: 'Bearer tokens of users.',
   kernel: '^2.0.0',
   needs: { users: '^1.0.0' },
   codes: [credentialNotFound],

@@ -1,13 +1,16 @@
 import { Type } from 'typebox'
+import { limitReached, notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Credentials } from './credentials.ts'
+import { type Credentials, credentialNotFound } from './credentials.ts'
 import { CredentialParams, CredentialRow, IssueBody, IssuedCredential, UserParams } from './schema.ts'
 
 export interface RouteDeps extends Kernel {
   readonly credentials: Credentials
 }
+
+const missing = [userNotFound, notOwner, credentialNotFound]
 
 const issue = defineRoute({
   method: 'POST',
@@ -15,9 +18,15 @@ const issue = defineRoute({
   action: 'credential.issue',
   access: 'user',
   status: 201,
-  summary: 'Issues a bearer token, which is shown once.',
+  summary: 'Issues a credential.',
+  description: 'The bearer token is in this response only.',
   secrets: ['token'],
-  schema: () => ({ params: UserParams, body: IssueBody, reply: IssuedCredential }),
+  schema: () => ({
+    params: UserParams,
+    body: IssueBody,
+    reply: IssuedCredential,
+    errors: [userNotFound, notOwner, limitReached]
+  }),
   run: ({ credentials }: RouteDeps, call) => credentials.issue(call.params.id, call.body, call)
 })
 
@@ -26,7 +35,7 @@ const list = defineList({
   action: 'credential.list',
   access: 'user',
   summary: 'Lists the credentials of a user, without their tokens.',
-  schema: () => ({ params: UserParams, row: CredentialRow }),
+  schema: () => ({ params: UserParams, row: CredentialRow, errors: [userNotFound, notOwner] }),
   run: ({ credentials }: RouteDeps, { params, principal }) => credentials.list(params.id, principal)
 })
 
@@ -37,7 +46,7 @@ const revoke = defineRoute({
   access: 'user',
   status: 204,
   summary: 'Revokes a credential.',
-  schema: () => ({ params: CredentialParams, reply: Type.Void() }),
+  schema: () => ({ params: CredentialParams, reply: Type.Void(), errors: missing }),
   run: ({ credentials }: RouteDeps, call) => credentials.revoke(call.params.id, call.params.cred_id, call)
 })
 
@@ -47,9 +56,10 @@ const rotate = defineRoute({
   action: 'credential.rotate',
   access: 'user',
   status: 201,
-  summary: 'Gives a credential a new token; the old one ends.',
+  summary: 'Gives a credential a new token.',
+  description: 'The old token ends. The new one is in this response only.',
   secrets: ['token'],
-  schema: () => ({ params: CredentialParams, reply: IssuedCredential }),
+  schema: () => ({ params: CredentialParams, reply: IssuedCredential, errors: missing }),
   run: ({ credentials }: RouteDeps, call) => credentials.rotate(call.params.id, call.params.cred_id, call)
 })
 

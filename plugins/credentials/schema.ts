@@ -1,37 +1,50 @@
 import { type Static, Type } from 'typebox'
-import { closed, orNull, Time } from '../../kernel/http/schema.ts'
+import { closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
 
-export const UserParams = closed({ id: Type.String() })
-export const CredentialParams = closed({ id: Type.String(), cred_id: Type.String() })
+const CredentialId = Type.String({ description: 'ULID.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NC'] })
+const Label = Type.String({ description: 'Free text; at most 255 bytes.', examples: ['deploy@ci'] })
+
+export const UserParams = closed({ id: UserId })
+export const CredentialParams = closed({ id: UserId, cred_id: CredentialId })
 
 export const IssueBody = closed({
-  label: Type.Optional(Type.String({ description: 'Free text; at most 255 bytes.' })),
+  label: Type.Optional(Label),
   expires_in_secs: Type.Optional(
     Type.Integer({
       minimum: 60,
       maximum: 315_360_000,
-      description: 'Without it the credential never expires.'
+      description: 'Without it the credential never expires.',
+      examples: [7_776_000]
     })
   )
 })
 export type IssueBody = Static<typeof IssueBody>
 
-export const IssuedCredential = closed({
-  credential_id: Type.String(),
-  user_id: Type.String(),
-  token: Type.String({ description: 'The bearer token; shown only in this response.' }),
-  label: Type.String(),
-  created_at: Time
-})
+export const IssuedCredential = closed(
+  {
+    credential_id: CredentialId,
+    user_id: UserId,
+    token: Type.String({
+      description: 'The bearer token; shown only in this response.',
+      examples: ['svct_EXAMPLE-of-a-token-do-not-use']
+    }),
+    label: Label,
+    created_at: timeOf('When it was issued.')
+  },
+  { $id: 'IssuedCredential' }
+)
 export type IssuedCredential = Static<typeof IssuedCredential>
 
-export const CredentialRow = closed({
-  credential_id: Type.String(),
-  user_id: Type.String(),
-  label: Type.String(),
-  created_at: Time,
-  last_used_at: orNull(Time),
-  expires_at: orNull(Time),
-  revoked_at: orNull(Time)
-})
+export const CredentialRow = closed(
+  {
+    credential_id: CredentialId,
+    user_id: UserId,
+    label: Label,
+    created_at: timeOf('When it was issued.'),
+    last_used_at: orNull(timeOf('When it was used last.')),
+    expires_at: orNull(timeOf('When it ends; null: never.')),
+    revoked_at: orNull(timeOf('When it was revoked.'))
+  },
+  { $id: 'Credential' }
+)
 export type CredentialRow = Static<typeof CredentialRow>

@@ -21,6 +21,7 @@ interface Deps extends RouteDeps {
 export default definePlugin<Deps>({
   name: 'enrollment',
   version: '1.0.0',
+  description: 'One-time codes that make edge hosts clients.',
   kernel: '^2.0.0',
   needs: { clients: '^1.0.0', 'advertised-endpoint': '^1.0.0' },
   keys,

@@ -1,10 +1,13 @@
 import { Type } from 'typebox'
+import { clientNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { ClientId } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Clients } from '../clients/exports.ts'
-import type { Enrollments } from './enrollments.ts'
-import { EnrollBody, EnrollmentRow, Invitation, type keys, ReEnrollBody } from './schema.ts'
+import { endpointErrors } from '../advertised-endpoint/exports.ts'
+import { type Clients, invalidClientAddress, invalidClientName } from '../clients/exports.ts'
+import { type Enrollments, enrollmentNotFound } from './enrollments.ts'
+import { EnrollBody, EnrollmentId, EnrollmentRow, Invitation, type keys, ReEnrollBody } from './schema.ts'
 
 export interface RouteDeps extends Kernel<typeof keys> {
   readonly clients: Clients
@@ -20,8 +23,13 @@ const create = defineRoute({
   access: 'superadmin',
   status: 201,
   secrets: ['command', 'uri'],
-  summary: 'Makes a one-time code for a new client. The client exists once the code is redeemed.',
-  schema: () => ({ body: EnrollBody, reply: Invitation }),
+  summary: 'Makes a one-time code for a new client.',
+  description: 'The client exists once the code is redeemed, by the command of the reply.',
+  schema: () => ({
+    body: EnrollBody,
+    reply: Invitation,
+    errors: [invalidClientName, invalidClientAddress, ...endpointErrors]
+  }),
   run: ({ config, clients, enrollments }: RouteDeps, { body, change, principal }) => {
     const request = {
       name: clients.normalizeName(body.name),
@@ -41,12 +49,13 @@ const renew = defineRoute({
   access: 'superadmin',
   status: 201,
   secrets: ['command', 'uri'],
-  summary:
-    'Makes a one-time code that gives an existing client a new token. Its older unused codes become invalid.',
+  summary: 'Makes a one-time code for an existing client.',
+  description: 'The code gives the client a new token. Its older unused codes become invalid.',
   schema: () => ({
-    params: Type.Object({ client_id: Type.String() }),
+    params: Type.Object({ client_id: ClientId }),
     body: ReEnrollBody,
-    reply: Invitation
+    reply: Invitation,
+    errors: [clientNotFound, ...endpointErrors]
   }),
   run: ({ config, clients, enrollments }: RouteDeps, { body, change, params, principal }) =>
     change(resourceOf, async em => {
@@ -61,7 +70,7 @@ const list = defineList({
   action: 'enrollment.list',
   access: 'superadmin',
   summary: 'Lists the codes that can still be redeemed.',
-  schema: () => ({ row: EnrollmentRow }),
+  schema: () => ({ row: EnrollmentRow, errors: [] }),
   run: async ({ enrollments }: RouteDeps) => enrollments.list()
 })
 
@@ -72,7 +81,11 @@ const cancel = defineRoute({
   access: 'superadmin',
   status: 204,
   summary: 'Cancels an unused code.',
-  schema: () => ({ params: Type.Object({ enrollment_id: Type.String() }), reply: Type.Void() }),
+  schema: () => ({
+    params: Type.Object({ enrollment_id: EnrollmentId }),
+    reply: Type.Void(),
+    errors: [enrollmentNotFound]
+  }),
   run: ({ enrollments }: RouteDeps, { change, params: { enrollment_id: id } }) =>
     change({ kind: 'enrollment', id }, em => enrollments.cancel(id, em))
 })

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { closed, orNull, Time } from '../../kernel/http/schema.ts'
+import { closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
 
 export const invalidEnrollmentTtl = defineCode('invalid_enrollment_ttl', 400, 3)
 
@@ -8,7 +8,8 @@ const Ttl = Type.Integer({
   minimum: 1,
   maximum: 86_400,
   code: invalidEnrollmentTtl.code,
-  description: 'Lifetime of the code; default enrollment_ttl_secs.'
+  description: 'Lifetime of the code; default enrollment_ttl_secs.',
+  examples: [600]
 })
 
 export const keys = Type.Object({
@@ -21,33 +22,55 @@ export const keys = Type.Object({
 })
 
 export const EnrollBody = closed({
-  name: Type.String({ description: 'Name of the new client.' }),
-  address: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'Bare host, no port.' })),
+  name: Type.String({ description: 'Name of the new client.', examples: ['paris'] }),
+  address: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description: 'Public host of the forwarded ports, without a port.',
+      examples: ['paris.example.net']
+    })
+  ),
   ttl_secs: Type.Optional(Ttl)
 })
 
 export const ReEnrollBody = closed({ ttl_secs: Type.Optional(Ttl) })
 
-export const Invitation = closed({
-  enrollment_id: Type.String(),
-  client_name: Type.String(),
-  expires_at: Time,
-  command: Type.String({
-    description: 'Run it on the edge host. It contains the code and is shown only in this response.'
-  }),
-  uri: Type.String()
-})
+const uri =
+  'svc://sluice.example.com:7443/enroll?pin=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef' +
+  '&code=EXAMPLE-of-a-one-time-code-of-43-characters'
+
+export const EnrollmentId = Type.String({ description: 'ULID.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NE'] })
+const ClientName = Type.String({ description: 'Name of the client.', examples: ['paris'] })
+
+export const Invitation = closed(
+  {
+    enrollment_id: EnrollmentId,
+    client_name: ClientName,
+    expires_at: timeOf('Until when the code may be redeemed.'),
+    command: Type.String({
+      description: 'Run it on the edge host. It contains the code and is shown only in this response.',
+      examples: [`sluice agent enroll '${uri}'`]
+    }),
+    uri: Type.String({ description: 'What the command contains.', examples: [uri] })
+  },
+  { $id: 'Invitation' }
+)
 export type Invitation = Static<typeof Invitation>
 
-export const EnrollmentRow = closed({
-  enrollment_id: Type.String(),
-  client_id: Type.Union([Type.String(), Type.Null()], {
-    description: 'Null: the code creates a new client.'
-  }),
-  client_name: Type.String(),
-  address: orNull(Type.String()),
-  created_by: Type.String(),
-  created_at: Time,
-  expires_at: Time
-})
+export const EnrollmentRow = closed(
+  {
+    enrollment_id: EnrollmentId,
+    client_id: Type.Union([Type.String(), Type.Null()], {
+      description: 'Null: the code creates a new client.',
+      examples: [null]
+    }),
+    client_name: ClientName,
+    address: orNull(
+      Type.String({ description: 'Public host of the forwarded ports.', examples: ['paris.example.net'] })
+    ),
+    created_by: Type.String({ ...UserId, description: 'user_id of who made the code.' }),
+    created_at: timeOf('When the code was made.'),
+    expires_at: timeOf('Until when the code may be redeemed.')
+  },
+  { $id: 'Enrollment' }
+)
 export type EnrollmentRow = Static<typeof EnrollmentRow>

@@ -13,6 +13,7 @@ export const targetNotGranted = defineCode('target_not_granted', 403, 5)
 export const targetFilterUnsupported = defineCode('target_filter_unsupported_by_client', 422, 3)
 
 export const admission: Admission = {
+  errors: [clientNotGranted, protocolNotGranted, portOutsideGrant, targetNotGranted],
   async clients(userId, em) {
     const grants = await em.find(Grant, { userId }, { fields: ['clientId'] })
     const ids = grants.flatMap(({ clientId }) => clientId ?? [])

@@ -30,6 +30,7 @@ interface Deps extends Kernel {
 export default definePlugin<Deps>({
   name: 'grants',
   version: '1.0.0',
+  description: 'Which clients, ports and targets users may use for rules.',
   kernel: '^2.0.0',
   needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [

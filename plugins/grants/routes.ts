@@ -1,11 +1,27 @@
+import { clientNotFound, limitReached, userNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import type { Grants } from './grants.ts'
-import { CreateBody, Filter, GrantParams, GrantRow, Removed } from './schema.ts'
+import { clientNameAmbiguous } from '../clients/exports.ts'
+import { type Grants, grantNotFound } from './grants.ts'
+import {
+  CreateBody,
+  emptyProtocolSet,
+  Filter,
+  GrantParams,
+  GrantRow,
+  invalidPortRange,
+  Removed
+} from './schema.ts'
+import { grantTarget } from './targets.ts'
 
 interface Deps {
   readonly grants: Grants
 }
+
+const createErrors = [
+  ...[userNotFound, clientNotFound, clientNameAmbiguous, limitReached],
+  ...[invalidPortRange, emptyProtocolSet, grantTarget]
+]
 
 const create = defineRoute({
   method: 'POST',
@@ -14,7 +30,7 @@ const create = defineRoute({
   access: 'superadmin',
   status: 201,
   summary: 'Lets a user create rules on a client, or on all.',
-  schema: () => ({ body: CreateBody, reply: GrantRow }),
+  schema: () => ({ body: CreateBody, reply: GrantRow, errors: createErrors }),
   run: ({ grants }: Deps, call) => grants.create(call.body, call),
   replay: ({ grants }, _, id) => grants.read(id)
 })
@@ -23,8 +39,8 @@ const list = defineList({
   url: '/v1/grants',
   action: 'grant.list',
   access: 'superadmin',
-  summary: 'All grants.',
-  schema: () => ({ query: Filter, row: GrantRow }),
+  summary: 'Lists grants.',
+  schema: () => ({ query: Filter, row: GrantRow, errors: [] }),
   run: async ({ grants }: Deps, { query: { user_id: userId } }) =>
     grants.list(userId === undefined ? {} : { userId })
 })
@@ -33,8 +49,8 @@ const own = defineList({
   url: '/v1/users/me/grants',
   action: 'grant.list-own',
   access: 'user',
-  summary: "The caller's grants.",
-  schema: () => ({ row: GrantRow }),
+  summary: 'Lists your own grants.',
+  schema: () => ({ row: GrantRow, errors: [] }),
   run: async ({ grants }: Deps, { principal: { userId } }) => grants.list({ userId })
 })
 
@@ -43,8 +59,9 @@ const remove = defineRoute({
   url: '/v1/grants/:id',
   action: 'grant.delete',
   access: 'superadmin',
-  summary: 'Deletes a grant, and the rules that no other grant allows.',
-  schema: () => ({ params: GrantParams, reply: Removed }),
+  summary: 'Deletes a grant.',
+  description: 'Rules that no other grant allows go with it; the reply lists them.',
+  schema: () => ({ params: GrantParams, reply: Removed, errors: [grantNotFound] }),
   run: ({ grants }: Deps, call) => grants.remove(call.params.id, call)
 })
 

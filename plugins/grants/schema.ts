@@ -1,33 +1,41 @@
 import { type Static, Type } from 'typebox'
 import { defineCode, invalidSchema } from '../../kernel/base/errors.ts'
-import { closed, orNull, Time } from '../../kernel/http/schema.ts'
+import { ClientId, closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
 
 export const invalidPortRange = defineCode('invalid_port_range', 422, 3)
 export const emptyProtocolSet = defineCode('empty_protocol_set', 422, 3)
 
 const portCode = { code: invalidPortRange.code }
-const Port = Type.Integer({ minimum: 1, maximum: 65535, ...portCode })
+const Port = (description: string, example: number) =>
+  Type.Integer({ minimum: 1, maximum: 65535, ...portCode, description, examples: [example] })
+const Start = Port('First listen port.', 8000)
+const End = Port('Last listen port.', 8999)
 const Protocol = Type.Union([Type.Literal('tcp'), Type.Literal('udp')])
 const Targets = Type.Array(Type.String({ maxLength: 300 }), {
   minItems: 1,
   maxItems: 100,
   description:
-    'Addresses, CIDRs and host names, each with ports or without: 10.0.0.0/8:443, db.example:5000-5010.'
+    'Addresses, CIDRs and host names, each with ports or without: 10.0.0.0/8:443, db.example:5000-5010.',
+  examples: [['10.0.0.0/8']]
 })
 
 export const CreateBody = closed({
-  user_id: Type.String(),
+  user_id: UserId,
   client_id: Type.Optional(Type.String({ description: 'An id, or * for every client.' })),
   client: Type.Optional(
-    Type.String({ description: 'In place of client_id: an id, or the name of one client.' })
+    Type.String({
+      description: 'In place of client_id: an id, or the name of one client.',
+      examples: ['paris']
+    })
   ),
-  listen_port_start: Port,
-  listen_port_end: Port,
+  listen_port_start: Start,
+  listen_port_end: End,
   protocols: Type.Array(
     Type.String({
       pattern: '^([tT][cC][pP]|[uU][dD][pP])$',
       code: invalidSchema.code,
-      description: 'tcp or udp, in any case.'
+      description: 'tcp or udp, in any case.',
+      examples: ['tcp']
     }),
     { description: 'At least one.' }
   ),
@@ -36,21 +44,36 @@ export const CreateBody = closed({
 })
 export type CreateBody = Static<typeof CreateBody>
 
-export const GrantRow = closed({
-  grant_id: Type.String(),
-  user_id: Type.String(),
-  client_id: Type.String({ description: '* is every client.' }),
-  client_name: orNull(Type.String()),
-  listen_port_start: Type.Integer(),
-  listen_port_end: Type.Integer(),
-  protocols: Type.Array(Protocol),
-  targets: orNull(Type.Array(Type.String())),
-  note: orNull(Type.String()),
-  created_at: Time
-})
+const GrantId = Type.String({ description: 'ULID.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NG'] })
+
+export const GrantRow = closed(
+  {
+    grant_id: GrantId,
+    user_id: UserId,
+    client_id: Type.String({ ...ClientId, description: '* is every client.' }),
+    client_name: orNull(Type.String({ description: 'null: every client.', examples: ['paris'] })),
+    listen_port_start: Type.Integer({ description: 'First listen port.', examples: [8000] }),
+    listen_port_end: Type.Integer({ description: 'Last listen port.', examples: [8999] }),
+    protocols: Type.Array(Protocol, { description: 'What rules may be.' }),
+    targets: orNull(
+      Type.Array(Type.String(), { description: 'null: every target.', examples: [['10.0.0.0/8']] })
+    ),
+    note: orNull(Type.String({ description: 'Free text.', examples: ['ticket 4711'] })),
+    created_at: timeOf('When it was created.')
+  },
+  { $id: 'Grant' }
+)
 export type GrantRow = Static<typeof GrantRow>
 
-export const Removed = closed({ grant_id: Type.String(), removed_rule_ids: Type.Array(Type.String()) })
+export const Removed = closed({
+  grant_id: GrantId,
+  removed_rule_ids: Type.Array(Type.String(), {
+    description: 'Rules that no other grant allows.',
+    examples: [['01KCD3F0P7Q4Y6Z8V1T5S9R2NB']]
+  })
+})
 
-export const GrantParams = closed({ id: Type.String() })
-export const Filter = closed({ user_id: Type.Optional(Type.String()) })
+export const GrantParams = closed({ id: GrantId })
+export const Filter = closed({
+  user_id: Type.Optional(Type.String({ ...UserId, description: 'Only grants of this user.' }))
+})

@@ -8,7 +8,7 @@ import { Grant } from './entities.ts'
 
 export const grantCount: RowField = {
   key: 'grant_count',
-  schema: Type.Integer({ minimum: 0 }),
+  schema: Type.Integer({ minimum: 0, description: 'Grants of the user.' }),
   defaultValue: 0,
   async load(userIds, em) {
     const where = { userId: { $in: [...userIds] } }

@@ -1,7 +1,6 @@
 // The operator API: Fastify, with one encapsulated child for each plugin.
 import type { AddressInfo } from 'node:net'
 import cookie from '@fastify/cookie'
-import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { type ErrorCode, Fault, listenFailed, reasonOf } from '../../kernel/base/errors.ts'
@@ -9,7 +8,9 @@ import { kernelCodes } from '../../kernel/check.ts'
 import type { HttpHost } from '../../kernel/http/host.ts'
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
 import * as httpCodes from './codes.ts'
-import { openapi, schemaOf } from './openapi.ts'
+import { documentOf } from './openapi/document.ts'
+import { type Declared, errorCodesOf } from './openapi/errors.ts'
+import { requestSchemas } from './openapi/operation.ts'
 import { openPipeline } from './pipeline.ts'
 import { openServer } from './server.ts'
 import type { HttpOptions } from './settings.ts'
@@ -25,19 +26,27 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   const app = openServer(options)
   app.setValidatorCompiler(validator(codes))
   await app.register(cookie)
-  await app.register(swagger, openapi(options.version))
   const handlerOf = openPipeline(app, options)
 
-  async function mount({ name, needs, routes, codes }: Plugin, deps: Kernel): Promise<void> {
-    addCodes(codes ?? [])
+  const plugins: Plugin[] = []
+  const mounted: Declared[] = []
+
+  async function mount(plugin: Plugin, deps: Kernel): Promise<void> {
+    const { name, needs = {}, routes = [], codes: ownCodes = [] } = plugin
+    addCodes(ownCodes)
+    plugins.push(plugin)
     const child = async (app: FastifyInstance) => {
-      for (const route of routes ?? []) {
+      for (const route of routes) {
         const { method, url } = route
-        const schema = schemaOf(name, route, route.schema(deps.filled))
-        app.route({ method, url, schema, config: { route }, handler: handlerOf(route, deps) })
+        const schemas = route.schema(deps.filled)
+        const declared = { plugin: name, codes: ownCodes, route, schemas }
+        mounted.push(declared)
+        const config = { route, plugin: name, errors: errorCodesOf(declared) }
+        const schema = requestSchemas(route, schemas)
+        app.route({ method, url, schema, config, handler: handlerOf(route, deps) })
       }
     }
-    const dependencies = Object.keys(needs ?? {})
+    const dependencies = Object.keys(needs)
     await app.register(fp(child, { name, fastify: '5.x', encapsulate: true, dependencies }))
   }
 
@@ -56,7 +65,8 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
     return { origin: `${scheme}://${address.includes(':') ? `[${address}]` : address}:${boundPort}` }
   }
 
-  return { app, mount, document: () => app.swagger(), listen, close: () => app.close() }
+  const document = () => documentOf({ plugins, routes: mounted, codes }, options)
+  return { app, mount, document, listen, close: () => app.close() }
 }
 
 function warnPlainHttp(host: string, { tls, publicOrigin, log }: HttpOptions): void {

@@ -19,6 +19,8 @@ import { openStreams } from './streams.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     route?: Route<Kernel>
+    plugin?: string // which has the route
+    errors?: ReadonlySet<string> // codes that the document lists for it
   }
   interface FastifyRequest {
     requestContext: RequestContext | null // null until a route is found

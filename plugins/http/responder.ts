@@ -14,6 +14,8 @@ export type Responder = ReturnType<typeof openResponder>
 
 /** Sends results and errors, after the decision about the request is recorded. */
 export function openResponder({ store, log, httpMetrics }: HttpOptions, decisions: Decisions) {
+  const undeclared = new Set<string>() // 'rule.create port_in_use'
+
   function setCommonHeaders({ id }: FastifyRequest, reply: FastifyReply): void {
     reply.headers({ 'x-request-id': id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
   }
@@ -50,17 +52,29 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     if (fault.errorCode.http === 500)
       log.error('request.failed', `${request.method} ${pathOf(request.url)} failed`, {
         request_id: request.id,
-        plugin: request.routeOptions.schema?.tags?.[0],
+        plugin: request.routeOptions.config.plugin,
         ...attributionOf(fault.cause),
         error: fault.cause instanceof Error ? fault.cause.stack : String(fault.cause)
       })
     return sendFault(reply, fault)
   }
 
+  /** Tells the author of a route, once for each code, that the OpenAPI document does not list it. */
+  function reportUndeclared({ routeOptions: { config } }: FastifyRequest, code: string): void {
+    const { route, plugin, errors } = config
+    const what = `${route?.action} ${code}`
+    if (!route || errors?.has(code) !== false || undeclared.has(what)) return
+    undeclared.add(what)
+    const fields = { plugin, action: route.action, code }
+    log.warn('route.undeclared_error', `the route lacks a code in the \`errors\` of its schema`, fields)
+  }
+
   /** Returns the fault, or an internal one if the refusal cannot be recorded. */
-  async function recorded(fault: Fault, { requestContext: context, id }: FastifyRequest): Promise<Fault> {
+  async function recorded(fault: Fault, request: FastifyRequest): Promise<Fault> {
+    const { requestContext: context, id } = request
     if (!context) return fault
     const { code: reason, http: status } = fault.errorCode
+    reportUndeclared(request, reason)
     context.isRefused = true
     httpMetrics.countRefusal(context, fault.errorCode)
     try {

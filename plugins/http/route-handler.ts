@@ -36,7 +36,7 @@ export const routeHandler =
     const setCookie = cookieSetter(reply, requestInfo.ownOrigin.startsWith('https:'))
     const shared = { requestInfo, principal, requestId, signal: disconnected.signal, change, setCookie }
     const call = { body, query, params, ...shared }
-    const plugin = request.routeOptions.schema?.tags?.[0]
+    const plugin = request.routeOptions.config.plugin
     if (route.isStream)
       return runAs(plugin, () =>
         streams.open(context, reply, disconnected, () => eventsOf(route, deps, call))

@@ -3,11 +3,11 @@ import type { FastifyReply } from 'fastify'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import { Fault, rateLimited } from '../../kernel/base/errors.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
-import type { ServerEvent } from '../../kernel/http/stream-route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Guard } from './guard.ts'
 import type { RequestContext } from './request-context.ts'
 import type { HttpOptions } from './settings.ts'
+import type { ServerEvent } from './stream-route.ts'
 
 const maxPerPrincipal = 16
 const accessCheckMs = 1_000

@@ -18,6 +18,7 @@ interface Deps extends Kernel<typeof keys> {
 export default definePlugin<Deps>({
   name: 'metrics',
   version: '1.0.0',
+  description: 'Metrics for Prometheus.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0' },
   keys,

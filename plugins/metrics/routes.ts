@@ -13,7 +13,7 @@ const read = defineRoute({
   access: 'superadmin',
   reply: 'text',
   summary: 'Returns the page that /metrics on metrics_listen serves.',
-  schema: () => ({ reply: Type.String() }),
+  schema: () => ({ reply: Type.String({ examples: ['# TYPE svc_clients_connected gauge'] }), errors: [] }),
   run: async ({ scrape }: Deps) => Buffer.concat(await scrape()).toString()
 })
 

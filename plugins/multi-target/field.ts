@@ -13,10 +13,12 @@ export const field = ruleField({
   body: Type.Integer({
     minimum: 1,
     maximum: 3600,
-    description: 'Seconds between connection attempts to each target.'
+    description: 'Seconds between connection attempts to each target.',
+    examples: [30]
   }),
   requires: { capability: healthCheckCapability, refusal: fieldUnsupported },
   message: HealthCheck,
+  errors: [healthOnUdp],
   parse(secs, { protocol }) {
     if (protocol === 'tcp') return secs
     const details = { field: `/${healthCheckKey}`, reason: 'protocol' }

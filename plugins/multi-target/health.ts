@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { latest, timestamp } from '../../kernel/base/clock.ts'
 import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
-import { closed, orNull, Time } from '../../kernel/http/schema.ts'
+import { closed, orNull, timeOf } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import {
   openRefusedRows,
@@ -14,12 +14,17 @@ import {
 } from '../rules/exports.ts'
 import type { RuleHealth } from './wire.ts'
 
-const TargetHealth = closed({
-  state: Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')]),
-  consecutive_failures: Type.Integer({ minimum: 0 }),
-  last_failure_at: orNull(Time),
-  last_success_at: orNull(Time)
-})
+const TargetHealth = closed(
+  {
+    state: Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')], {
+      description: 'As the client judges it.'
+    }),
+    consecutive_failures: Type.Integer({ minimum: 0, description: 'Failed dials since the last good one.' }),
+    last_failure_at: orNull(timeOf('When a dial failed last.'), { examples: [null] }),
+    last_success_at: orNull(timeOf('When a dial succeeded last.'))
+  },
+  { $id: 'TargetHealth', description: 'Whether the client reaches the target.' }
+)
 type TargetHealth = Static<typeof TargetHealth>
 
 const unknown: TargetHealth = {
@@ -127,8 +132,8 @@ const targetHealthOf = (reported: ReportedTarget | undefined): TargetHealth =>
     : {
         state: reported.state,
         consecutive_failures: reported.consecutive_failures,
-        last_failure_at: timeOf(reported.last_failure_ms),
-        last_success_at: timeOf(reported.last_success_ms)
+        last_failure_at: shownTime(reported.last_failure_ms),
+        last_success_at: shownTime(reported.last_success_ms)
       }
 
-const timeOf = (ms: number | undefined): string | null => (ms === undefined ? null : timestamp(ms))
+const shownTime = (ms: number | undefined): string | null => (ms === undefined ? null : timestamp(ms))

@@ -8,14 +8,19 @@ const document = defineRoute({
   action: 'openapi.read',
   access: 'public',
   reply: 'constant',
-  summary: 'Returns this document: OpenAPI 3.1, made from the schemas that validate requests.',
-  schema: () => ({ reply: Type.Object({ openapi: Type.String() }) }),
+  summary: 'Returns this document.',
+  description: 'OpenAPI 3.1, made from the schemas that validate requests.',
+  schema: () => ({
+    reply: Type.Object({ openapi: Type.String({ description: 'Version of OpenAPI.', examples: ['3.1.1'] }) }),
+    errors: []
+  }),
   run: async ({ document }: Pick<Kernel, 'document'>) => document() as { openapi: string } // every OpenAPI document has it
 })
 
 export default definePlugin({
   name: 'openapi',
   version: '1.0.0',
+  description: 'This document.',
   kernel: '^2.0.0',
   routes: [document]
 })

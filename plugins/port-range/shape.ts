@@ -13,6 +13,7 @@ export const shape = (maxPorts: number): ShapeSupport => ({
   shape: 'range',
   requires: { capability, refusal: fieldUnsupported },
   bodyField,
+  errors: [rangeInvalid, rangeTooWide],
   validate({ listenFrom, listenTo, targets }) {
     const extent = listenTo - listenFrom
     if (extent < 0) throw refusal(rangeInvalid, `is below listen_port ${listenFrom}`, 'minimum')

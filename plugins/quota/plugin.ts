@@ -31,6 +31,7 @@ interface Deps extends Services {
 export default definePlugin<Deps>({
   name: 'quota',
   version: '1.0.0',
+  description: 'What the rules of a user may deliver on a client in a month.',
   kernel: '^2.0.0',
   // Needs rules also for the order: an agent gets quotas before the rules that they limit.
   needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0', stats: '^1.0.0' },

@@ -1,8 +1,19 @@
 import { Type } from 'typebox'
+import { clientNotFound, notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { type Quotas, resourceOf } from './quotas.ts'
-import { ChangeBody, ClientParams, PairParams, QuotaRow, SetBody, UserParams } from './schema.ts'
+import { quotaNotFound } from './reading.ts'
+import { unsupported as quotaUnsupported } from './requirement.ts'
+import {
+  ChangeBody,
+  ClientParams,
+  invalidBillingAnchor,
+  PairParams,
+  QuotaRow,
+  SetBody,
+  UserParams
+} from './schema.ts'
 
 interface Deps {
   readonly quotas: Quotas
@@ -15,7 +26,7 @@ const ofUser = defineList({
   action: 'quota.list',
   access: 'user',
   summary: 'Lists the quotas of a user.',
-  schema: () => ({ params: UserParams, row: QuotaRow }),
+  schema: () => ({ params: UserParams, row: QuotaRow, errors: [notOwner, userNotFound] }),
   run: ({ quotas }: Deps, { params, principal }) => quotas.listOfUser(params.user_id, principal)
 })
 
@@ -24,7 +35,7 @@ const ofClient = defineList({
   action: 'quota.list-client',
   access: 'superadmin',
   summary: 'Lists the quotas on a client.',
-  schema: () => ({ params: ClientParams, row: QuotaRow }),
+  schema: () => ({ params: ClientParams, row: QuotaRow, errors: [clientNotFound] }),
   run: ({ quotas }: Deps, { params }) => quotas.listOfClient(params.client_id)
 })
 
@@ -33,7 +44,7 @@ const all = defineList({
   action: 'quota.list-all',
   access: 'superadmin',
   summary: 'Lists all quotas, by client and user.',
-  schema: () => ({ row: QuotaRow }),
+  schema: () => ({ row: QuotaRow, errors: [] }),
   run: async ({ quotas }: Deps) => quotas.listAll()
 })
 
@@ -42,9 +53,15 @@ const set = defineRoute({
   url,
   action: 'quota.set',
   access: 'superadmin',
-  summary:
-    "Sets what a user's rules may deliver on a client in a month; an existing quota keeps its usage and period.",
-  schema: () => ({ params: PairParams, body: SetBody, reply: QuotaRow }),
+  summary: 'Sets a quota.',
+  description:
+    "Sets what a user's rules may deliver on a client in a month. An existing quota keeps its usage and period.",
+  schema: () => ({
+    params: PairParams,
+    body: SetBody,
+    reply: QuotaRow,
+    errors: [userNotFound, clientNotFound, invalidBillingAnchor, quotaUnsupported]
+  }),
   run: ({ quotas }: Deps, call) => quotas.set(call.params, call.body, call),
   replay: ({ quotas }, { params, principal }) => quotas.read(params, principal)
 })
@@ -54,8 +71,14 @@ const change = defineRoute({
   url,
   action: 'quota.update',
   access: 'superadmin',
-  summary: 'Changes the size, or sets the usage of this period to 0.',
-  schema: () => ({ params: PairParams, body: ChangeBody, reply: QuotaRow }),
+  summary: 'Changes a quota.',
+  description: 'Changes the size, or sets the usage of this period to 0.',
+  schema: () => ({
+    params: PairParams,
+    body: ChangeBody,
+    reply: QuotaRow,
+    errors: [userNotFound, clientNotFound, quotaNotFound, quotaUnsupported]
+  }),
   run: ({ quotas }: Deps, call) => quotas.patch(call.params, call.body, call),
   replay: ({ quotas }, { params, principal }) => quotas.read(params, principal)
 })
@@ -66,8 +89,13 @@ const remove = defineRoute({
   action: 'quota.delete',
   access: 'superadmin',
   status: 204,
-  summary: 'Deletes a quota; connections that it paused continue.',
-  schema: () => ({ params: PairParams, reply: Type.Void() }),
+  summary: 'Deletes a quota.',
+  description: 'Connections that it paused continue.',
+  schema: () => ({
+    params: PairParams,
+    reply: Type.Void(),
+    errors: [userNotFound, clientNotFound, quotaNotFound]
+  }),
   run: ({ quotas }: Deps, call) => quotas.remove(call.params, call)
 })
 
@@ -77,7 +105,11 @@ const status = defineRoute({
   action: 'quota.status',
   access: 'user',
   summary: 'Returns the usage and size of this period.',
-  schema: () => ({ params: PairParams, reply: QuotaRow }),
+  schema: () => ({
+    params: PairParams,
+    reply: QuotaRow,
+    errors: [notOwner, userNotFound, clientNotFound, quotaNotFound]
+  }),
   record: resourceOf,
   run: ({ quotas }: Deps, { params, principal }) => quotas.read(params, principal)
 })

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import { closed } from '../../kernel/http/schema.ts'
+import { ClientId, closed, UserId } from '../../kernel/http/schema.ts'
 
 export const invalidQuotaSize = defineCode('invalid_quota_size', 400, 3)
 export const invalidBillingAnchor = defineCode('invalid_billing_anchor', 400, 3)
@@ -16,42 +16,61 @@ export function checkAnchor(anchor: number | undefined, nowMs: number): number |
   return anchor
 }
 
-const Bytes = (code?: string) =>
-  Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...(code !== undefined && { code }) })
-const Time = Type.Integer({ minimum: 0, description: 'Unix seconds.' })
-const MonthlyBytes = Bytes(invalidQuotaSize.code)
-
-export const QuotaRow = closed({
-  user_id: Type.String(),
-  client_id: Type.String(),
-  client_name: Type.String(),
-  monthly_bytes: Bytes(),
-  billing_anchor: Time,
-  bytes_used: Bytes(),
-  bytes_remaining: Bytes(),
-  period_start: Time,
-  period_end: Time,
-  exhausted: Type.Boolean(),
-  exhausted_at: Type.Union([Time, Type.Null()]),
-  enforced: Type.Boolean({
-    description: 'The agent of the client has this quota in force, as last heard from it.'
-  }),
-  created_at: Time,
-  updated_at: Time
+const size = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
+const Bytes = (description: string, example: number) =>
+  Type.Integer({ ...size, description, examples: [example] })
+const Time = (description: string, example: number) =>
+  Type.Integer({ minimum: 0, description: `${description} Unix seconds.`, examples: [example] })
+const MonthlyBytes = Type.Integer({
+  ...size,
+  code: invalidQuotaSize.code,
+  description: 'Bytes in a calendar month, in plus out.',
+  examples: [500_000_000_000]
 })
+
+export const QuotaRow = closed(
+  {
+    user_id: UserId,
+    client_id: ClientId,
+    client_name: Type.String({ description: 'Name of the client.', examples: ['paris'] }),
+    monthly_bytes: Bytes('Bytes in a calendar month, in plus out.', 500_000_000_000),
+    billing_anchor: Time('Periods begin at its day and time.', 1_767_225_600),
+    bytes_used: Bytes('Delivered in this period, in plus out.', 120_000_000_000),
+    bytes_remaining: Bytes('Left in this period.', 380_000_000_000),
+    period_start: Time('First second of this period.', 1_767_225_600),
+    period_end: Time('First second of the next period.', 1_769_904_000),
+    exhausted: Type.Boolean({
+      description: 'Nothing is left: the rules of the user on the client forward nothing.',
+      examples: [false]
+    }),
+    exhausted_at: Type.Union([Time('When it was exhausted.', 1_769_000_000), Type.Null()], {
+      description: 'When it was exhausted, Unix seconds.',
+      examples: [null]
+    }),
+    enforced: Type.Boolean({
+      description: 'The agent of the client has this quota in force, as last heard from it.'
+    }),
+    created_at: Time('When it was set first.', 1_767_225_600),
+    updated_at: Time('When it was changed last.', 1_767_225_600)
+  },
+  { $id: 'Quota' }
+)
 export type QuotaRow = Static<typeof QuotaRow>
 
-export const SetBody = closed({
-  ...Type.Partial(QuotaRow).properties, // ignored, so that a row can be sent back as it was read
-  monthly_bytes: Type.Integer({ ...MonthlyBytes, description: 'Bytes in a calendar month, in plus out.' }),
-  billing_anchor: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      code: invalidBillingAnchor.code,
-      description: 'Unix seconds, not in the future: periods begin at its day and time. Cannot be changed.'
-    })
-  )
-})
+export const SetBody = closed(
+  {
+    ...Type.Partial(QuotaRow).properties, // ignored, so that a row can be sent back as it was read
+    monthly_bytes: MonthlyBytes,
+    billing_anchor: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        code: invalidBillingAnchor.code,
+        description: 'Unix seconds, not in the future: periods begin at its day and time. Cannot be changed.'
+      })
+    )
+  },
+  { examples: [{ monthly_bytes: 500_000_000_000 }] }
+)
 export type SetBody = Static<typeof SetBody>
 
 /** An entry of the document of `apply`; its client has an id or a name. */
@@ -66,12 +85,12 @@ export const DocumentBody = closed({
 export const ChangeBody = closed({
   monthly_bytes: Type.Optional(MonthlyBytes),
   clear_period_usage: Type.Optional(
-    Type.Boolean({ description: 'Sets the usage of this period to 0; the period stays.' })
+    Type.Boolean({ description: 'Sets the usage of this period to 0; the period stays.', examples: [true] })
   )
 })
 export type ChangeBody = Static<typeof ChangeBody>
 
-export const UserParams = closed({ user_id: Type.String() })
-export const ClientParams = closed({ client_id: Type.String() })
-export const PairParams = closed({ user_id: Type.String(), client_id: Type.String() })
+export const UserParams = closed({ user_id: UserId })
+export const ClientParams = closed({ client_id: ClientId })
+export const PairParams = closed({ user_id: UserId, client_id: ClientId })
 export type PairParams = Static<typeof PairParams>

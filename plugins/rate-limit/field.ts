@@ -1,7 +1,7 @@
 import { defineCode } from '../../kernel/base/errors.ts'
 import { ruleField } from '../rules/exports.ts'
 import { RuleLimit } from './entities.ts'
-import { encodeLimits, parseLimits, RateLimit } from './limits.ts'
+import { burstWithoutRate, encodeLimits, parseLimits, RateLimit } from './limits.ts'
 import { unsupported } from './requirement.ts'
 import { capability, key, Limits } from './wire.ts'
 
@@ -15,6 +15,7 @@ export const field = ruleField({
   requires: { capability, refusal: unsupported },
   updateEmpty: limitMissing,
   message: Limits,
+  errors: [burstWithoutRate],
   parse: given => parseLimits(given, `/${key}`),
   async check() {},
   async save(rule, limits, em) {

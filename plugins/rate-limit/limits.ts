@@ -14,7 +14,11 @@ const Positive = (description: string) =>
 
 export const properties = eachLimit(Positive)
 
-export const RateLimit = Type.Object(properties, { additionalProperties: false })
+export const RateLimit = Type.Object(properties, {
+  $id: 'RateLimit',
+  additionalProperties: false,
+  examples: [{ bandwidth_out_bps: 50_000_000, concurrent_connections: 100 }]
+})
 export type RateLimit = Static<typeof RateLimit>
 
 const rateOf: Partial<Record<keyof RateLimit, keyof RateLimit>> = {

@@ -29,6 +29,7 @@ interface Deps extends Services {
 export default definePlugin<Deps>({
   name: 'rate-limit',
   version: '1.0.0',
+  description: 'Limits for all rules of an owner on a client together.',
   kernel: '^2.0.0',
   needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [unsupported, envelopeNotFound, limitRange, burstWithoutRate, limitsEmpty, limitMissing],

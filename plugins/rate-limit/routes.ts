@@ -1,8 +1,11 @@
 import { Type } from 'typebox'
+import { clientNotFound, notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { type Envelopes, resourceOf } from './envelopes.ts'
-import { ClientParams, EnvelopeBody, EnvelopeRow, OwnerParams, OwnerRow } from './schema.ts'
+import { type Envelopes, envelopeNotFound, resourceOf } from './envelopes.ts'
+import { burstWithoutRate } from './limits.ts'
+import { unsupported as rateLimitUnsupported } from './requirement.ts'
+import { ClientParams, EnvelopeBody, EnvelopeRow, limitsEmpty, OwnerParams, OwnerRow } from './schema.ts'
 
 interface Deps {
   readonly envelopes: Envelopes
@@ -10,12 +13,14 @@ interface Deps {
 
 const url = '/v1/clients/:client_id/owners/:owner_id/rate-limit'
 
+const missing = [clientNotFound, userNotFound]
+
 const owners = defineList({
   url: '/v1/clients/:client_id/owners',
   action: 'owner_rate_limit.owners',
   access: 'superadmin',
   summary: 'Lists the owners that have rules or a rate limit on a client.',
-  schema: () => ({ params: ClientParams, row: OwnerRow }),
+  schema: () => ({ params: ClientParams, row: OwnerRow, errors: [clientNotFound] }),
   run: ({ envelopes }: Deps, { params }) => envelopes.owners(params.client_id)
 })
 
@@ -25,7 +30,11 @@ const read = defineRoute({
   action: 'owner_rate_limit.read',
   access: 'user',
   summary: 'Returns the limits for all rules of an owner on a client together.',
-  schema: () => ({ params: OwnerParams, reply: EnvelopeRow }),
+  schema: () => ({
+    params: OwnerParams,
+    reply: EnvelopeRow,
+    errors: [...missing, notOwner, envelopeNotFound]
+  }),
   record: resourceOf,
   run: ({ envelopes }: Deps, { params, principal }) => envelopes.read(params, principal)
 })
@@ -36,7 +45,12 @@ const set = defineRoute({
   action: 'owner_rate_limit.set',
   access: 'superadmin',
   summary: 'Limits all rules of an owner on a client together, open connections included.',
-  schema: () => ({ params: OwnerParams, body: EnvelopeBody, reply: EnvelopeRow }),
+  schema: () => ({
+    params: OwnerParams,
+    body: EnvelopeBody,
+    reply: EnvelopeRow,
+    errors: [...missing, limitsEmpty, burstWithoutRate, rateLimitUnsupported]
+  }),
   run: ({ envelopes }: Deps, call) => envelopes.set(call.params, call.body, call),
   replay: ({ envelopes }, { params, principal }) => envelopes.read(params, principal)
 })
@@ -48,7 +62,7 @@ const remove = defineRoute({
   access: 'superadmin',
   status: 204,
   summary: 'Removes the limits of an owner on a client.',
-  schema: () => ({ params: OwnerParams, reply: Type.Void() }),
+  schema: () => ({ params: OwnerParams, reply: Type.Void(), errors: [...missing, envelopeNotFound] }),
   run: ({ envelopes }: Deps, call) => envelopes.remove(call.params, call)
 })
 

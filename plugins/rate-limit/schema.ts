@@ -1,25 +1,34 @@
 import { type Static, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { closed, Time } from '../../kernel/http/schema.ts'
+import { ClientId, closed, timeOf, UserId } from '../../kernel/http/schema.ts'
 import { properties, RateLimit } from './limits.ts'
 
 export const limitsEmpty = defineCode('validation.rate_limit_empty', 400, 3)
 
-export const EnvelopeRow = closed({
-  client_id: Type.String(),
-  owner_id: Type.String(),
-  rate_limit: RateLimit,
-  enforced: Type.Boolean({
-    description: 'The agent of the client has these limits in force, as last heard from it.'
-  }),
-  updated_at: Time
-})
+const OwnerId = Type.String({ ...UserId, description: 'user_id of the owner of rules.' })
+
+export const EnvelopeRow = closed(
+  {
+    client_id: ClientId,
+    owner_id: OwnerId,
+    rate_limit: RateLimit,
+    enforced: Type.Boolean({
+      description: 'The agent of the client has these limits in force, as last heard from it.'
+    }),
+    updated_at: timeOf('When it was set last.')
+  },
+  { $id: 'OwnerRateLimit' }
+)
 export type EnvelopeRow = Static<typeof EnvelopeRow>
 
 /** The limits at the top level, or a row as it was read; read-only fields are ignored. */
 export const EnvelopeBody = Type.Object(
   { ...properties, ...Type.Partial(EnvelopeRow).properties },
-  { additionalProperties: false, description: 'Limits of all rules of the owner on the client together.' }
+  {
+    additionalProperties: false,
+    description: 'Limits of all rules of the owner on the client together.',
+    examples: [{ bandwidth_out_bps: 100_000_000, concurrent_connections: 500 }]
+  }
 )
 export type EnvelopeBody = Static<typeof EnvelopeBody>
 
@@ -30,13 +39,16 @@ export const DocumentBody = closed({
   rate_limit: RateLimit
 })
 
-export const OwnerRow = closed({
-  owner_id: Type.String(),
-  rule_count: Type.Integer({ minimum: 0 }),
-  has_rate_limit: Type.Boolean()
-})
+export const OwnerRow = closed(
+  {
+    owner_id: OwnerId,
+    rule_count: Type.Integer({ minimum: 0, description: 'Rules on the client.', examples: [3] }),
+    has_rate_limit: Type.Boolean({ description: 'Its rules on the client are limited together.' })
+  },
+  { $id: 'Owner' }
+)
 export type OwnerRow = Static<typeof OwnerRow>
 
-export const ClientParams = closed({ client_id: Type.String() })
-export const OwnerParams = closed({ client_id: Type.String(), owner_id: Type.String() })
+export const ClientParams = closed({ client_id: ClientId })
+export const OwnerParams = closed({ client_id: ClientId, owner_id: OwnerId })
 export type OwnerParams = Static<typeof OwnerParams>

@@ -31,6 +31,7 @@ interface Deps extends Kernel<typeof keys> {
 export default definePlugin<Deps>({
   name: 'rules',
   version: '1.0.0',
+  description: 'Ports of clients that are forwarded to targets.',
   kernel: '^2.0.0',
   needs: { clients: '^1.0.0', users: '^1.0.0' },
   keys,

@@ -1,39 +1,76 @@
 // A rule as JSON.
 import { type Static, Type } from 'typebox'
-import { orNull, Time } from '../../kernel/http/schema.ts'
+import { ClientId, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
 
-export const Port = Type.Integer({ minimum: 1, maximum: 65535 })
-export const Priority = Type.Integer({ minimum: 0, maximum: 65535 })
+export const RuleId = Type.String({
+  description: 'ULID of a rule.',
+  examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB']
+})
+export const Port = Type.Integer({
+  minimum: 1,
+  maximum: 65535,
+  description: 'Port of the target; of a range the first one.',
+  examples: [443]
+})
+export const ListenPort = Type.Integer({
+  minimum: 1,
+  maximum: 65535,
+  description: 'Port on the client; of a range the first one.',
+  examples: [8443]
+})
+export const Priority = Type.Integer({
+  minimum: 0,
+  maximum: 65535,
+  description: 'The lowest is tried first.',
+  examples: [0]
+})
 
 /** The record without fields of other plugins. */
 export const CoreRecord = Type.Object({
-  rule_id: Type.String(),
-  client_id: Type.String(),
-  client_name: Type.String(),
-  listen_port: Port,
-  listen_port_end: orNull(Port),
-  protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')]),
+  rule_id: RuleId,
+  client_id: ClientId,
+  client_name: Type.String({ description: 'Name of the client.', examples: ['paris'] }),
+  listen_port: ListenPort,
+  listen_port_end: orNull(
+    Type.Integer({ minimum: 1, maximum: 65535, description: 'Last port of a range; null: one port.' }),
+    { examples: [null] }
+  ),
+  protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'What is forwarded.' }),
   targets: Type.Array(
     Type.Object({
-      host: Type.String(),
+      host: Type.String({ description: 'Address or DNS name, normalised.', examples: ['10.0.0.7'] }),
       port: Port,
-      port_end: orNull(Port),
+      port_end: orNull(
+        Type.Integer({
+          minimum: 1,
+          maximum: 65535,
+          description: 'Port for the last port of a range; null: one port.'
+        }),
+        { examples: [null] }
+      ),
       priority: Priority
     })
   ),
-  prefer_ipv6: Type.Boolean(),
-  owner: Type.String(),
-  placed_by: Type.String({ description: 'The owner, or a superadmin: then grants do not limit the rule.' }),
-  state: Type.Union([
-    Type.Literal('pending'),
-    Type.Literal('active'),
-    Type.Literal('failed'),
-    Type.Literal('draining')
-  ]),
-  state_reason: orNull(Type.String()),
-  created_at: Time,
-  updated_at: Time,
-  state_changed_at: Time
+  prefer_ipv6: Type.Boolean({
+    description: 'The IPv6 addresses of a name are tried first.',
+    examples: [false]
+  }),
+  owner: Type.String({ ...UserId, description: 'user_id of the user whose rule it is.' }),
+  placed_by: Type.String({
+    ...UserId,
+    description: 'The owner, or a superadmin: then grants do not limit the rule.'
+  }),
+  state: Type.Union(
+    [Type.Literal('pending'), Type.Literal('active'), Type.Literal('failed'), Type.Literal('draining')],
+    {
+      description: 'active: the client forwards. failed: see `state_reason`. draining: live connections end.',
+      examples: ['active']
+    }
+  ),
+  state_reason: orNull(Type.String(), { description: 'Why it is not active, as a code.', examples: [null] }),
+  created_at: timeOf('When it was created.'),
+  updated_at: timeOf('When it was changed last.'),
+  state_changed_at: timeOf('When its state changed last.')
 })
 
 /** Values of rule fields by key; their types are known to the plugins that own them. */

@@ -48,6 +48,7 @@ interface FieldParts<B extends TSchema, W extends TSchema, D> {
   readonly absent?: Static<B> // shown in place of null
   readonly requires: CapabilityRequirement
   readonly message: Message<W> // what the agent receives under the key
+  readonly errors?: readonly ErrorCode[] // of `parse` and `check`, for OpenAPI; default: all codes of the plugin
   /**
    * Tells apart rules that share a port: `apply` matches rules by this text, ignoring case, and shows it. The value is
    * not validated.

@@ -1,7 +1,7 @@
 // The slots of this plugin except those of rule fields.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TProperties, TSchema } from 'typebox'
-import { defineCode } from '../../kernel/base/errors.ts'
+import { defineCode, type ErrorCode } from '../../kernel/base/errors.ts'
 import type { Api, Column } from '../../kernel/cli/command.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import { documentKindSlot } from './document.ts'
@@ -39,6 +39,7 @@ export const stateSlot = defineSlot<(change: StateChange, em: EntityManager) => 
  * superadmins place rules.
  */
 export interface Admission {
+  readonly errors?: readonly ErrorCode[] // of `admit`, for OpenAPI; default: all codes of the plugin
   /** Returns the ids of the clients on which the user may place rules; `admit` decides which. */
   clients(userId: string, em: EntityManager): Promise<readonly string[]>
   /** Throws a Fault when the owner may not place this rule. Runs in the transaction that saves it. */
@@ -56,6 +57,7 @@ export interface ShapeSupport {
   readonly requires: CapabilityRequirement
   /** Throws a Fault with a `validation.` code. Called for every new rule, whatever its shape. */
   readonly validate?: (rule: RuleDraft) => void
+  readonly errors?: readonly ErrorCode[] // of `validate`, for OpenAPI; default: all codes of the plugin
   /** A core property that the body of create has only with this shape. */
   readonly bodyField?: 'listen_port_end'
 }
@@ -67,6 +69,7 @@ export type RuleWithFields = RuleCore & Pick<Rule, 'fields'>
 
 /** Lets rules share a port. */
 export interface PortSharing {
+  readonly errors?: readonly ErrorCode[] // of `mayJoin`, for OpenAPI; default: all codes of the plugin
   /**
    * Decides whether a new rule, whose fields are saved, may join `others`, which overlap its ports. Throws a Fault when
    * they conflict by the rules of this plugin. False: this plugin does not apply, and the port is in use.

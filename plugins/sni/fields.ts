@@ -22,10 +22,12 @@ export const pattern = ruleField({
   change: 'frozen',
   body: Type.String({
     code: patternMalformed.code,
-    description: "A TLS server name, or '*.' and a domain, which matches names with one more label."
+    description: "A TLS server name, or '*.' and a domain, which matches names with one more label.",
+    examples: ['shop.example.org']
   }),
   requires,
   message: Pattern,
+  errors: [onUnsupportedRule, patternMalformed],
   distinguish: pattern => String(pattern),
   parse(given, rule) {
     requireTlsPort(rule, patternKey)
@@ -46,6 +48,7 @@ export const fallback = ruleField({
   absent: false,
   requires,
   message: Fallback,
+  errors: [onUnsupportedRule],
   distinguish: isFallback => (isFallback === true ? 'fallback' : ''),
   parse(isFallback, rule, { [patternKey]: name = null }) {
     if (!isFallback) return null

@@ -15,6 +15,7 @@ const isNamed = ({ fields }: RuleWithFields): boolean => fields.includes(pattern
 const isSni = (rule: RuleWithFields): boolean => isNamed(rule) || isFallback(rule)
 
 export const sharing: PortSharing = {
+  errors: [legacyToSni, routeDuplicate, fallbackDuplicate],
   async mayJoin(rule, present, em) {
     const other = present.find(other => isSni(other) !== isSni(rule))
     if (other) throw conflict(legacyToSni, other, whyNotShared(rule))

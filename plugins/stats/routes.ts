@@ -1,14 +1,17 @@
 import { Type } from 'typebox'
+import { notOwner } from '../../kernel/base/errors.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { defineStream } from '../../kernel/http/stream-route.ts'
-import { Flags, RuleStats, Summary } from './schema.ts'
+import { defineStream } from '../http/exports.ts'
+import { ruleNotFound } from '../rules/exports.ts'
+import { Flags, RuleId, RuleStats, Summary } from './schema.ts'
 import type { Stats } from './stats.ts'
 
 interface Deps {
   readonly stats: Stats
 }
 
-const RuleParams = Type.Object({ rule_id: Type.String() })
+const RuleParams = Type.Object({ rule_id: RuleId })
+const errors = [ruleNotFound, notOwner]
 
 const ofRule = defineRoute({
   method: 'GET',
@@ -16,7 +19,7 @@ const ofRule = defineRoute({
   action: 'rule.stats',
   access: 'user',
   summary: 'Returns what a rule has forwarded so far.',
-  schema: () => ({ params: RuleParams, query: Flags, reply: RuleStats }),
+  schema: () => ({ params: RuleParams, query: Flags, reply: RuleStats, errors }),
   run: ({ stats }: Deps, { params, query, principal }) => stats.ofRule(params.rule_id, query, principal)
 })
 
@@ -24,8 +27,9 @@ const stream = defineStream({
   url: '/v1/rules/:rule_id/stats/stream',
   action: 'rule.stats-stream',
   access: 'user',
-  summary: 'Streams the stats: event `stats` at once and every 5 s, `removed` when the rule is deleted.',
-  schema: () => ({ params: RuleParams, query: Flags, event: Type.Union([RuleStats, RuleParams]) }),
+  summary: 'Streams what a rule has forwarded.',
+  description: 'Event `stats` at once and every 5 s, `removed` when the rule is deleted.',
+  schema: () => ({ params: RuleParams, query: Flags, event: Type.Union([RuleStats, RuleParams]), errors }),
   run: ({ stats }: Deps, call) => stats.watchRule(call.params.rule_id, call.query, call)
 })
 
@@ -35,7 +39,7 @@ const summary = defineRoute({
   action: 'stats.summary',
   access: 'user',
   summary: 'Returns counts and sums of everything that the caller may see.',
-  schema: () => ({ reply: Summary }),
+  schema: () => ({ reply: Summary, errors: [] }),
   run: ({ stats }: Deps, { principal }) => stats.summary(principal)
 })
 

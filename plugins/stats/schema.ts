@@ -1,67 +1,94 @@
 import { type Static, Type } from 'typebox'
-import { closed, orNull, Time } from '../../kernel/http/schema.ts'
+import { ClientId, closed, orNull, timeOf } from '../../kernel/http/schema.ts'
 
-const Count = (description?: string) => Type.Integer({ minimum: 0, ...(description && { description }) })
+export const RuleId = Type.String({
+  description: 'ULID of a rule.',
+  examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB']
+})
+
+const Count = (description: string, example = 0) =>
+  Type.Integer({ minimum: 0, description, examples: [example] })
 
 export const Flags = closed({
   per_port: Type.Optional(Type.Boolean({ description: 'Also by listen port.' })),
   per_target: Type.Optional(Type.Boolean({ description: 'Also by target.' }))
 })
 
-const PortStats = closed({
-  listen_port: Count(),
-  bytes_in: Count(),
-  bytes_out: Count(),
-  active_connections: Count('For a UDP rule: flows.'),
-  datagrams_in: Count(),
-  datagrams_out: Count()
-})
+const PortStats = closed(
+  {
+    listen_port: Count('Port on the client.', 8443),
+    bytes_in: Count('Delivered to the target.', 1_200),
+    bytes_out: Count('Delivered to the caller.', 56_000),
+    active_connections: Count('For a UDP rule: flows.'),
+    datagrams_in: Count('Delivered to the target.'),
+    datagrams_out: Count('Delivered to the caller.')
+  },
+  { $id: 'PortStats' }
+)
 export type PortStats = Static<typeof PortStats>
 
-const TargetStats = closed({
-  host: Type.String(),
-  port: Count(),
-  priority: Count(),
-  health: Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')]),
-  bytes_in: Count(),
-  bytes_out: Count(),
-  connections_total: Count(),
-  consecutive_failures: Count()
-})
+const TargetStats = closed(
+  {
+    host: Type.String({ description: 'Host of the target.', examples: ['10.0.0.7'] }),
+    port: Count('Port of the target.', 443),
+    priority: Count('The lowest is tried first.'),
+    health: Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')], {
+      description: 'As its client judges it.'
+    }),
+    bytes_in: Count('Delivered to the target.', 1_200),
+    bytes_out: Count('Delivered to the caller.', 56_000),
+    connections_total: Count('Accepted so far.', 17),
+    consecutive_failures: Count('Failed dials since the last good one.')
+  },
+  { $id: 'TargetStats' }
+)
 export type TargetStats = Static<typeof TargetStats>
 
-export const RuleStats = closed({
-  rule_id: Type.String(),
-  client_id: Type.String(),
-  protocol: Type.String(),
-  bytes_in: Count('Delivered to the target.'),
-  bytes_out: Count('Delivered to the caller.'),
-  active_connections: Count('0 once the client has been disconnected for 30 s.'),
-  connections_total: Count(),
-  dns_failures: Count(),
-  datagrams_in: Count(),
-  datagrams_out: Count(),
-  active_flows: Count(),
-  flows_dropped_overflow: Count(),
-  target_failovers: Count(),
-  rejected: Type.Record(Type.String(), Count(), {
-    description: 'Refused connections, and dropped datagrams, by reason.'
-  }),
-  updated_at: orNull(Time),
-  per_port: Type.Optional(Type.Array(PortStats)),
-  per_target: Type.Optional(Type.Array(TargetStats))
-})
+export const RuleStats = closed(
+  {
+    rule_id: RuleId,
+    client_id: ClientId,
+    protocol: Type.String({ description: 'tcp or udp.', examples: ['tcp'] }),
+    bytes_in: Count('Delivered to the target.'),
+    bytes_out: Count('Delivered to the caller.'),
+    active_connections: Count('0 once the client has been disconnected for 30 s.'),
+    connections_total: Count('Accepted so far.', 17),
+    dns_failures: Count('Connections and datagrams whose target had no address.'),
+    datagrams_in: Count('Delivered to the target.'),
+    datagrams_out: Count('Delivered to the caller.'),
+    active_flows: Count('Open UDP flows.'),
+    flows_dropped_overflow: Count('UDP flows refused, because the rule had too many.'),
+    target_failovers: Count('Connections that went to another than the first target.'),
+    rejected: Type.Record(Type.String(), Count('Of one reason.'), {
+      description: 'Refused connections, and dropped datagrams, by reason.',
+      examples: [{ descriptors: 1 }]
+    }),
+    updated_at: orNull(timeOf('When the client reported last.')),
+    per_port: Type.Optional(Type.Array(PortStats, { description: 'With per_port=true.' })),
+    per_target: Type.Optional(Type.Array(TargetStats, { description: 'With per_target=true.' }))
+  },
+  { $id: 'RuleStats' }
+)
 export type RuleStats = Static<typeof RuleStats>
 
-export const Summary = closed({
-  clients: closed({ total: Count(), connected: Count() }),
-  rules: closed({
-    total: Count('Of any state.'),
-    active: Count(),
-    failed: Count()
-  }),
-  bytes_in: Count('Delivered to targets by existing rules.'),
-  bytes_out: Count('Delivered to callers by existing rules.'),
-  active_connections: Count()
-})
+export const Summary = closed(
+  {
+    clients: closed(
+      { total: Count('All.', 3), connected: Count('With a control stream.', 2) },
+      { description: 'Counts of clients.' }
+    ),
+    rules: closed(
+      {
+        total: Count('Of any state.', 3),
+        active: Count('Forwarding.', 3),
+        failed: Count('Refused by their clients.')
+      },
+      { description: 'Counts of rules.' }
+    ),
+    bytes_in: Count('Delivered to targets by existing rules.'),
+    bytes_out: Count('Delivered to callers by existing rules.'),
+    active_connections: Count('Open now.', 2)
+  },
+  { $id: 'StatsSummary' }
+)
 export type Summary = Static<typeof Summary>

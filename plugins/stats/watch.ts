@@ -1,7 +1,7 @@
 // The stats of a rule as events: one at once, then one every 5 s, and one when the rule is deleted.
 import { Fault } from '../../kernel/base/errors.ts'
-import type { ServerEvent } from '../../kernel/http/stream-route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { ServerEvent } from '../http/exports.ts'
 import { ruleNotFound } from '../rules/exports.ts'
 import type { RuleStats } from './schema.ts'
 

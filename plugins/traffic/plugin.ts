@@ -19,6 +19,7 @@ const hourMs = 3_600_000
 export default definePlugin<Deps>({
   name: 'traffic',
   version: '1.0.0',
+  description: 'What was forwarded, by minute or hour.',
   kernel: '^2.0.0',
   needs: { clients: '^1.0.0', users: '^1.0.0', stats: '^1.0.0' },
   codes: [invalidBucket, outOfRetention],

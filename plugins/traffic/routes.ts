@@ -1,11 +1,16 @@
 import { Type } from 'typebox'
+import { clientNotFound, invalidTimeRange, notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { ClientId, UserId } from '../../kernel/http/schema.ts'
 import { ClientQuery, GlobalQuery, Traffic as Reply, UserQuery } from './schema.ts'
 import type { Traffic } from './traffic.ts'
+import { outOfRetention } from './window.ts'
 
 interface Deps {
   readonly traffic: Traffic
 }
+
+const windowErrors = [invalidTimeRange, outOfRetention]
 
 const ofUser = defineRoute({
   method: 'GET',
@@ -13,7 +18,12 @@ const ofUser = defineRoute({
   action: 'traffic.of-user',
   access: 'user',
   summary: 'Returns what the rules of a user have forwarded, by minute or hour.',
-  schema: () => ({ params: Type.Object({ id: Type.String() }), query: UserQuery, reply: Reply }),
+  schema: () => ({
+    params: Type.Object({ id: UserId }),
+    query: UserQuery,
+    reply: Reply,
+    errors: [...windowErrors, notOwner, userNotFound, clientNotFound]
+  }),
   run: async ({ traffic }: Deps, { params, query, principal }) => traffic.ofUser(params.id, query, principal)
 })
 
@@ -23,7 +33,12 @@ const ofClient = defineRoute({
   action: 'traffic.of-client',
   access: 'superadmin',
   summary: 'Returns what a client has forwarded, by minute or hour.',
-  schema: () => ({ params: Type.Object({ client_id: Type.String() }), query: ClientQuery, reply: Reply }),
+  schema: () => ({
+    params: Type.Object({ client_id: ClientId }),
+    query: ClientQuery,
+    reply: Reply,
+    errors: [...windowErrors, clientNotFound, userNotFound]
+  }),
   run: async ({ traffic }: Deps, { params, query }) => traffic.ofClient(params.client_id, query)
 })
 
@@ -33,7 +48,7 @@ const ofAll = defineRoute({
   action: 'traffic.of-all',
   access: 'superadmin',
   summary: 'Returns what all rules have forwarded, by minute or hour.',
-  schema: () => ({ query: GlobalQuery, reply: Reply }),
+  schema: () => ({ query: GlobalQuery, reply: Reply, errors: windowErrors }),
   run: ({ traffic }: Deps, { query }) => traffic.ofAll(query)
 })
 

@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox'
-import { closed } from '../../kernel/http/schema.ts'
+import { ClientId, closed, UserId } from '../../kernel/http/schema.ts'
 import { invalidBucket } from './window.ts'
 
-const Count = () => Type.Integer({ minimum: 0 })
-const Secs = (description: string) => Type.Integer({ minimum: 0, description })
+const Count = (description: string, example: number) =>
+  Type.Integer({ minimum: 0, description, examples: [example] })
 
 const span = {
-  from: Secs('First second, Unix time.'),
-  to: Secs('The second after the last, Unix time.'),
+  from: Count('First second, Unix time.', 1_767_225_600),
+  to: Count('The second after the last, Unix time.', 1_767_229_200),
   bucket: Type.Optional(
     Type.Union([Type.Literal('1m'), Type.Literal('1h')], {
       code: invalidBucket.code,
@@ -16,20 +16,35 @@ const span = {
   )
 }
 
-export const UserQuery = closed({ ...span, client_id: Type.Optional(Type.String()) })
-export const ClientQuery = closed({ ...span, user_id: Type.Optional(Type.String()) })
+export const UserQuery = closed({
+  ...span,
+  client_id: Type.Optional(Type.String({ ...ClientId, description: 'Only on this client.' }))
+})
+export const ClientQuery = closed({
+  ...span,
+  user_id: Type.Optional(Type.String({ ...UserId, description: 'Only of this user.' }))
+})
 export const GlobalQuery = closed(span)
 
-export const Traffic = closed({
-  bucket: Type.Union([Type.Literal('1m'), Type.Literal('1h')]),
-  samples: Type.Array(
-    closed({
-      ts: Type.Integer({ description: 'Start of the minute or hour of delivery, Unix seconds.' }),
-      bytes_in: Count(),
-      bytes_out: Count()
-    })
-  ),
-  total_bytes_in: Count(),
-  total_bytes_out: Count()
-})
+export const Traffic = closed(
+  {
+    bucket: Type.Union([Type.Literal('1m'), Type.Literal('1h')], {
+      description: 'What a sample stands for: a minute or an hour.'
+    }),
+    samples: Type.Array(
+      closed({
+        ts: Type.Integer({
+          description: 'Start of the minute or hour of delivery, Unix seconds.',
+          examples: [1_767_225_600]
+        }),
+        bytes_in: Count('Delivered to targets.', 1_200),
+        bytes_out: Count('Delivered to callers.', 56_000)
+      }),
+      { description: 'Minutes or hours without traffic are left out.' }
+    ),
+    total_bytes_in: Count('Sum over all samples.', 1_200),
+    total_bytes_out: Count('Sum over all samples.', 56_000)
+  },
+  { $id: 'Traffic' }
+)
 export type Traffic = Static<typeof Traffic>

@@ -1,10 +1,12 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TProperties, TSchema } from 'typebox'
+import type { ErrorCode } from '../../kernel/base/errors.ts'
 import type { AuthenticatedCaller, Role } from '../../kernel/http/principal.ts'
 import type { User } from '../../kernel/identity/entities.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 
 export { askPassword } from './ask-password.ts'
+export { invalidDisplayName, invalidUserId, reservedUserId, userAlreadyExists } from './codes.ts'
 
 /** The action of `GET /v1/users/me`, which a session with a temporary password may also call. */
 export const selfReadAction = 'self.read'
@@ -22,6 +24,7 @@ export const rowFieldSlot = defineSlot<RowField>('users.row', { keyOf: ({ key })
 /** More fields of the body that creates a user. */
 export interface Creation {
   readonly properties: TProperties
+  readonly errors?: readonly ErrorCode[] // of `prepare`, for OpenAPI; default: all codes of the plugin
   /** Checks the body and does slow work, before the transaction. Returns what to do in it. */
   prepare(body: Readonly<Record<string, unknown>>): Promise<Save>
 }

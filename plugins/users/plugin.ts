@@ -14,6 +14,7 @@ interface Deps extends RouteDeps {
 export default definePlugin<Deps>({
   name: 'users',
   version: '1.0.0',
+  description: 'Who may sign in and call the API.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0' },
   codes: Object.values(codes),

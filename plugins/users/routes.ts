@@ -1,8 +1,17 @@
+import { notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import {
+  cannotRemoveSelf,
+  invalidDisplayName,
+  invalidUserId,
+  lastSuperadmin,
+  reservedUserId,
+  userAlreadyExists
+} from './codes.ts'
 import { resourceOf, type UserDirectory } from './directory.ts'
-import { selfReadAction } from './exports.ts'
+import { creationSlot, selfReadAction } from './exports.ts'
 import { createBody, Me, removedUser, UpdateBody, UserParams, userRow } from './schema.ts'
 
 export interface RouteDeps extends Kernel {
@@ -15,7 +24,7 @@ const me = defineRoute({
   action: selfReadAction,
   access: 'user',
   summary: 'Returns the caller.',
-  schema: () => ({ reply: Me }),
+  schema: () => ({ reply: Me, errors: [] }),
   run: ({ directory }: RouteDeps, { principal }) => directory.readSelf(principal)
 })
 
@@ -26,7 +35,14 @@ const create = defineRoute({
   access: 'superadmin',
   status: 201,
   summary: 'Creates a user.',
-  schema: filled => ({ body: createBody(filled), reply: userRow(filled) }),
+  schema: filled => ({
+    body: createBody(filled),
+    reply: userRow(filled),
+    errors: [
+      ...[invalidUserId, reservedUserId, invalidDisplayName, userAlreadyExists],
+      ...filled(creationSlot).flatMap(({ value, codes }) => value.errors ?? codes ?? [])
+    ]
+  }),
   run: ({ directory }: RouteDeps, call) => directory.create(call.body, call),
   replay: ({ directory }, { principal }, id) => directory.read(id, principal)
 })
@@ -36,7 +52,7 @@ const list = defineList({
   action: 'user.list',
   access: 'superadmin',
   summary: 'Lists all users.',
-  schema: filled => ({ row: userRow(filled) }),
+  schema: filled => ({ row: userRow(filled), errors: [] }),
   run: async ({ directory }: RouteDeps) => directory.list()
 })
 
@@ -45,8 +61,9 @@ const read = defineRoute({
   url: '/v1/users/:id',
   action: 'user.read',
   access: 'user',
-  summary: 'Returns one user; without the superadmin role only yourself.',
-  schema: filled => ({ params: UserParams, reply: userRow(filled) }),
+  summary: 'Returns one user.',
+  description: 'Without the superadmin role only yourself.',
+  schema: filled => ({ params: UserParams, reply: userRow(filled), errors: [userNotFound, notOwner] }),
   record: ({ id }) => resourceOf(id),
   run: ({ directory }: RouteDeps, { params, principal }) => directory.read(params.id, principal)
 })
@@ -56,8 +73,14 @@ const update = defineRoute({
   url: '/v1/users/:id',
   action: 'user.update',
   access: 'superadmin',
-  summary: 'Renames a user, changes its role, disables or enables it.',
-  schema: filled => ({ params: UserParams, body: UpdateBody, reply: userRow(filled) }),
+  summary: 'Changes a user.',
+  description: 'Renames a user, changes its role, disables or enables it. Absent fields stay.',
+  schema: filled => ({
+    params: UserParams,
+    body: UpdateBody,
+    reply: userRow(filled),
+    errors: [userNotFound, invalidDisplayName, cannotRemoveSelf, lastSuperadmin]
+  }),
   run: ({ directory }: RouteDeps, call) => directory.update(call.params.id, call.body, call),
   replay: ({ directory }, { principal }, id) => directory.read(id, principal)
 })
@@ -67,8 +90,13 @@ const remove = defineRoute({
   url: '/v1/users/:id',
   action: 'user.delete',
   access: 'superadmin',
-  summary: 'Deletes a user with everything that belongs to it.',
-  schema: filled => ({ params: UserParams, reply: removedUser(filled) }),
+  summary: 'Deletes a user.',
+  description: 'Everything that belongs to the user goes with it; the reply lists the ids.',
+  schema: filled => ({
+    params: UserParams,
+    reply: removedUser(filled),
+    errors: [userNotFound, cannotRemoveSelf, lastSuperadmin]
+  }),
   run: ({ directory }: RouteDeps, call) => directory.remove(call.params.id, call)
 })
 

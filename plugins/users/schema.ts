@@ -1,29 +1,32 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
-import { closed, Time } from '../../kernel/http/schema.ts'
+import { closed, timeOf, UserId } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { invalidRole } from './codes.ts'
 import { creationSlot, removalSlot, rowFieldSlot } from './exports.ts'
 
 const roleOf = (options: TSchemaOptions) =>
   Type.Union([Type.Literal('superadmin'), Type.Literal('user')], options)
-const Role = roleOf({})
+const Role = roleOf({ description: 'A superadmin sees and changes everything.' })
+const DisplayName = Type.String({ description: '1 to 64 characters.', examples: ['Ann Miller'] })
 const roleCode = { code: invalidRole.code }
 
-export const UserParams = closed({ id: Type.String() })
+export const UserParams = closed({ id: UserId })
 
-export const Me = closed({ user_id: Type.String(), role: Role, display_name: Type.String() })
+export const Me = closed({ user_id: UserId, role: Role, display_name: DisplayName }, { $id: 'Me' })
 export type Me = Static<typeof Me>
 
 // users.ts checks the form of user_id and display_name, with error codes of their own.
 const Create = Type.Object({
-  user_id: Type.String({ description: '1 to 32 of a-z, 0-9, _ and -, the first a letter.' }),
-  display_name: Type.String({ description: '1 to 64 characters.' }),
-  role: Type.Optional(roleOf({ ...roleCode, default: 'user' }))
+  user_id: UserId,
+  display_name: DisplayName,
+  role: Type.Optional(
+    roleOf({ ...roleCode, default: 'user', description: 'A superadmin sees and changes everything.' })
+  )
 })
 
 export const UpdateBody = closed({
-  display_name: Type.Optional(Type.String({ description: '1 to 64 characters.' })),
-  role: Type.Optional(roleOf(roleCode)),
+  display_name: Type.Optional(DisplayName),
+  role: Type.Optional(roleOf({ ...roleCode, description: 'A superadmin sees and changes everything.' })),
   disabled: Type.Optional(
     Type.Boolean({ description: 'Ends the sessions and refuses the credentials; the rules keep running.' })
   )
@@ -31,14 +34,14 @@ export const UpdateBody = closed({
 export type UpdateBody = Static<typeof UpdateBody>
 
 const Row = Type.Object({
-  user_id: Type.String(),
-  display_name: Type.String(),
+  user_id: UserId,
+  display_name: DisplayName,
   role: Role,
-  disabled: Type.Boolean(),
-  created_at: Time
+  disabled: Type.Boolean({ description: 'May not sign in, and the credentials are refused.' }),
+  created_at: timeOf('When the user was created.')
 })
 
-const Removed = Type.Object({ user_id: Type.String() })
+const Removed = Type.Object({ user_id: UserId })
 
 /** The fields of this plugin, and those that other plugins add. */
 export type CreateBody = Static<typeof Create> & Readonly<Record<string, unknown>>
@@ -52,15 +55,23 @@ export function createBody(filled: SlotReader) {
 
 export function userRow(filled: SlotReader) {
   const added = filled(rowFieldSlot).map(({ value: { key, schema } }) => [key, schema] as const)
-  return composed<UserRow>(Row.properties, Object.fromEntries(added))
+  return composed<UserRow>(Row.properties, Object.fromEntries(added), { $id: 'User' })
 }
 
 export function removedUser(filled: SlotReader) {
   const keys = filled(removalSlot).flatMap(({ value }) => value.key ?? [])
-  const lists = Object.fromEntries(keys.map(key => [key, Type.Array(Type.String())]))
+  const lists = Object.fromEntries(
+    keys.map(key => [
+      key,
+      Type.Array(Type.String(), { description: 'Ids of what went with the user.', examples: [[]] })
+    ])
+  )
   return composed<RemovedUser>(Removed.properties, lists)
 }
 
 /** `added` is known only at boot, so the static type T is given. */
-const composed = <T>(core: TProperties, added: Record<string, TSchema>): Type.TUnsafe<T> =>
-  Type.Unsafe<T>(closed({ ...core, ...added }))
+const composed = <T>(
+  core: TProperties,
+  added: Record<string, TSchema>,
+  options: TSchemaOptions = {}
+): Type.TUnsafe<T> => Type.Unsafe<T>(closed({ ...core, ...added }, options))

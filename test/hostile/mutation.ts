@@ -10,18 +10,24 @@ export interface Operation {
 }
 
 interface Schema {
+  readonly $ref?: string
   readonly type?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly items?: Schema
   readonly anyOf?: readonly Schema[]
   readonly minimum?: number
   readonly maximum?: number
-  readonly const?: unknown
+  readonly enum?: readonly unknown[]
 }
 
 interface Described {
-  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
+  readonly parameters?: readonly { readonly in?: string; readonly name?: string }[] // a reference has neither
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
 /** What would end the attack itself, or never ends. */
@@ -30,13 +36,17 @@ const left = /logout|credentials|sessions|\/me\/password/
 export async function operationsOf({ origin, tenant }: Target): Promise<Operation[]> {
   const headers = { authorization: `Bearer ${tenant.token}` }
   const reply = await fetch(`${origin}/v1/openapi.json`, { headers })
-  const { paths } = (await reply.json()) as { paths: Record<string, Record<string, Described>> }
+  const { paths, components } = (await reply.json()) as Document
+  const named = (schema: Schema | undefined): Schema | null =>
+    schema?.$ref === undefined
+      ? (schema ?? null)
+      : named(components.schemas[schema.$ref.split('/').at(-1) ?? ''])
   return Object.entries(paths).flatMap(([url, methods]) =>
     Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
       method: method.toUpperCase(),
       url,
-      query: parameters.flatMap(parameter => (parameter.in === 'query' ? [parameter.name] : [])),
-      body: requestBody?.content['application/json']?.schema ?? null
+      query: parameters.flatMap(({ in: place, name = '' }) => (place === 'query' ? [name] : [])),
+      body: named(requestBody?.content['application/json']?.schema)
     }))
   )
 }
@@ -78,7 +88,7 @@ export function mutator(dice: SeededRandom, { tenant, victim }: Target) {
 
   function draw(schema: Schema, name = '', depth = 0): unknown {
     if (dice.oneIn(12)) return dice.pick(odd)
-    if (schema.const !== undefined) return schema.const
+    if (schema.enum) return dice.pick(schema.enum)
     if (schema.anyOf) return draw(dice.pick(schema.anyOf) ?? {}, name, depth)
     if (schema.properties && depth < 6) return objectOf(schema.properties, depth)
     if (schema.type === 'array')

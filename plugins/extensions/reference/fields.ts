@@ -12,6 +12,7 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly patternProperties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: Schema | boolean
   readonly minimum?: number
   readonly maximum?: number
   readonly minLength?: number
@@ -37,7 +38,7 @@ export function fieldsOf(schema: Schema, at = ''): Field[] {
     fieldOf({ path: under(key), part, isRequired: inner.required?.includes(key) === true }),
     ...fieldsOf(part, `${under(key)}${isList(part) ? '[]' : ''}`)
   ])
-  const named = Object.values(inner.patternProperties ?? {}).flatMap(part => fieldsOf(part, under('<name>')))
+  const named = mapValuesOf(inner).flatMap(part => fieldsOf(part, under('<name>')))
   return [...own, ...named]
 }
 
@@ -62,7 +63,7 @@ export function typeOf(schema: Schema): string {
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' or ')
   if (schema.items)
     return `list of ${typeOf(schema.items)}${range(schema.minItems, schema.maxItems, ' entries')}`
-  const [values] = Object.values(schema.patternProperties ?? {})
+  const [values] = mapValuesOf(schema)
   if (values) return `map to ${typeOf(values)}`
   const { type = 'any', format, pattern } = schema
   return [
@@ -87,5 +88,11 @@ function innerOf(schema: Schema): Schema {
   if (schema.items) return innerOf(schema.items)
   return schema.anyOf?.map(innerOf).find(one => one.properties) ?? schema
 }
+
+/** What the values of any other keys are: TypeBox has patterns, OpenAPI `additionalProperties`. */
+const mapValuesOf = ({ patternProperties = {}, additionalProperties: others }: Schema): Schema[] => [
+  ...Object.values(patternProperties),
+  ...(typeof others === 'object' ? [others] : [])
+]
 
 const isList = (schema: Schema): boolean => schema.items !== undefined || schema.anyOf?.some(isList) === true

@@ -22,7 +22,8 @@ export interface Preview {
   /** In dependency order. */
   readonly plugins: readonly Plugin[]
   filled<T>(slot: Slot<T>): readonly Filled<T>[]
-  /** The document of `/v1/openapi.json`. */
+  /** The document of `/v1/openapi.json`, and the same without references. */
+  readonly openapi: object
   readonly document: Document
   readonly columns: readonly Column[]
   /** Metrics by plugin; null where only a running server has them. */
@@ -37,10 +38,12 @@ export async function openPreview(given: readonly Plugin[]): Promise<Preview> {
     const { filledFor, kernelOf } = openServices(plugins, store)
     const [host] = filledFor('kernel')(hostSlot)
     const http = await host?.value({ ...kernelOf('kernel'), version: ownVersion() })
+    const openapi = http ? await documentOf(http, plugins, kernelOf) : { paths: {} }
     return {
       plugins,
+      openapi,
       filled: slot => filledFor(ownerOf(slot))(slot),
-      document: http ? await documentOf(http, plugins, kernelOf) : { paths: {} },
+      document: withoutReferences(openapi) as Document,
       columns: await store.read(async em => columnsIn(em)),
       metrics: new Map(
         await Promise.all(
@@ -57,10 +60,27 @@ async function documentOf(http: HttpHost, plugins: readonly Plugin[], kernelOf: 
   try {
     for (const plugin of plugins) await http.mount(plugin, kernelOf(plugin.name))
     await http.app.ready()
-    return http.document() as Document
+    return http.document()
   } finally {
     await http.close()
   }
+}
+
+/** Returns the document with each reference replaced by what it names; one within itself by nothing. */
+function withoutReferences(document: object): object {
+  const target = (ref: string): unknown =>
+    ref
+      .split('/')
+      .slice(1)
+      .reduce((part: unknown, key) => (part as Readonly<Record<string, unknown>>)[key], document)
+  const inline = (part: unknown, within: readonly string[]): unknown => {
+    if (Array.isArray(part)) return part.map(one => inline(one, within))
+    if (typeof part !== 'object' || part === null) return part
+    const ref = '$ref' in part && typeof part.$ref === 'string' ? part.$ref : null
+    if (ref !== null) return within.includes(ref) ? {} : inline(target(ref), [...within, ref])
+    return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, inline(value, within)]))
+  }
+  return inline(document, []) as object
 }
 
 async function metricsBy(filled: SlotReader): Promise<readonly Metric[] | null> {

@@ -1,6 +1,6 @@
 import type { Plugin } from '../../../kernel/plugin.ts'
 import { type Field, fieldOf, fieldsOf, type Schema } from './fields.ts'
-import { type Chapter, code, fieldsTable } from './markdown.ts'
+import { type Chapter, code, fieldsTable, table } from './markdown.ts'
 
 /** The parts of the OpenAPI document that the reference needs. */
 export interface Document {
@@ -42,8 +42,8 @@ const accessText: Readonly<Record<string, string>> = {
 export const routesOf = ({ name, routes = [] }: Plugin, document: Document): Chapter[] =>
   operationsOf(document, name).map(found => {
     const route = routes.find(({ action }) => action === found.operation.operationId)
-    const text = `${found.operation.summary} ${accessText[route?.access ?? ''] ?? ''}`
-    const parts = [...requestOf(found), ...responsesOf(found)].filter(part => part !== '')
+    const text = `${found.operation.summary}. ${accessText[route?.access ?? ''] ?? ''}`
+    const parts = [...requestOf(found), ...responsesOf(found), errorsOf(found)].filter(part => part !== '')
     return { title: code(`${found.method} ${found.path}`), text: [text, ...parts].join('\n\n') }
   })
 
@@ -71,7 +71,7 @@ const pageParameters = { limit: '', cursor: '' }
 
 function responsesOf({ operation: { responses } }: Found): string[] {
   return Object.entries(responses)
-    .filter(([status]) => status !== 'default')
+    .filter(([status]) => status.startsWith('2'))
     .flatMap(([status, { content = {} }]) => {
       const [[media, { schema }] = ['', { schema: {} as Schema }]] = Object.entries(content)
       const fields = fieldsOf(schema).map(field => ({
@@ -81,6 +81,14 @@ function responsesOf({ operation: { responses } }: Found): string[] {
       return [`Response ${status}${contentText(media, schema)}.`, fieldsTable(fields, 'In the response')]
     })
 }
+
+const errorsOf = ({ operation: { responses } }: Found): string =>
+  table(
+    ['Error', 'Codes'],
+    Object.entries(responses)
+      .filter(([status]) => !status.startsWith('2'))
+      .map(([status, { description = '' }]) => [status, description.replace(/^[^:]*: |\.$/g, '')])
+  )
 
 function contentText(media: string, { items }: Schema): string {
   if (media === '') return ', without a body'

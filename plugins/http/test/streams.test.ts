@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import type { Call } from '../../../kernel/http/route.ts'
-import { defineStream } from '../../../kernel/http/stream-route.ts'
 import { Credential, User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
+import { defineStream } from '../stream-route.ts'
 import { httpFixture, portOf, superadmin, user } from './fixture.ts'
 
 /** Returns a route and the function that sends its events. `ended` resolves when the host has ended the stream. */

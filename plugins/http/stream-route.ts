@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import type { SlotReader } from '../slot.ts'
-import type { Call, Route } from './route.ts'
+import type { Call, Route, Schemas } from '../../kernel/http/route.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 
 /** One server-sent event (WHATWG HTML, 9.2). */
 export interface ServerEvent<E> {
@@ -9,8 +9,12 @@ export interface ServerEvent<E> {
 }
 
 interface StreamRoute<D, Q extends TSchema, P extends TSchema, E extends TSchema>
-  extends Pick<Route<D>, 'url' | 'action' | 'access' | 'summary'> {
-  schema(filled: SlotReader): { readonly query?: Q; readonly params?: P; readonly event: E }
+  extends Pick<Route<D>, 'url' | 'action' | 'access' | 'summary' | 'description'> {
+  schema(filled: SlotReader): Pick<Schemas, 'errors'> & {
+    readonly query?: Q
+    readonly params?: P
+    readonly event: E
+  }
   /** Throws before the first event to refuse. Must end when `signal` aborts, also because the caller has lost access. */
   run(
     deps: D,

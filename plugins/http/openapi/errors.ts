@@ -1,0 +1,159 @@
+// The errors of each operation: those of the host, which follow from the route, those of its schemas, and its own.
+import { STATUS_CODES } from 'node:http'
+import type { TSchema } from 'typebox'
+import {
+  type ErrorCode,
+  internal,
+  invalidSchema,
+  rateLimited,
+  roleRequired,
+  storeUnavailable,
+  unauthenticated,
+  userDisabled
+} from '../../../kernel/base/errors.ts'
+import type { Route, Schemas } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import * as codes from '../codes.ts'
+import { type JsonSchema, jsonOf, pascalCase, refTo } from './schemas.ts'
+
+/** A route as its plugin declares it. */
+export interface Declared {
+  readonly plugin: string
+  readonly codes: readonly ErrorCode[] // of the plugin
+  readonly route: Route<Kernel>
+  readonly schemas: Schemas
+}
+
+/** Returns the codes of all error responses that the route may give. */
+export function errorCodesOf({ route, schemas, codes: ofPlugin }: Declared): ReadonlySet<string> {
+  const { errors = ofPlugin, body, query } = schemas
+  const found = [...hostErrors(route, query !== undefined), ...errors].map(({ code }) => code)
+  return new Set([...found, ...[body, query].flatMap(part => (part ? codesIn(jsonOf(part)) : []))])
+}
+
+/** True for what takes an Idempotency-Key. */
+export const isKeyed = ({ method, url }: Route<Kernel>): boolean =>
+  method !== 'GET' && !url.startsWith('/v1/auth/')
+
+/** True for what takes If-Match. */
+export const isConditional = ({ method }: Route<Kernel>): boolean =>
+  method === 'PUT' || method === 'PATCH' || method === 'DELETE'
+
+function hostErrors(route: Route<Kernel>, hasQuery: boolean): readonly ErrorCode[] {
+  const { method, access } = route
+  const isWrite = method !== 'GET'
+  return [
+    ...[
+      codes.unknownParameter,
+      codes.requestTimeout,
+      rateLimited,
+      codes.headersTooLarge,
+      internal,
+      storeUnavailable
+    ],
+    ...(isWrite || hasQuery ? [invalidSchema] : []),
+    ...(isWrite
+      ? [codes.invalidJson, codes.unknownField, codes.bodyTooLarge, codes.unsupportedMediaType]
+      : []),
+    ...(route.isList ? [codes.invalidLimit, codes.invalidCursor] : []),
+    ...(route.takesForm ? [codes.invalidForm] : []),
+    ...(isKeyed(route) ? keyErrors : []),
+    ...(isConditional(route) ? [codes.resourceChanged] : []),
+    ...(access === 'public' ? [] : callerErrors),
+    ...(access === 'superadmin' || (isWrite && access === 'user') ? [roleRequired] : []),
+    ...(isWrite && access !== 'public' ? csrfErrors : [])
+  ]
+}
+
+const callerErrors = [unauthenticated, userDisabled, codes.passwordChangeRequired, codes.bootstrapRequired]
+const csrfErrors = [
+  codes.csrfOriginRequired,
+  codes.csrfOriginMismatch,
+  codes.csrfHeaderRequired,
+  codes.csrfContentTypeRequired
+]
+const keyErrors = [
+  codes.invalidKey,
+  codes.idempotencyInProgress,
+  codes.idempotencySecretSpent,
+  codes.idempotencyKeyReused
+]
+
+/** Returns the codes that parts of a schema name. */
+function codesIn({ code, properties = {}, items, anyOf = [], allOf = [] }: JsonSchema): string[] {
+  const parts = [...Object.values(properties), ...(items ? [items] : []), ...anyOf, ...allOf]
+  return [...(typeof code === 'string' ? [code] : []), ...parts.flatMap(codesIn)]
+}
+
+export const errorBody = (description: string, error: TSchema): JsonSchema => ({
+  ...jsonOf(error),
+  description
+})
+
+/** Collects the schemas and responses of errors, each once. */
+export function openErrors(rowOf: (code: string) => ErrorCode | undefined) {
+  const schemas: Record<string, JsonSchema> = {}
+  const shared: Record<string, object> = {}
+
+  function schemaOf(code: string): JsonSchema {
+    const name = `${pascalCase(code)}Error`
+    const part = { type: 'object', properties: { code: { const: code } } }
+    schemas[name] = { allOf: [refTo('Error'), { type: 'object', properties: { error: part } }] } as JsonSchema
+    return refTo(name)
+  }
+
+  function responseOf(status: number, found: readonly string[]): object {
+    const [one, ...more] = found.map(schemaOf)
+    return {
+      description: `${STATUS_CODES[status]}: ${found.map(code => `\`${code}\``).join(', ')}.`,
+      ...(headersOf[status] && { headers: headersOf[status] }),
+      content: { 'application/json': { schema: more.length === 0 ? one : { anyOf: [one, ...more] } } }
+    }
+  }
+
+  /** Returns the error responses of an operation, by status. Those of one code, or of a common set, are shared. */
+  function responsesOf(declared: Declared): Record<string, object> {
+    const rows = [...errorCodesOf(declared)].flatMap(code => rowOf(code) ?? [])
+    const byStatus = [...Map.groupBy(rows, ({ http }) => http)].sort(([a], [b]) => a - b)
+    return Object.fromEntries(
+      byStatus.map(([status, rows]) => {
+        const found = rows.map(({ code }) => code).sort()
+        const name = found.length === 1 ? pascalCase(found[0] ?? '') : commonSets.get(found.join())
+        if (name === undefined) return [status, responseOf(status, found)]
+        shared[name] ??= responseOf(status, found)
+        return [status, { $ref: `#/components/responses/${name}` }]
+      })
+    )
+  }
+
+  return { responsesOf, schemas, responses: shared }
+}
+
+const setOf = (rows: readonly ErrorCode[]): string =>
+  rows
+    .map(({ code }) => code)
+    .sort()
+    .join()
+
+/** Names of the sets that many operations have. */
+const commonSets: ReadonlyMap<string, string> = new Map([
+  [setOf([unauthenticated, userDisabled]), 'Unauthenticated'],
+  [setOf([codes.bootstrapRequired, storeUnavailable]), 'Unavailable'],
+  [setOf([codes.passwordChangeRequired, roleRequired]), 'Forbidden'],
+  [setOf([codes.passwordChangeRequired, roleRequired, ...csrfErrors]), 'ForbiddenChange'],
+  [setOf([codes.idempotencyInProgress, codes.idempotencySecretSpent]), 'IdempotencyConflict'],
+  [setOf([codes.unknownParameter, codes.invalidLimit, codes.invalidCursor]), 'InvalidPage'],
+  [
+    setOf([codes.unknownParameter, invalidSchema, codes.invalidJson, codes.unknownField, codes.invalidKey]),
+    'InvalidRequest'
+  ]
+])
+
+const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } })
+
+const headersOf: Readonly<Record<number, object>> = {
+  401: header('WWW-Authenticate'),
+  412: header('ETag'),
+  429: header('Retry-After'),
+  503: header('Retry-After')
+}

@@ -1,0 +1,138 @@
+import type { FastifySchema } from 'fastify'
+import { type TSchema, Type } from 'typebox'
+import type { Route, Schemas } from '../../../kernel/http/route.ts'
+import { closed } from '../../../kernel/http/schema.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { pageQuery } from '../paging.ts'
+import { type Declared, isConditional, isKeyed } from './errors.ts'
+import { exampleOf } from './examples.ts'
+import { type JsonSchema, jsonOf, type NamedSchemas, pascalCase } from './schemas.ts'
+
+const nothing = closed({})
+
+/** Returns the schemas by which the requests of a route are validated. */
+export function requestSchemas(route: Route<Kernel>, schemas: Schemas): FastifySchema {
+  const { body = nothing, params, reply } = schemas
+  const query = queryOf(route, schemas)
+  for (const { type, additionalProperties } of [jsonOf(body), jsonOf(query)])
+    if (type === 'object' && additionalProperties !== false)
+      throw new TypeError(
+        `${route.action}: an open schema would ignore a misspelled field; add additionalProperties: false`
+      )
+  if (reply === undefined)
+    throw new TypeError(`${route.action}: its schema has no reply; give Type.Null() for none`)
+  return { querystring: query, ...(params && { params }), ...(route.method !== 'GET' && { body }) }
+}
+
+function queryOf({ isList }: Route<Kernel>, { query = nothing }: Schemas): TSchema {
+  return isList && Type.IsObject(query) ? closed({ ...query.properties, ...pageQuery }) : query
+}
+
+/** Returns the operation of a route, without its error responses. */
+export function operationOf({ plugin, route, schemas }: Declared, named: NamedSchemas) {
+  const { action, access, summary, description, method, status } = route
+  const body = method !== 'GET' && schemas.body
+  return {
+    operationId: action,
+    tags: [plugin],
+    summary: summary.replace(/\.$/, ''),
+    description: [description ?? summary, accessText[access]].join('\n\n'),
+    security: access === 'public' ? [] : [{ bearer: [] }, { session: [] }],
+    parameters: [
+      ...parametersIn('path', schemas.params, plugin, named),
+      ...parametersIn('query', queryOf(route, schemas), plugin, named),
+      ...(isKeyed(route) ? [parameter('IdempotencyKey')] : []),
+      ...(isConditional(route) ? [parameter('IfMatch')] : [])
+    ],
+    ...(body && { requestBody: requestBodyOf(jsonOf(body), { plugin, action, named }) }),
+    responses: { [status]: successOf(route, jsonOf(schemas.reply), { plugin, action, named }) }
+  }
+}
+
+const accessText: Readonly<Record<Route<Kernel>['access'], string>> = {
+  public: 'Access: public, without a credential.',
+  user: 'Access: every user, for what he may see.',
+  superadmin: 'Access: superadmins.'
+}
+
+const parameter = (name: string) => ({ $ref: `#/components/parameters/${name}` })
+
+function parametersIn(
+  place: 'path' | 'query',
+  schema: TSchema | undefined,
+  plugin: string,
+  named: NamedSchemas
+) {
+  const { properties = {}, required = [] } = schema ? jsonOf(schema) : {}
+  return Object.entries(properties).map(([name, part]) => {
+    const { description, ...shown } = named.shown(plugin, part)
+    const { examples: _, ...bare } = shown
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description !== undefined && { description }),
+      schema: bare,
+      ...(part.examples && { example: part.examples[0] })
+    }
+  })
+}
+
+interface Within {
+  readonly plugin: string
+  readonly action: string
+  readonly named: NamedSchemas
+}
+
+function requestBodyOf(body: JsonSchema, within: Within) {
+  return {
+    required: body.type !== 'object' || body.required !== undefined,
+    content: {
+      'application/json': { schema: namedAs('Body', body, within), example: exampleOf(body, 'request') }
+    }
+  }
+}
+
+function successOf(route: Route<Kernel>, reply: JsonSchema, within: Within) {
+  const headers = {
+    ...(hasEtag(route) && { ETag: { $ref: '#/components/headers/ETag' } }),
+    ...(route.isList && { Link: { $ref: '#/components/headers/Link' } })
+  }
+  return {
+    description: descriptionOf(route),
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(route.status !== 204 && { content: contentOf(route, reply, within) })
+  }
+}
+
+function descriptionOf({ status, isList, isStream, reply }: Route<Kernel>): string {
+  if (status === 204) return 'Done.'
+  if (isStream) return 'Server-sent events.'
+  if (isList) return 'One page of the list.'
+  if (reply === 'text') return 'Text.'
+  if (reply === 'media') return 'A file.'
+  return status === 201 ? 'Created.' : 'Done; the reply shows what is there.'
+}
+
+/** Changes with a reply, and reads of one record, may have an ETag. */
+const hasEtag = (route: Route<Kernel>): boolean =>
+  route.reply === 'constant' || (route.status !== 204 && (isKeyed(route) || route.record !== undefined))
+
+function contentOf({ isStream, isList, reply: format }: Route<Kernel>, reply: JsonSchema, within: Within) {
+  const example = exampleOf(reply, 'reply')
+  if (format === 'text') return { 'text/plain': { schema: reply, example } }
+  if (format === 'media') return { '*/*': { schema: {} } }
+  const { plugin, named } = within
+  if (isStream) return { 'text/event-stream': { schema: named.shown(plugin, reply), example } }
+  const schema =
+    isList && reply.items
+      ? { type: 'array', items: namedAs('Row', reply.items, within) }
+      : namedAs('Reply', reply, within)
+  return { 'application/json': { schema, example } }
+}
+
+/** An object without a name of its own is named after its operation: clients get a type for it. */
+function namedAs(what: string, schema: JsonSchema, { plugin, action, named }: Within): JsonSchema {
+  const shown = named.shown(plugin, schema)
+  return shown.type === 'object' ? named.name(`${pascalCase(action)}${what}`, plugin, shown) : shown
+}

@@ -1,0 +1,126 @@
+// Schemas as the document shows them. OpenAPI 3.1 takes JSON Schema as it is; what is named becomes a reference.
+import type { TSchema } from 'typebox'
+
+/** JSON Schema, as far as the document changes it. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown
+  readonly $id?: string
+  readonly $ref?: string
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>
+  readonly additionalProperties?: JsonSchema | boolean
+  readonly items?: JsonSchema
+  readonly anyOf?: readonly JsonSchema[]
+  readonly allOf?: readonly JsonSchema[]
+  readonly description?: string
+  readonly examples?: readonly unknown[]
+}
+
+/** Returns what JSON has of a schema; TypeBox keeps its own notes in symbols and hidden members. */
+export const jsonOf = (schema: TSchema): JsonSchema => JSON.parse(JSON.stringify(schema)) as JsonSchema
+
+export const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+
+/** 'rule.stats-stream' is 'RuleStatsStream'. */
+export const pascalCase = (text: string): string =>
+  text
+    .split(/[^A-Za-z0-9]+/)
+    .map(word => word.slice(0, 1).toUpperCase() + word.slice(1))
+    .join('')
+
+export type NamedSchemas = ReturnType<typeof openNamedSchemas>
+
+/** Collects the named schemas of a document. */
+export function openNamedSchemas() {
+  const named = new Map<
+    string,
+    { readonly plugin: string; readonly text: string; readonly schema: JsonSchema }
+  >()
+
+  /** Returns a reference. Of equal names of two plugins the second gets the name of its plugin, too. */
+  function name(wanted: string, plugin: string, schema: JsonSchema): JsonSchema {
+    const text = JSON.stringify(schema)
+    for (const free of [wanted, `${pascalCase(plugin)}${wanted}`]) {
+      const found = named.get(free)
+      if (!found) named.set(free, { plugin, text, schema })
+      if (!found || found.text === text) return refTo(free)
+      if (found.plugin === plugin)
+        throw new TypeError(`${plugin} gives the $id ${JSON.stringify(wanted)} to two different schemas`)
+    }
+    throw new TypeError(`${plugin} gives the $id ${JSON.stringify(wanted)} to a schema; others have taken it`)
+  }
+
+  /** Returns the schema of a plugin, its named parts replaced by references. */
+  function shown(plugin: string, schema: JsonSchema): JsonSchema {
+    const inner = (part: JsonSchema) => shown(plugin, part)
+    // `code` is of the validator; an alternative tells of both where the other one is null
+    const {
+      $id,
+      code: _,
+      properties,
+      patternProperties,
+      additionalProperties,
+      items,
+      anyOf,
+      allOf,
+      ...rest
+    } = schema
+    const own: JsonSchema = {
+      ...rest,
+      ...(properties && { properties: mapped(properties, inner) }),
+      ...mapOf(patternProperties, additionalProperties, inner),
+      ...(items && { items: inner(items) }),
+      ...(anyOf && alternatives(anyOf, rest, inner)),
+      ...(allOf && { allOf: allOf.map(inner) })
+    }
+    return $id === undefined ? own : name($id, plugin, own)
+  }
+
+  return {
+    shown,
+    name,
+    all: (): Record<string, JsonSchema> =>
+      Object.fromEntries(
+        [...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, { schema }]) => [key, schema])
+      )
+  }
+}
+
+const mapped = (parts: Readonly<Record<string, JsonSchema>>, inner: (part: JsonSchema) => JsonSchema) =>
+  Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, inner(part)]))
+
+/** A record of any keys: generators of clients read `additionalProperties`. */
+function mapOf(
+  patterns: JsonSchema['patternProperties'],
+  others: JsonSchema['additionalProperties'],
+  inner: (part: JsonSchema) => JsonSchema
+): JsonSchema {
+  const [[pattern, values] = ['', undefined], ...more] = Object.entries(patterns ?? {})
+  if (values && more.length === 0 && others === undefined && ['^.*$', '^(.*)$'].includes(pattern))
+    return { additionalProperties: inner(values) }
+  return {
+    ...(patterns && { patternProperties: mapped(patterns, inner) }),
+    ...(others !== undefined && { additionalProperties: typeof others === 'object' ? inner(others) : others })
+  }
+}
+
+/** Constants are an `enum`; what a nullable value means stands beside it, not within. */
+function alternatives(
+  anyOf: readonly JsonSchema[],
+  rest: JsonSchema,
+  inner: (part: JsonSchema) => JsonSchema
+): JsonSchema {
+  const types = new Set(anyOf.map(({ type }) => type))
+  if (anyOf.every(part => 'const' in part || part.type === 'null'))
+    return {
+      type: types.size === 1 ? [...types][0] : [...types],
+      enum: anyOf.map(part => ('const' in part ? part['const'] : null))
+    } as JsonSchema
+  const [first, second, ...more] = anyOf
+  if (first?.description === undefined || first.$id || second?.type !== 'null' || more.length > 0)
+    return { anyOf: anyOf.map(inner) }
+  const { description, ...bare } = first
+  return { anyOf: [inner(bare), inner(second)], description: rest.description ?? description }
+}

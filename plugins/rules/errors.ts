@@ -1,0 +1,51 @@
+// What the routes of rules refuse with, for OpenAPI: of rules themselves, and of the plugins that fill their slots.
+import {
+  ackTimeout,
+  clientNotFound,
+  type ErrorCode,
+  limitReached,
+  notOwner,
+  userNotFound
+} from '../../kernel/base/errors.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
+import { clientNameAmbiguous } from '../clients/exports.ts'
+import { activationFailed } from './answer.ts'
+import { portInUse, validationProtocol } from './new-rule.ts'
+import { requirementCodes } from './requirements.ts'
+import { derivedFieldSlot, fieldUnsupported, ruleFieldSlot } from './rule-field.ts'
+import { admitSlot, clientNotGranted, portSharingSlot, ruleNotFound, shapeSlot } from './slots.ts'
+import { targetCodes } from './targets.ts'
+import { bodyEmpty, immutableField } from './update-body.ts'
+
+/** Of an existing rule. */
+export const existingErrors = [ruleNotFound, notOwner]
+
+/** Of a change for which the server waits until the client has applied it. */
+export const waitingErrors = [...existingErrors, ackTimeout, activationFailed, portInUse]
+
+export const createErrors = (filled: SlotReader): ErrorCode[] => [
+  ...waitingErrors,
+  ...[clientNotFound, clientNameAmbiguous, clientNotGranted, userNotFound, limitReached],
+  ...[validationProtocol, fieldUnsupported, ...targetCodes, ...requirementCodes],
+  ...slotErrors(filled)
+]
+
+export const replaceErrors = (filled: SlotReader): ErrorCode[] => [...createErrors(filled), immutableField]
+
+export const updateErrors = (filled: SlotReader): ErrorCode[] => [
+  ...replaceErrors(filled),
+  bodyEmpty,
+  ...filled(ruleFieldSlot).flatMap(({ value }) => ('updateEmpty' in value ? value.updateEmpty : []))
+]
+
+function slotErrors(filled: SlotReader): ErrorCode[] {
+  const required = [...filled(ruleFieldSlot), ...filled(derivedFieldSlot), ...filled(shapeSlot)]
+  const declared = [
+    ...[...filled(ruleFieldSlot), ...filled(shapeSlot).filter(({ value }) => value.validate)],
+    ...[...filled(portSharingSlot), ...filled(admitSlot)]
+  ]
+  return [
+    ...required.map(({ value }) => value.requires.refusal),
+    ...declared.flatMap(({ value, codes }) => value.errors ?? codes ?? [])
+  ]
+}
