@@ -2,7 +2,7 @@ import { clientNotFound, limitReached, userNotFound } from '../../kernel/base/er
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { clientNameAmbiguous } from '../clients/exports.ts'
-import { type Grants, grantNotFound } from './grants.ts'
+import { type Grants, grantAlreadyExists, grantNotFound } from './grants.ts'
 import {
   CreateBody,
   emptyProtocolSet,
@@ -19,7 +19,7 @@ interface Deps {
 }
 
 const createErrors = [
-  ...[userNotFound, clientNotFound, clientNameAmbiguous, limitReached],
+  ...[userNotFound, clientNotFound, clientNameAmbiguous, limitReached, grantAlreadyExists],
   ...[invalidPortRange, emptyProtocolSet, grantTarget]
 ]
 

@@ -10,12 +10,12 @@ import {
 import type { SlotReader } from '../../kernel/slot.ts'
 import { clientNameAmbiguous } from '../clients/exports.ts'
 import { activationFailed } from './answer.ts'
+import { bodyEmpty, immutableField } from './codes.ts'
 import { portInUse, validationProtocol } from './new-rule.ts'
 import { requirementCodes } from './requirements.ts'
 import { derivedFieldSlot, fieldUnsupported, ruleFieldSlot } from './rule-field.ts'
 import { admitSlot, clientNotGranted, portSharingSlot, ruleNotFound, shapeSlot } from './slots.ts'
 import { targetCodes } from './targets.ts'
-import { bodyEmpty, immutableField } from './update-body.ts'
 
 /** Of an existing rule. */
 export const existingErrors = [ruleNotFound, notOwner]
