@@ -14,7 +14,7 @@ export type Responder = ReturnType<typeof openResponder>
 
 /** Sends results and errors, after the decision about the request is recorded. */
 export function openResponder({ store, log, httpMetrics }: HttpOptions, decisions: Decisions) {
-  const undeclared = new Set<string>() // 'rule.create port_in_use'
+  const reportUndeclared = openUndeclared(log)
 
   function setCommonHeaders({ id }: FastifyRequest, reply: FastifyReply): void {
     reply.headers({ 'x-request-id': id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
@@ -59,16 +59,6 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     return sendFault(reply, fault)
   }
 
-  /** Tells the author of a route, once for each code, that the OpenAPI document does not list it. */
-  function reportUndeclared({ routeOptions: { config } }: FastifyRequest, code: string): void {
-    const { route, plugin, errors } = config
-    const what = `${route?.action} ${code}`
-    if (!route || errors?.has(code) !== false || undeclared.has(what)) return
-    undeclared.add(what)
-    const fields = { plugin, action: route.action, code }
-    log.warn('route.undeclared_error', `the route lacks a code in the \`errors\` of its schema`, fields)
-  }
-
   /** Returns the fault, or an internal one if the refusal cannot be recorded. */
   async function recorded(fault: Fault, request: FastifyRequest): Promise<Fault> {
     const { requestContext: context, id } = request
@@ -86,6 +76,19 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
   }
 
   return { setCommonHeaders, send, sendResult, sendError }
+}
+
+/** Returns a function that tells the author of a route, once for each code, that the OpenAPI document lacks it. */
+function openUndeclared(log: HttpOptions['log']) {
+  const reported = new Set<string>() // 'rule.create port_in_use'
+  return ({ routeOptions: { config } }: FastifyRequest, code: string): void => {
+    const { route, plugin, errors } = config
+    const what = `${route?.action} ${code}`
+    if (!route || errors?.has(code) !== false || reported.has(what)) return
+    reported.add(what)
+    const fields = { plugin, action: route.action, code }
+    log.warn('route.undeclared_error', 'the route lacks a code in the `errors` of its schema', fields)
+  }
 }
 
 /** A page may load and send only to this server, and may not be shown within another site. */

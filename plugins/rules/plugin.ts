@@ -44,8 +44,7 @@ export default definePlugin<Deps>({
     ...requirementCodes,
     validationProtocol,
     ...targetCodes,
-    bodyEmpty,
-    immutableField
+    ...[bodyEmpty, immutableField]
   ],
   store: {
     entities: [Rule],
