@@ -48,14 +48,7 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
 
   async function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
     const fault = await recorded(faultOf(error, request.id), request)
-    // `plugin` owns the route; attributionOf names the plugin whose slot value failed.
-    if (fault.errorCode.http === 500)
-      log.error('request.failed', `${request.method} ${pathOf(request.url)} failed`, {
-        request_id: request.id,
-        plugin: request.routeOptions.config.plugin,
-        ...attributionOf(fault.cause),
-        error: fault.cause instanceof Error ? fault.cause.stack : String(fault.cause)
-      })
+    if (fault.errorCode.http === 500) logFailure(log, request, fault)
     return sendFault(reply, fault)
   }
 
@@ -76,6 +69,16 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
   }
 
   return { setCommonHeaders, send, sendResult, sendError }
+}
+
+/** `plugin` owns the route; attributionOf names the plugin whose slot value failed. */
+function logFailure(log: HttpOptions['log'], request: FastifyRequest, { cause }: Fault): void {
+  log.error('request.failed', `${request.method} ${pathOf(request.url)} failed`, {
+    request_id: request.id,
+    plugin: request.routeOptions.config.plugin,
+    ...attributionOf(cause),
+    error: cause instanceof Error ? cause.stack : String(cause)
+  })
 }
 
 /** Returns a function that tells the author of a route, once for each code, that the OpenAPI document lacks it. */
