@@ -3,6 +3,7 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { page, pluginApi } from '../config/build/plugin-api.ts'
 import { plugins as builtin } from '../config/plugins.ts'
 import { kernelCodes } from '../kernel/check.ts'
 
@@ -79,4 +80,23 @@ t.test('the imports of third-party plugins', async t => {
     })
   )
   frozen(t, 'surface.txt', lines.flat())
+})
+
+t.test('the page of what plugins can import, docs/PLUGIN-API.md', async t => {
+  const text = pluginApi()
+  if (process.env['TAP_SNAPSHOT'] === '1') writeFileSync(page, text)
+
+  t.equal(text, readFileSync(page, 'utf8'))
+  const headings = [...text.matchAll(/^### (\S+)$/gm)].map(([, name]) => name)
+  for (const name of [
+    'Fault',
+    'rules.Rules',
+    'users.Users',
+    'stats.Stats',
+    'EndedConnection',
+    'testServer',
+    'Resource'
+  ])
+    t.ok(headings.includes(name), name)
+  t.notMatch(text, /^```ts\n\n?```/m, 'nothing is empty')
 })

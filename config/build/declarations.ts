@@ -1,0 +1,143 @@
+// Reads the exports of a module, and their declarations as they are written. The sources are formatted: what begins at the
+// left margin begins a declaration.
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+export interface Declaration {
+  readonly file: string
+  readonly name: string
+  readonly comment: string // without its marks; '' for none
+  readonly code: string // without `export` and without bodies of functions
+}
+
+/** An export of a module: a declaration, a name of a package, or the exports of another module under one name. */
+export type Exported =
+  | { readonly as: string; readonly of: Declaration }
+  | { readonly as: string; readonly from: string }
+  | { readonly as: string; readonly members: readonly Exported[] }
+
+interface Place {
+  readonly file: string // a path, or the name of a package
+  readonly name: string
+}
+
+interface Module {
+  readonly declared: ReadonlyMap<string, Declaration>
+  readonly imported: ReadonlyMap<string, Place>
+  readonly exported: readonly (Place & { readonly as: string })[] // name '*': all exports of the file
+}
+
+const modules = new Map<string, Module>()
+
+function moduleAt(file: string): Module {
+  const known = modules.get(file)
+  if (known) return known
+  const text = readFileSync(file, 'utf8')
+  const [imported, exported] = [new Map<string, Place>(), [] as (Place & { readonly as: string })[]]
+  const fileOf = (specifier: string): string =>
+    specifier.startsWith('.') ? join(dirname(file), specifier) : specifier
+  for (const [, names = '', specifier = ''] of text.matchAll(
+    /^import (?:type )?\{([^}]*)\} from '([^']+)'/gm
+  ))
+    for (const { name, as } of namesIn(names)) imported.set(as, { file: fileOf(specifier), name })
+  for (const [, names = '', specifier = ''] of text.matchAll(
+    /^export (?:type )?\{([^}]*)\} from '([^']+)'/gm
+  ))
+    for (const { name, as } of namesIn(names)) exported.push({ file: fileOf(specifier), name, as })
+  for (const [, as = '', specifier = ''] of text.matchAll(
+    /^export (?:type )?\*(?: as (\w+))? from '([^']+)'/gm
+  ))
+    exported.push({ file: fileOf(specifier), name: '*', as })
+  const declared = declarationsIn(file, text.split('\n'))
+  const found = { declared, imported, exported }
+  modules.set(file, found)
+  return found
+}
+
+const namesIn = (list: string): { readonly name: string; readonly as: string }[] =>
+  [...list.matchAll(/(?:type )?(\w+)(?: as (\w+))?/g)].map(([, name = '', as = name]) => ({ name, as }))
+
+const start = /^(?:export )?(?:default )?(?:async )?(?:abstract )?(interface|type|const|function|class) (\w+)/
+
+function declarationsIn(file: string, lines: readonly string[]): Map<string, Declaration> {
+  const found = new Map<string, Declaration>()
+  for (const [at, line] of lines.entries()) {
+    const [, kind = '', name] = start.exec(line) ?? []
+    if (name === undefined) continue
+    const rest = lines.slice(at + 1).findIndex(next => /^[^\s})\]|]/.test(next))
+    const whole = lines
+      .slice(at, rest < 0 ? lines.length : at + 1 + rest)
+      .join('\n')
+      .trimEnd()
+    const before = lines.slice(0, at)
+    const comment = before.slice(before.findLastIndex(previous => !/^(\/\/|\/\*\*| \*)/.test(previous)) + 1)
+    found.set(name, {
+      ...{ file, name },
+      comment: comment
+        .map(text => text.replace(/^(\/\*\*| \*\/| \*|\/\/) ?/, '').replace(/ ?\*\/$/, ''))
+        .join('\n')
+        .trim(),
+      code: withoutBody(kind, whole.replace(/^export (default )?/, ''))
+    })
+  }
+  return found
+}
+
+/** Cuts the body of a function, and a value of many lines. */
+function withoutBody(kind: string, code: string): string {
+  if (kind === 'function') return code.slice(0, code.search(/ \{$/m))
+  if (kind === 'class') return withoutMethodBodies(code.split('\n')).join('\n')
+  if (kind !== 'const') return code
+  const value = code.slice(code.indexOf(' = ') + 3)
+  if (!/^(async )?[(<]/.test(value)) return code.split('\n').length > 8 ? (code.split('\n')[0] ?? '') : code
+  let depth = 0
+  for (let at = code.length - value.length; at < code.length; at += 1) {
+    const letter = code[at] ?? ''
+    if ('([{'.includes(letter)) depth += 1
+    if (')]}'.includes(letter)) depth -= 1
+    if (depth === 0 && code.startsWith('=>', at)) return code.slice(0, at).trimEnd()
+  }
+  return code
+}
+
+/** Returns the lines of a class without private members. */
+function withoutMethodBodies(lines: readonly string[]): string[] {
+  const kept: string[] = []
+  let isInBody = false
+  for (const line of lines) {
+    const opens = /^ {2}\S.*\{$/.test(line)
+    if (!(isInBody || /^ {2}(?:readonly )?#/.test(line)))
+      kept.push(line.replace(/( =>)? \(?\{$/, opens ? '' : '$&'))
+    if (opens) isInBody = true
+    if (/^ {2}\}/.test(line)) isInBody = false
+  }
+  return kept.filter((line, at) => line !== '' || kept[at - 1] !== '')
+}
+
+/** Returns the declaration of a name that a module imports, declares or passes on; a package's name; or null. */
+export function resolveName({ file, name }: Place): Declaration | string | null {
+  if (!file.startsWith('/')) return file
+  const { declared, imported, exported } = moduleAt(file)
+  const here = declared.get(name)
+  if (here) return here
+  const place = imported.get(name) ?? exported.find(({ as }) => as === name)
+  if (place) return resolveName(place)
+  const all = exported.filter(one => one.name === '*' && one.as === '')
+  return all.map(one => resolveName({ file: one.file, name })).find(found => found !== null) ?? null
+}
+
+/** Returns the exports of a module, in the order in which it has them. */
+export function exportsOf(file: string): Exported[] {
+  const { exported, declared } = moduleAt(file)
+  const text = readFileSync(file, 'utf8')
+  const passed = exported.flatMap(({ file: from, name, as }): Exported[] => {
+    if (name === '*') return as === '' ? exportsOf(from) : [{ as, members: exportsOf(from) }]
+    const of = resolveName({ file: from, name })
+    if (of === null) throw new Error(`${file}: ${from} has no ${name}`)
+    return [typeof of === 'string' ? { as, from: of } : { as, of }]
+  })
+  const own = [...declared.values()].filter(({ name }) =>
+    new RegExp(`^export (?:async )?(?:interface|type|const|function|class) ${name}\\b`, 'm').test(text)
+  )
+  return [...passed, ...own.map(of => ({ as: of.name, of }))]
+}

@@ -1,0 +1,64 @@
+// Writes docs/PLUGIN-API.md: every name that plugins can import, from the sources.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Declaration, type Exported, exportsOf, resolveName } from './declarations.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+export const page = join(root, 'docs/PLUGIN-API.md')
+
+const entries = {
+  'sluice/plugin': 'plugins/public.ts',
+  'sluice/agent-plugin': 'agent/public.ts',
+  'sluice/kit': 'kit/public.ts'
+}
+
+const intro = `# What plugins can import
+
+Made from the sources by \`node config/build/plugin-api.ts\`. \`plugins/README.md\` is the guide; \`sluice plugin reference\` has routes, commands, settings, tables, slots and error codes. What is not on this page may change from one release to the
+next. Types that a declaration uses and that cannot be imported by name are at the end.
+`
+
+export function pluginApi(): string {
+  const shown = new Set<Declaration>()
+  const chapters = Object.entries(entries).map(([name, file]) => {
+    const found = exportsOf(join(root, file))
+    return [`## \`${name}\``, ...packagesOf(found), ...found.flatMap(one => sectionsOf(one, '', shown))]
+  })
+  const further: string[] = []
+  for (const declaration of shown) // grows meanwhile
+    for (const used of usedBy(declaration))
+      if (!shown.has(used)) {
+        shown.add(used)
+        further.push(sectionOf(used, used.name))
+      }
+  return [intro.trimEnd(), ...chapters.flat(), '## Further types', ...further.sort()]
+    .join('\n\n')
+    .concat('\n')
+}
+
+function packagesOf(found: readonly Exported[]): string[] {
+  const names = found.flatMap(one => ('from' in one ? [one] : []))
+  return [...Map.groupBy(names, ({ from }) => from)].map(
+    ([from, list]) => `Of \`${from}\`: ${list.map(({ as }) => `\`${as}\``).join(', ')}.`
+  )
+}
+
+function sectionsOf(found: Exported, prefix: string, shown: Set<Declaration>): string[] {
+  if ('members' in found) return found.members.flatMap(member => sectionsOf(member, `${found.as}.`, shown))
+  if ('from' in found || shown.has(found.of)) return []
+  shown.add(found.of)
+  return [sectionOf(found.of, prefix + found.as)]
+}
+
+const sectionOf = ({ comment, code }: Declaration, title: string): string =>
+  [`### ${title}`, ...(comment === '' ? [] : [comment]), `\`\`\`ts\n${code}\n\`\`\``].join('\n\n')
+
+/** The declarations of types that this one names. */
+function usedBy({ file, code }: Declaration): Declaration[] {
+  const text = code.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*|'[^']*'/g, '')
+  const names = new Set([...text.matchAll(/(?<![.\w])[A-Z]\w+/g)].map(([name]) => name))
+  const found = [...names].map(name => resolveName({ file, name }))
+  return found.filter(used => used !== null && typeof used !== 'string')
+}
+
+if (process.argv[1] === import.meta.filename) writeFileSync(page, pluginApi())
