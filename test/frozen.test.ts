@@ -86,7 +86,7 @@ t.test('the page of what plugins can import, docs/PLUGIN-API.md', async t => {
   const text = pluginApi()
   if (process.env['TAP_SNAPSHOT'] === '1') writeFileSync(page, text)
 
-  t.equal(text, readFileSync(page, 'utf8'))
+  t.equal(text, readFileSync(page, 'utf8'), 'made anew by: node config/build/plugin-api.ts')
   const headings = [...text.matchAll(/^### (\S+)$/gm)].map(([, name]) => name)
   for (const name of [
     'Fault',
