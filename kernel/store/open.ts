@@ -19,6 +19,8 @@ export interface Disk {
   requireWritable(): void
   /** Takes the error of a failed change. */
   failed(error: unknown): never
+  /** Called before a store that has data is migrated; a rejection leaves it as it is. `copyTo` makes a new file. */
+  beforeMigrations(copyTo: (file: string) => Promise<unknown>): Promise<void>
 }
 
 /** The tables of one plugin. */
@@ -70,18 +72,21 @@ export async function openStore(
   const quoted = platform.escape.bind(platform) // literals are part of the statement, which would end at a NUL
   platform.escape = value => quoted(value).replaceAll('\0', "'||char(0)||'")
   await orm.connect()
+  const disk = openDisk?.(file)
   const started: string[] = []
   try {
     const migrator = new Migrator(orm.em)
     migrator.on('migrating', ({ name }) => void started.push(name))
-    refuseNewer(await migrator.getStorage().executed(), plugins)
+    const executed = await migrator.getStorage().executed()
+    refuseNewer(executed, plugins)
+    if (executed.length > 0 && (await migrator.getPending()).length > 0)
+      await disk?.beforeMigrations(to => orm.em.execute('vacuum into ?', [to]))
     await migrator.up()
   } catch (error) {
     await orm.close(true)
     if (started.length === 0) throw error
     throw new Fault(pluginFailed, `migration ${started.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
-  const disk = openDisk?.(file)
   return {
     read: work => withTimeout(30, 'reading the store', () => work(orm.em.fork())),
     async change(work) {
@@ -114,10 +119,8 @@ const migrationsOf = ({ name, store }: PluginStore) =>
 /** A plugin's schema version is the number of its last migration. Migrations of absent plugins are ignored. */
 function refuseNewer(executed: readonly string[], plugins: readonly PluginStore[]): void {
   for (const { name, store } of plugins) {
-    const found = executed
-      .filter(id => id.startsWith(`${name}/`))
-      .map(id => version(id.slice(name.length + 1)))
-    const [database, ours] = [Math.max(0, ...found), newest(store)]
+    const found = executed.filter(id => id.startsWith(`${name}/`)).map(id => id.slice(name.length + 1))
+    const [database, ours] = [newest(found), newest((store?.migrations ?? []).map(known => known.name))]
     if (database > ours)
       throw new Fault(
         schemaTooNew,
@@ -126,6 +129,5 @@ function refuseNewer(executed: readonly string[], plugins: readonly PluginStore[
   }
 }
 
-const newest = (store: Store | undefined): number =>
-  Math.max(0, ...(store?.migrations ?? []).map(({ name }) => version(name)))
-const version = (name: string): number => Number.parseInt(name, 10)
+const newest = (names: readonly string[]): number =>
+  Math.max(0, ...names.map(name => Number.parseInt(name, 10)))

@@ -2,11 +2,17 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { Fault, reasonOf, storeUnavailable } from '../../kernel/base/errors.ts'
 import type { Disk } from '../../kernel/store/open.ts'
+import { copyStore } from './store-copy.ts'
 
 const unavailable = (why: string, cause?: unknown): Fault =>
   new Fault(storeUnavailable, `the store takes no changes now: ${why}; nothing was changed`, { cause })
 
-export function watchDisk(file: string, onFailure: (error: Error) => void): Disk {
+interface Options {
+  readonly onFailure: (error: Error) => void
+  readonly onCopied: (copy: string) => void // before a migration
+}
+
+export function watchDisk(file: string, { onFailure, onCopied }: Options): Disk {
   const { dev, ino } = statSync(file)
 
   /** SQLite would go on writing to a file that has been removed. */
@@ -31,7 +37,11 @@ export function watchDisk(file: string, onFailure: (error: Error) => void): Disk
     throw error
   }
 
-  return { requireWritable, failed }
+  return {
+    requireWritable,
+    failed,
+    beforeMigrations: async copyTo => onCopied(await copyStore(file, copyTo))
+  }
 }
 
 const codeOf = (error: Error): string => ('code' in error ? String(error.code) : '')

@@ -34,7 +34,11 @@ export async function serve({ options, log: logOptions, onLog, signal }: Options
   }
   const server = await boot({
     ...options(log),
-    openDisk: file => watchDisk(file, onStoreFailure),
+    openDisk: file =>
+      watchDisk(file, {
+        onFailure: onStoreFailure,
+        onCopied: copy => log.info('store.copied', 'the store is copied before its migration', { file: copy })
+      }),
     clockOf: plugin => (plugin in builtin ? undefined : containedClock(systemClock, plugin, log))
   })
   signal.addEventListener('abort', () => failed.resolve(), { once: true })
