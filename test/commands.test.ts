@@ -34,7 +34,7 @@ const expected =
   quota delete, traffic user, traffic client, traffic global, audit, settings show,
   settings set-endpoint, settings clear-endpoint, apply, export, diff, plugin list, plugin new,
   plugin check, plugin reference, plugin trust, cert show, cert reissue, cert activate, backup, restore, doctor,
-  completion, service install`.split(/,\s+/)
+  completion, service install, service uninstall`.split(/,\s+/)
 
 t.test('every expected command exists', async t => {
   const names = new Set(all.map(({ name }) => name))

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { lowPortRemedy } from '../../config/low-port.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Engine, EngineFault } from '../engine.ts'
@@ -128,7 +129,7 @@ export class Rules implements AgentRules {
       journal.unbind(engineId)
       fieldRules.leave(spec.id)
       this.#release(engineId)
-      throw refusalOf(error)
+      throw refusalOf(error, plan)
     }
     this.#running.set(spec.id, { engineId, settings: settings.current(), plan })
     log.info('rule.opened', `listens on ${plan.protocol} ${portsOf(plan)}`, { rule: spec.id })
@@ -140,7 +141,7 @@ export class Rules implements AgentRules {
     try {
       this.#options.engine.setWeights(running.engineId, weights)
     } catch (error) {
-      throw refusalOf(error)
+      throw refusalOf(error, running.plan)
     }
   }
 
@@ -192,8 +193,9 @@ function withLivePartsOf(running: Plan, plan: Plan): Plan {
 const portsOf = ({ from, to }: Plan): string => (from === to ? `${from}` : `${from}-${to}`)
 
 /** Translates an EngineFault into a refusal that the server knows. */
-function refusalOf(error: unknown): Refused {
+function refusalOf(error: unknown, { from }: Pick<Plan, 'from'>): Refused {
   if (error instanceof Refused) return error // thrown by a plugin
   const { code, message } = error as EngineFault // `engine.open` rejects with nothing else
-  return new Refused(code === 'EADDRINUSE' ? 'port_in_use' : 'activation_failed', message, { cause: error })
+  const text = message + lowPortRemedy(error, from)
+  return new Refused(code === 'EADDRINUSE' ? 'port_in_use' : 'activation_failed', text, { cause: error })
 }

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
-import { Fault, listenFailed } from '../../kernel/base/errors.ts'
+import { lowPortRemedy } from '../../config/low-port.ts'
+import { Fault, listenFailed, reasonOf } from '../../kernel/base/errors.ts'
 import { networkOf } from '../../kernel/base/network.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { alpn } from '../../kernel/wire/control.ts'
@@ -53,7 +54,7 @@ export class Listener {
       if (port === '') throw new Error('give host:port')
       await this.#listen(hostname.replace(/^\[|\]$/g, ''), Number(port))
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause)
+      const why = reasonOf(cause) + lowPortRemedy(cause, Number(listen.slice(listen.lastIndexOf(':') + 1)))
       throw new Fault(listenFailed, `control_listen ${listen}: ${why}`, { cause })
     }
     this.#server.on('error', error => log.warn('control.accept_failed', error.message))

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
+import { lowPortRemedy } from '../../config/low-port.ts'
 import { systemClock, timestamp } from '../../kernel/base/clock.ts'
 import { unsuitableKind } from '../cli/exports.ts'
 import type { DoctorCheck, DoctorContext, Finding } from './exports.ts'
@@ -102,9 +103,8 @@ function tryToListen(key: string, listen: string, address: Address): Promise<Fin
     resolve({
       status: 'fail',
       message: `${key} ${listen}: ${error.message}`,
-      remedy: /EACCES/.test(error.message)
-        ? 'ports below 1024 need CAP_NET_BIND_SERVICE; sluice service install gives it'
-        : 'stop the process that has it, or give another address'
+      remedy:
+        lowPortRemedy(error, address.port).slice(2) || 'stop the process that has it, or give another address'
     })
   })
   server.listen(address, () =>

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { lowPortRemedy } from '../../config/low-port.ts'
 import { type ErrorCode, Fault, listenFailed, reasonOf } from '../../kernel/base/errors.ts'
 import { kernelCodes } from '../../kernel/check.ts'
 import type { HttpHost } from '../../kernel/http/host.ts'
@@ -58,7 +59,8 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
       // Node would listen on one address of `localhost` only, and that may be ::1.
       await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port: Number(port || 80) })
     } catch (cause) {
-      throw new Fault(listenFailed, `operator_http_listen ${options.listen}: ${reasonOf(cause)}`, { cause })
+      const why = reasonOf(cause) + lowPortRemedy(cause, Number(port || 80))
+      throw new Fault(listenFailed, `operator_http_listen ${options.listen}: ${why}`, { cause })
     }
     const [{ address, port: boundPort }] = app.addresses() as [AddressInfo]
     const scheme = options.tls ? 'https' : 'http'

@@ -4,8 +4,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { lowPortRemedy } from '../../config/low-port.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
-import { Fault, listenFailed } from '../../kernel/base/errors.ts'
+import { Fault, listenFailed, reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { boundConnections, receiveLimits } from '../http/exports.ts'
 import { contentType } from './format.ts'
@@ -36,8 +37,8 @@ export async function openListener({ listen, scrape, pages = [], clock, log }: O
     server.listen({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) })
     await once(server, 'listening')
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault(listenFailed, `metrics_listen ${listen}: ${reason}; give another address`, { cause })
+    const remedy = lowPortRemedy(cause, Number(port || 80)) || '; give another address'
+    throw new Fault(listenFailed, `metrics_listen ${listen}: ${reasonOf(cause)}${remedy}`, { cause })
   }
   async function close(): Promise<void> {
     const closed = once(server, 'close')

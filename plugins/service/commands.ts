@@ -1,61 +1,90 @@
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { Type } from '../../kernel/cli/args.ts'
+import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
+import { Type, Yes } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { isHidden, type Role, unitOf } from './unit.ts'
+import { lowPorts, requireStartable } from './preconditions.ts'
+import { dataOf, removeUnit, requireOwnUnit } from './uninstall.ts'
+import { type Role, type Unit, unitOf } from './unit.ts'
+
+const role = Type.Union([Type.Literal('server'), Type.Literal('agent')], { description: 'server or agent' })
+const unit_dir = Type.Optional(
+  Type.String({ description: 'Directory of the unit; default: /etc/systemd/system.' })
+)
+const unitFile = (role: Role, dir = '/etc/systemd/system'): string =>
+  join(resolve(dir), `sluice-${role}.service`)
 
 const install = defineCommand({
   name: 'service install',
   summary: 'Write a sandboxed systemd unit for server or agent.',
   args: Type.Object({
-    role: Type.Union([Type.Literal('server'), Type.Literal('agent')], { description: 'server or agent' }),
+    role,
     user: Type.Optional(
       Type.String({ description: 'System user of the service; default: one that systemd allocates.' })
     ),
     config_file: Type.Optional(Type.String({ description: 'TOML configuration, passed as --config.' })),
-    unit_dir: Type.Optional(
-      Type.String({ description: 'Directory of the unit; default: /etc/systemd/system.' })
-    ),
+    unit_dir,
     print: Type.Optional(Type.Boolean({ description: 'Print the unit and write nothing.' }))
   }),
   positional: ['role'],
   needs: 'nothing',
   async run({ args, print }) {
-    const { role, user = null, config_file: config, unit_dir: dir = '/etc/systemd/system' } = args
-    const unit = unitOf(
-      { role, user, configFile: config === undefined ? null : resolve(config) },
-      process.argv
-    )
-    if (args.print === true) return print.line(unit.trimEnd())
-    if (isHidden(process.argv[1] ?? ''))
-      throw new Fault(
-        wrongUsage,
-        `the unit cannot see ${process.argv[1]} (ProtectHome); install sluice for all users, as with npm install -g`
-      )
-    const file = join(dir, `sluice-${role}.service`)
-    write(file, unit)
+    const { role, user = null, config_file: config, unit_dir: dir } = args
+    const unit: Unit = { role, user, configFile: config === undefined ? null : resolve(config) }
+    const text = unitOf(unit, process.argv)
+    if (args.print === true) return print.line(text.trimEnd())
+    requireStartable(unit, process.argv[1] ?? '')
+    const file = unitFile(role, dir)
+    write(file, text)
     print.data({ unit: file })
-    for (const step of steps(role)) print.line(step)
+    for (const step of steps(unit)) print.line(step)
   }
 })
 
-export const commands = [install]
+const uninstall = defineCommand({
+  name: 'service uninstall',
+  summary: 'Stop the service of server or agent and remove its unit; data and configuration stay.',
+  args: Type.Object({ role, unit_dir, yes: Yes }),
+  positional: ['role'],
+  needs: 'nothing',
+  async run({ args: { role, unit_dir: dir }, confirm, print }) {
+    const file = unitFile(role, dir)
+    requireOwnUnit(file, role)
+    await confirm(`Stop sluice-${role} and remove ${file}?`, { losses: async () => losses[role] })
+    const { isStopped } = removeUnit(file)
+    print.done(`removed ${file}${isStopped ? ', and stopped the service' : ''}`, {
+      ...{ unit: file, stopped: isStopped, kept: dataOf(role) }
+    })
+    print.line(`Kept: ${dataOf(role).join(', ')}`)
+  }
+})
+
+const losses: Readonly<Record<Role, readonly string[]>> = {
+  server: ['the operator API; agents keep forwarding'],
+  agent: ['forwarding on this host, with its live connections']
+}
+
+export const commands = [install, uninstall]
 
 function write(file: string, unit: string): void {
   try {
     writeFileSync(file, unit, { mode: 0o644 })
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault(wrongUsage, `${file} cannot be written: ${why}; run it as root, or use --print`, {
-      cause
-    })
+    throw new Fault(
+      wrongUsage,
+      `${file} cannot be written: ${reasonOf(cause)}; run it as root, or use --print`,
+      { cause }
+    )
   }
 }
 
-const steps = (role: Role): string[] => [
-  ...(role === 'agent'
-    ? ["Enroll it first: sluice agent enroll '<uri>' --state-dir /var/lib/sluice-agent"]
-    : []),
-  `Then: systemctl daemon-reload && systemctl enable --now sluice-${role}`
-]
+function steps({ role, configFile }: Unit): string[] {
+  const ports = lowPorts(role, configFile)
+  return [
+    ...(ports.length > 0 ? [`The unit grants CAP_NET_BIND_SERVICE, for ${ports.join(', ')}.`] : []),
+    ...(role === 'agent'
+      ? ["Enroll it first: sluice agent enroll '<uri>' --state-dir /var/lib/sluice-agent"]
+      : []),
+    `Then: systemctl daemon-reload && systemctl enable --now sluice-${role}`
+  ]
+}

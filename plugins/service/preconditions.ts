@@ -1,0 +1,61 @@
+// What must be so before a unit is written; else systemd would start the service again and again, in vain.
+import { spawnSync } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { firstFreePort } from '../../config/low-port.ts'
+import { readConfigFile } from '../../config/sources.ts'
+import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
+import { isHidden, type Role, type Unit } from './unit.ts'
+
+/** Throws Fault for a user that does not exist, and for a configuration that the service cannot read or parse. */
+export function requireStartable({ user, configFile }: Unit, program: string): void {
+  requireVisible(program, 'install sluice for all users, as with npm install -g')
+  const uid = user === null ? null : uidOf(user)
+  if (configFile === null) return
+  readConfigFile(configFile)
+  requireVisible(configFile, 'put it into /etc/sluice')
+  requireReadable(configFile, uid)
+}
+
+function requireVisible(path: string, remedy: string): void {
+  if (isHidden(path)) throw new Fault(wrongUsage, `the unit cannot see ${path} (ProtectHome); ${remedy}`)
+}
+
+function uidOf(user: string): number {
+  const { status, stdout, error } = spawnSync('id', ['-u', '--', user], { encoding: 'utf8' })
+  if (status === 0) return Number(stdout)
+  if (error)
+    throw new Fault(wrongUsage, `the user ${user} cannot be looked up: ${reasonOf(error)}`, { cause: error })
+  throw new Fault(
+    wrongUsage,
+    `there is no user ${user}: run useradd --system ${user}, or leave --user away and systemd allocates one`
+  )
+}
+
+/** `uid` null: a user that systemd allocates, which owns nothing. */
+function requireReadable(file: string, uid: number | null): void {
+  if (uid === 0) return
+  const isOpenTo = (path: string, bit: number): boolean => {
+    const { mode, uid: owner } = statSync(path)
+    return (mode & (owner === uid ? bit << 6 : bit)) !== 0
+  }
+  for (let dir = dirname(file); dir !== dirname(dir); dir = dirname(dir))
+    if (!isOpenTo(dir, 0o1))
+      throw new Fault(wrongUsage, `the user of the service cannot enter ${dir}: run chmod o+x ${dir}`)
+  if (!isOpenTo(file, 0o4))
+    throw new Fault(
+      wrongUsage,
+      `the user of the service cannot read ${file}: run chmod o+r ${file}, and put secrets into /etc/sluice/*.env`
+    )
+}
+
+/** Returns which low ports the service needs a capability for. */
+export function lowPorts(role: Role, configFile: string | null): string[] {
+  const first = firstFreePort()
+  const table = configFile === null ? {} : readConfigFile(configFile).table
+  const listeners = Object.entries(table)
+    .filter(([key, value]) => key.endsWith('_listen') && Number(String(value).split(':').at(-1)) < first)
+    .map(([key, value]) => `${key} ${value}`)
+  const rules = role === 'agent' ? [`rules on ports below ${first}`] : []
+  return [...listeners, ...rules]
+}

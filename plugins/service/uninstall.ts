@@ -1,0 +1,51 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { basename } from 'node:path'
+import { Fault, internal, notFound, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
+import type { Role } from './unit.ts'
+
+/** Returns what an uninstalled service leaves behind. */
+export const dataOf = (role: Role): string[] => [
+  role === 'server' ? '/var/lib/sluice' : '/var/lib/sluice-agent',
+  `/etc/sluice/${role}.env`
+]
+
+/** Throws Fault where the file is not there, or is not a unit that `service install` has written. */
+export function requireOwnUnit(file: string, role: Role): void {
+  const text = read(file)
+  if (text === null) throw new Fault(notFound, `there is no ${file}; give --unit-dir if it is elsewhere`)
+  if (!text.includes(`\nDescription=sluice ${role}: `))
+    throw new Fault(wrongUsage, `${file} is not a unit of sluice service install: remove it by hand`)
+}
+
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null // what readFileSync throws
+    throw new Fault(wrongUsage, `${file} cannot be read: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+/** Removes the unit. Where systemd has loaded this very file, the service is stopped and disabled first. */
+export function removeUnit(file: string): { readonly isStopped: boolean } {
+  const unit = basename(file)
+  const loaded = spawnSync('systemctl', ['show', '--property=FragmentPath', '--value', unit], {
+    encoding: 'utf8'
+  })
+  const isLoaded = loaded.status === 0 && loaded.stdout.trim() === file
+  if (isLoaded) systemctl('disable', '--now', unit)
+  try {
+    rmSync(file)
+  } catch (cause) {
+    throw new Fault(wrongUsage, `${file} cannot be removed: ${reasonOf(cause)}; run it as root`, { cause })
+  }
+  if (isLoaded) systemctl('daemon-reload')
+  return { isStopped: isLoaded }
+}
+
+function systemctl(...args: readonly string[]): void {
+  const { status, stderr, error } = spawnSync('systemctl', args, { encoding: 'utf8' })
+  if (status !== 0)
+    throw new Fault(internal, `systemctl ${args.join(' ')}: ${error ? reasonOf(error) : stderr.trim()}`)
+}

@@ -1,0 +1,74 @@
+// Without CAP_NET_BIND_SERVICE a low port is refused with the name of the capability, on server and agent.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import t from 'tap'
+import { startAgent, testCluster } from '../support/test-cluster.ts'
+
+const setpriv = ['--bounding-set', '-net_bind_service', '--inh-caps', '-net_bind_service']
+const skip =
+  process.getuid?.() === 0 && spawnSync('setpriv', [...setpriv, 'true']).status === 0
+    ? false
+    : 'only root can drop a capability, with setpriv (util-linux)'
+const hint = /below \d+ need CAP_NET_BIND_SERVICE: .*service install.*setcap cap_net_bind_service=\+ep/
+
+t.test('the listeners of a server', { skip }, async t => {
+  const dir = t.testdir({})
+  const bin = join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
+  const free = {
+    SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
+    SVC_CONTROL_LISTEN: '127.0.0.1:0',
+    SVC_METRICS_LISTEN: '127.0.0.1:0'
+  }
+  for (const key of Object.keys(free)) {
+    const child = spawn(
+      'setpriv',
+      [...setpriv, process.execPath, bin, 'server', '--data-dir', join(dir, 'data')],
+      {
+        env: { PATH: process.env['PATH'], HOME: dir, ...free, [key]: '127.0.0.1:443' },
+        stdio: ['ignore', 'ignore', 'pipe']
+      }
+    )
+    let stderr = ''
+    child.stderr.on('data', chunk => {
+      stderr += chunk
+    })
+    const [code] = await once(child, 'close')
+    t.equal(code, 78)
+    t.match(
+      stderr,
+      new RegExp(`startup\\.listen_failed: ${key.slice(4).toLowerCase()} 127\\.0\\.0\\.1:443: `)
+    )
+    t.match(stderr, hint, key)
+  }
+})
+
+t.test('a rule of an agent, with each engine', { skip }, async t => {
+  const cluster = await testCluster(t)
+  for (const engine of ['native', 'portable']) {
+    const { stateDir, agent } = await startAgent(t, cluster, engine)
+    agent.signal('SIGTERM')
+    await agent.exit
+    const connected = cluster.server.events.length
+    const bare = spawn(
+      'setpriv',
+      [
+        ...setpriv,
+        process.execPath,
+        join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts'),
+        'agent',
+        'run',
+        '--state-dir',
+        stateDir
+      ],
+      { env: { PATH: process.env['PATH'], SVC_ENGINE: engine }, stdio: 'ignore' }
+    )
+    t.teardown(() => bare.kill('SIGKILL'))
+    await cluster.server.until('client.connected', ({ client_name }) => client_name === engine, connected)
+
+    const pushed = await cluster.cli(['rule', 'push', engine, '443', '127.0.0.1:9'])
+
+    t.equal(pushed.code, 6, pushed.stderr)
+    t.match(pushed.stderr, hint, engine)
+  }
+})
