@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { Fault } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/list-route.ts'
+import { authenticatorSlot } from '../../kernel/http/principal.ts'
 import type { Media } from '../../kernel/http/route.ts'
 import { errorJson, faultOf, jsonType, sendFault, textType, toJson } from './error-body.ts'
 import { pageOf } from './paging.ts'
@@ -57,7 +58,7 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     const { requestContext: context, id } = request
     if (!context) return fault
     const { code: reason, http: status } = fault.errorCode
-    reportUndeclared(request, reason)
+    if (attributionOf(fault)?.slot !== authenticatorSlot.id) reportUndeclared(request, reason) // no route knows theirs
     context.isRefused = true
     httpMetrics.countRefusal(context, fault.errorCode)
     try {
