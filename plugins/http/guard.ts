@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { withTimeout } from '../../kernel/base/attribution.ts'
+import { attributed, withTimeout } from '../../kernel/base/attribution.ts'
 import { Fault, roleRequired, storeUnavailable, unauthenticated } from '../../kernel/base/errors.ts'
 import {
   type AuthenticatedCaller,
@@ -20,7 +20,7 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
     if (authorization !== undefined) return identity.authenticate(authorization, em)
     for (const { by, value: authenticator } of filled(authenticatorSlot)) {
       const caller = await withTimeout(10, 'authentication', () => authenticator(requestInfo, em))
-      if (caller) return requireOwnMethod(caller, by)
+      if (caller) return admittedBy(requireOwnMethod(caller, by), by)
     }
     throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
   }
@@ -62,6 +62,13 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
   }
 
   return { authorize, confirm, recheck }
+}
+
+/** What fails in `admit` has failed in the authenticator. */
+function admittedBy(caller: AuthenticatedCaller, plugin: string): AuthenticatedCaller {
+  if (!caller.admit) return caller
+  const by = { slot: authenticatorSlot.id, filled_by: plugin }
+  return { ...caller, admit: () => attributed(by, async () => caller.admit?.()) }
 }
 
 /** The methods that the kernel gives; a plugin must not claim that a token was shown. */
