@@ -63,6 +63,19 @@ t.test('each command and each of its arguments has a description', async t => {
   }
 })
 
+t.test('the help of a group names what can be done there', async t => {
+  t.match((await parse(['--help'])).text, /^ {2}grant +create, delete, list$/m)
+})
+
+t.test('the examples in the help of a command are its own, and valid', async t => {
+  const shown = all.flatMap(({ name, examples = [] }) => examples.map(line => ({ name, line })))
+  t.ok(shown.length > 10, `${shown.length} examples`)
+  for (const { name, line } of shown) {
+    t.match(`${line} `, `sluice ${name} `, line)
+    t.same(await parse(wordsOf(line).slice(1)), { code: '', text: '' }, line)
+  }
+})
+
 t.test('each command has --help and --output', async t => {
   for (const { name } of all) {
     const { code, text } = await parse([...name.split(' '), '--help'])

@@ -25,12 +25,13 @@ export async function commandIndex(): Promise<CommandIndex> {
   }
   const commands = [...modules].flatMap(([by, { commands = [] }]) =>
     commands.map(command => {
-      const { name, aliases, summary, args, positional, needs } = withExtraArgs(command, slot =>
+      const { name, aliases, summary, examples, args, positional, needs } = withExtraArgs(command, slot =>
         filledBare(slot, plugins)
       )
       const isExtended = command.extraArgs !== undefined
       const described = {
-        ...{ name, ...(aliases && { aliases }), summary, args, ...(positional && { positional }), needs }
+        ...{ name, ...(aliases && { aliases }), summary, ...(examples && { examples }), args },
+        ...{ ...(positional && { positional }), needs }
       }
       return { ...described, by, reads: readersOf(command.reads ?? []), isExtended }
     })

@@ -13,6 +13,7 @@ export interface CommandDefinition<A extends TObject = TObject> {
   readonly name: string // 'client enroll': one or two words
   readonly aliases?: readonly string[] // other second words: 'create' of 'rule push'
   readonly summary: string
+  readonly examples?: readonly string[] // in its help: 'sluice client enroll paris'
   readonly args?: A
   readonly positional?: readonly string[]
   readonly reads?: readonly Slot<never>[] // all slots that it reads with `filled`

@@ -49,6 +49,7 @@ const dropsOf = ({ drops }: Step): string =>
 const exportAll = defineCommand({
   name: 'export',
   summary: 'Write rules, grants and other objects as a file for `apply`.',
+  examples: ['sluice export > fleet.toml'],
   args: Type.Object({
     format: Type.Optional(
       Type.Union([Type.Literal('toml'), Type.Literal('json')], {
@@ -71,6 +72,7 @@ const exportAll = defineCommand({
 const diff = defineCommand({
   name: 'diff',
   summary: 'Show the plan of `apply`, with old and new values.',
+  examples: ['sluice diff fleet.toml', 'sluice diff fleet.toml --prune --exit-code'],
   args: Type.Object({ file: File, prune, exit_code: ExitCode }),
   positional: ['file'],
   reads,
@@ -86,6 +88,7 @@ const diff = defineCommand({
 const apply = defineCommand({
   name: 'apply',
   summary: 'Bring rules, grants and other objects into the state of a file; shows its plan first.',
+  examples: ['sluice apply fleet.toml', 'sluice apply - --prune --yes < fleet.toml'],
   args: Type.Object({ file: File, prune, yes: Yes }),
   positional: ['file'],
   reads,

@@ -44,6 +44,7 @@ type Args = Static<typeof args>
 const audit = defineCommand({
   name: 'audit',
   summary: 'Show who changed what, and who was refused.',
+  examples: ['sluice audit --since 24h --outcome deny', 'sluice audit --follow'],
   args,
   until: 'stopped',
   async run(call) {

@@ -20,7 +20,10 @@ export interface CommandModule {
 export type CommandModules = Readonly<Record<string, () => Promise<CommandModule>>>
 
 /** A command as help and completion show it. */
-export type Described = Pick<Command, 'name' | 'aliases' | 'summary' | 'args' | 'positional' | 'needs'>
+export type Described = Pick<
+  Command,
+  'name' | 'aliases' | 'summary' | 'examples' | 'args' | 'positional' | 'needs'
+>
 
 export interface IndexedCommand extends Described {
   readonly by: string

@@ -49,8 +49,14 @@ export function openProgram<C extends Described>(
     .configureOutput({ writeErr })
     .showHelpAfterError('see --help')
   const groups = new Map<string, Program>()
+  /** Returns the second words of a group, which say what can be done there: 'list, show'. */
+  const verbsOf = (group: string): string =>
+    commands
+      .flatMap(({ name }) => (name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : []))
+      .sort()
+      .join(', ')
   const groupOf = (name: string): Program => {
-    const group = groups.get(name) ?? program.command(name).description(`${name} commands`).exitOverride()
+    const group = groups.get(name) ?? program.command(name).description(verbsOf(name)).exitOverride()
     groups.set(name, group)
     return group
   }
@@ -74,7 +80,7 @@ export function openProgram<C extends Described>(
 }
 
 function describe(sub: Program, command: Described): void {
-  const { args, positional = [] } = command
+  const { args, positional = [], examples = [] } = command
   for (const name of positional) {
     const schema = args.properties[name] ?? {}
     const dots = typeOf(schema) === 'array' ? '...' : ''
@@ -90,6 +96,8 @@ function describe(sub: Program, command: Described): void {
     else sub.option(`${flag}${value}`, descriptionOf(schema))
   }
   for (const [flag, help, fallback] of addedTo(command)) sub.option(flag, help, fallback)
+  if (examples.length > 0)
+    sub.addHelpText('after', `\nExamples:\n${examples.map(line => `  ${line}`).join('\n')}`)
 }
 
 /** Returns the flags of a command in the order of its help: '--ack-timeout-secs'. */
@@ -163,7 +171,8 @@ function problemOf(schema: Schema, value: unknown): string | null {
     const problems = schema.anyOf.map(branch => problemOf(branch, value))
     return problems.includes(null) ? null : (problems[0] ?? null)
   }
-  if (schema.type !== undefined && !isOfType(schema.type, value)) return `must be ${schema.type}`
+  if (schema.type !== undefined && !isOfType(schema.type, value))
+    return `must be ${/^[aeio]/.test(schema.type) ? 'an' : 'a'} ${schema.type}${schema.takesUnits ? `, also with a unit: ${quantityHelp}` : ''}`
   if (Array.isArray(value)) {
     const { minItems = 0, maxItems = Number.POSITIVE_INFINITY, items = {} } = schema
     if (value.length < minItems) return `must not have fewer than ${minItems} items`

@@ -8,6 +8,7 @@ const Ttl = Type.Optional(Type.Integer({ description: 'Lifetime of the code in s
 const enroll = defineCommand({
   name: 'client enroll',
   summary: 'Make a one-time command that enrolls a new client.',
+  examples: ['sluice client enroll paris --address edge1.example.com'],
   args: Type.Object({
     name: Type.String({ description: 'Name of the new client.' }),
     address: Type.Optional(Type.String({ description: 'Its public host, without a port.' })),

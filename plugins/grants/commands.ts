@@ -18,6 +18,10 @@ const columns = [
 const create = defineCommand({
   name: 'grant create',
   summary: 'Let a user create rules on a client.',
+  examples: [
+    'sluice grant create ann paris 8000-8999',
+    'sluice grant create ann paris 443 --target 10.0.0.0/8:443 db.example:5432'
+  ],
   args: Type.Object({
     user: Type.String({ description: 'user_id' }),
     client: Type.String({ description: 'Id of a client, a name that only one client has, or * for all.' }),

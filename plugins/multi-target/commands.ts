@@ -1,5 +1,5 @@
 import { Type } from '../../kernel/cli/args.ts'
-import { pushOptionsSlot } from '../rules/command-exports.ts'
+import { columnSlot, pushOptionsSlot } from '../rules/command-exports.ts'
 
 const pushOptions = pushOptionsSlot.fill({
   args: {
@@ -10,4 +10,15 @@ const pushOptions = pushOptionsSlot.fill({
   body: ({ health_interval: secs }) => (secs === undefined ? {} : { health_check_interval_secs: secs })
 })
 
-export const fills = [pushOptions]
+/** 'healthy' and 'failed' are of all targets; of several, some may be failed. */
+const health = columnSlot.fill([
+  'health',
+  ({ targets }) => {
+    const states = targets.map(target => Object(Object(target).health).state ?? 'unknown')
+    const failed = states.filter(state => state === 'failed').length
+    if (failed > 0) return failed === states.length ? 'failed' : `${failed} of ${states.length} failed`
+    return states.every(state => state === 'healthy') ? 'healthy' : 'unknown'
+  }
+])
+
+export const fills = [pushOptions, health]

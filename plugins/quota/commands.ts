@@ -31,6 +31,7 @@ const pair = Type.Object({ user: User, client: Client })
 const set = defineCommand({
   name: 'quota set',
   summary: "Set what a user's rules may deliver on a client in a month.",
+  examples: ['sluice quota set ann paris 500G'],
   args: Type.Object({
     ...pair.properties,
     monthly_bytes: Bytes,

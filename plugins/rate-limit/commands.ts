@@ -20,23 +20,22 @@ const columns = ['client_id', 'owner_id', ...limitNames, 'updated_at']
 const set = defineCommand({
   name: 'owner-limit set',
   summary: 'Limit all rules of an owner on a client together.',
-  args: Type.Object({ client: Client, owner: Owner, ...limitArgs }),
-  positional: ['client', 'owner'],
+  examples: ['sluice owner-limit set ann paris --bandwidth-out-bps 500M --concurrent-connections 1000'],
+  args: Type.Object({ owner: Owner, client: Client, ...limitArgs }),
+  positional: ['owner', 'client'],
   async run({ api, args: { client, owner, ...limits }, print }) {
-    print.data(
-      flat(await api.send<EnvelopeRow>('PUT', await pathOf(api, { client, owner }), limits)),
-      columns
-    )
+    const { path } = await placeOf(api, { client, owner })
+    print.data(flat(await api.send<EnvelopeRow>('PUT', path, limits)), columns)
   }
 })
 
 const show = defineCommand({
   name: 'owner-limit show',
   summary: 'Show the limits for all rules of an owner on a client together.',
-  args: Type.Object({ client: Client, owner: Owner }),
-  positional: ['client', 'owner'],
+  args: Type.Object({ owner: Owner, client: Client }),
+  positional: ['owner', 'client'],
   run: async ({ api, args, print }) =>
-    print.data(flat(await api.get<EnvelopeRow>(await pathOf(api, args))), columns)
+    print.data(flat(await api.get<EnvelopeRow>((await placeOf(api, args)).path)), columns)
 })
 
 const list = defineCommand({
@@ -56,12 +55,13 @@ const remove = defineCommand({
   name: 'owner-limit delete',
   aliases: ['remove'],
   summary: 'Remove the limits of an owner on a client.',
-  args: Type.Object({ client: Client, owner: Owner }),
-  positional: ['client', 'owner'],
+  args: Type.Object({ owner: Owner, client: Client }),
+  positional: ['owner', 'client'],
   async run({ api, args, print }) {
-    await api.send('DELETE', await pathOf(api, args))
-    print.done(`the rules of ${args.owner} on ${args.client} have no common limit any more`, {
-      ...{ client: args.client, owner_id: args.owner, rate_limit: null }
+    const { path, client, owner } = await placeOf(api, args)
+    await api.send('DELETE', path)
+    print.done(`the rules of ${owner} on ${client} have no common limit any more`, {
+      ...{ client, owner_id: owner, rate_limit: null }
     })
   }
 })
@@ -94,7 +94,19 @@ interface OwnerArgs {
   readonly owner: string
 }
 
-const pathOf = async (api: Api, { client, owner }: OwnerArgs): Promise<string> =>
-  `/v1/clients/${await findClientId(api, client)}/owners/${encodeURIComponent(owner)}/rate-limit`
+async function placeOf(api: Api, { client, owner }: OwnerArgs) {
+  const placed = (clientId: string, names: OwnerArgs) => ({
+    ...names,
+    path: `/v1/clients/${clientId}/owners/${encodeURIComponent(names.owner)}/rate-limit`
+  })
+  try {
+    return placed(await findClientId(api, client), { client, owner })
+  } catch (error) {
+    // The order was CLIENT OWNER, and is still understood.
+    const clientId = await findClientId(api, owner).catch(() => null)
+    if (clientId === null) throw error
+    return placed(clientId, { client: owner, owner: client })
+  }
+}
 
 const flat = ({ rate_limit, ...row }: EnvelopeRow) => ({ ...row, ...rate_limit })

@@ -54,6 +54,11 @@ const push = defineCommand({
   name: 'rule push',
   aliases: ['create'],
   summary: 'Create a rule: listen on a port of a client, and forward it.',
+  examples: [
+    'sluice rule push paris 8080 10.0.0.5:80',
+    'sluice rule push paris 8000-8010 10.0.0.5:9000 --protocol udp',
+    'sluice rule push paris 443 10.0.0.5:443 10.0.0.6:443@9 --owner ann'
+  ],
   args: Type.Object({
     client: Type.String({ description: 'Id of a client, or a name that only one client has.' }),
     listen: Type.String({ description: 'Port on the client, or a range such as 8000-8010.' }),
@@ -133,6 +138,10 @@ const remove = defineCommand({
   name: 'rule remove',
   aliases: ['delete'],
   summary: 'Close the ports of rules; their live connections may drain.',
+  examples: [
+    'sluice rule remove 01K9ZJ4M5N6P7Q8R9S0TABCDEF',
+    'sluice rule remove --client paris --state failed'
+  ],
   args: Type.Object({
     rule: Type.Optional(
       Type.Array(Type.String(), { description: 'rule_id; without one, --client, --owner or --state.' })

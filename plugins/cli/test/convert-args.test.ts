@@ -15,6 +15,10 @@ t.test('an argument that is not exactly a number or a boolean is refused, not be
   const args = Type.Object({ bytes: Type.Integer(), on: Type.Optional(Type.Boolean()) })
 
   for (const bytes of ['', 'true', '1.9', '1e3', '0x10', ' 1'])
-    t.throws(() => convertArgs(args, { bytes }), { message: 'BYTES must be integer' }, JSON.stringify(bytes))
+    t.throws(
+      () => convertArgs(args, { bytes }),
+      { message: 'BYTES must be an integer' },
+      JSON.stringify(bytes)
+    )
   t.same(convertArgs(args, { bytes: '12', on: true }), { bytes: 12, on: true })
 })

@@ -39,12 +39,14 @@ t.test('limits of a rule and of an owner are set and removed from the command li
   t.equal((await get(body.rule_id))['rate_limit'], null)
   await run('owner-limit set', { ...pair, bandwidth_in_bps: 8000 })
   await run('owner-limit show', pair)
+  await run('owner-limit show', { client: 'ann', owner: 'edge' }) // in the old order
   await run('owner-limit list', { client })
   await run('owner-limit delete', pair)
 
   t.match(printed, [
     { rule_id: body.rule_id, concurrent_connections: 3 },
     { rule_id: body.rule_id },
+    { owner_id: 'ann', bandwidth_in_bps: 8000 },
     { owner_id: 'ann', bandwidth_in_bps: 8000 },
     { owner_id: 'ann', bandwidth_in_bps: 8000 },
     [{ owner_id: 'ann', rule_count: 1, has_rate_limit: true }],

@@ -1,0 +1,17 @@
+import t from 'tap'
+import { columnSlot } from '../../rules/exports.ts'
+import { fills } from '../commands.ts'
+
+t.test('a list of rules shows the health of their targets', async t => {
+  const column = fills.find(({ slot }) => slot === columnSlot)
+  if (!column) throw new Error('there is no column')
+  const [, cell] = column.make(() => ({})) as [string, (rule: object) => string] // as the slot has it
+  const shown = (...states: readonly string[]) =>
+    cell({ targets: states.map(state => ({ health: { state } })) })
+
+  t.equal(shown('healthy', 'healthy'), 'healthy')
+  t.equal(shown('failed'), 'failed')
+  t.equal(shown('failed', 'healthy', 'unknown'), '1 of 3 failed')
+  t.equal(shown('healthy', 'unknown'), 'unknown')
+  t.equal(cell({ targets: [{ host: 'a' }] }), 'unknown')
+})
