@@ -14,7 +14,7 @@ export const serverKeys = Type.Object({
   ),
   log_level: Type.Union(
     ['debug', 'info', 'warn', 'error'].map(level => Type.Literal(level)),
-    { default: 'info', description: 'Lowest level that is written.' }
+    { default: 'info', description: 'Lowest level that is written.', hot: true }
   ),
   log_format: Type.Enum(['auto', 'json', 'pretty'], {
     default: 'auto',

@@ -71,6 +71,8 @@ export interface ServeOptions {
 }
 export interface RunningServer {
   readonly origin: string
+  /** Reads the configuration again. Never rejects: what is refused is logged, and changes nothing. */
+  reload(): Promise<void>
   /** Resolves when the server has stopped by `signal`; rejects when it stopped by a failure. */
   readonly done: Promise<void>
 }

@@ -16,6 +16,8 @@ export interface HttpHost {
   document(): object
   /** Returns the origin at which the host listens. */
   listen(): Promise<{ readonly origin: string }>
+  /** Takes over a renewed certificate; returns until when it is valid. Throws Fault, and keeps the old one. */
+  renewCertificate?(config: object): string | null
   /** Refuses new requests and waits for those in progress. */
   close(): Promise<void>
 }

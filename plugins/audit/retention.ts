@@ -13,12 +13,14 @@ export const keys = Type.Object({
     minimum: 1,
     maximum: 3650,
     default: 90,
+    hot: true,
     description: 'Older entries are deleted.'
   }),
   audit_max_rows: Type.Integer({
     minimum: 1,
     maximum: 100_000_000,
     default: 1_000_000,
+    hot: true,
     description:
       'Beyond this, entries are deleted: denials without a user first, then those of the users that have most.'
   })

@@ -15,8 +15,10 @@ export const commands: readonly Command[] = [
     }),
     needs: 'server',
     until: 'stopped',
-    async run({ serve }) {
-      await (await serve({})).done
+    async run({ serve, onReload }) {
+      const { reload, done } = await serve({})
+      onReload(reload)
+      await done
     }
   }),
   defineCommand({

@@ -42,6 +42,7 @@ export interface CommandIndex {
 export interface Manifests {
   readonly plugins: readonly Plugin[]
   readonly sections: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly specifiers: Readonly<Record<string, string>> // what the configuration calls each
   readonly commands: readonly LoadedCommand[]
 }
 

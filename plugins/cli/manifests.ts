@@ -14,7 +14,7 @@ export async function loadManifests(
   { commands: own = [] }: CommandModule,
   file: ConfigFile | null
 ): Promise<Manifests> {
-  const { plugins, sections } = await loadPlugins<Plugin>({
+  const { plugins, sections, specifiers } = await loadPlugins<Plugin>({
     half: 'plugin',
     builtin,
     table: file === null ? {} : pluginSections(file.table, file.placeOf),
@@ -29,6 +29,7 @@ export async function loadManifests(
   return {
     plugins,
     sections,
+    specifiers,
     commands: commands.map(command => ({ command: withExtraArgs(command, filled), filled }))
   }
 }

@@ -183,9 +183,9 @@ async function serverSideOf(
   lifetime: Lifetime
 ): Promise<ServerSide> {
   if (needs === 'data' || needs === 'server') {
-    const { plugins, sections } = await installed.manifests()
+    const { plugins, sections, specifiers } = await installed.manifests()
     const { openServerSide } = await import('./server-side.ts')
-    return openServerSide({ version, plugins, sections, file }, given, lifetime)
+    return openServerSide({ version, plugins, sections, specifiers, file }, given, lifetime)
   }
   const absent = (): never => {
     throw new TypeError(`${name} has no data directory: its \`needs\` is ${needs}`)

@@ -7,10 +7,12 @@ import type { Log } from '../../kernel/base/log.ts'
 import type { RunningServer, ServeOptions } from '../../kernel/cli/command.ts'
 import { boot, logReleaseFailure, type ServerOptions } from '../../kernel/kernel.ts'
 import { watchDisk } from './disk.ts'
+import { openReload, type Reread } from './reload.ts'
 
 interface Options {
   readonly onLog: ServeOptions['onLog'] | undefined
   readonly options: (log: Log) => ServerOptions
+  readonly reread: () => Reread
   readonly log: Parameters<typeof openLog>[0]
   readonly signal: AbortSignal
 }
@@ -18,7 +20,13 @@ interface Options {
 const refusalLogMs = 60_000
 
 /** Runs a server until `signal` is aborted or the store fails. */
-export async function serve({ options, log: logOptions, onLog, signal }: Options): Promise<RunningServer> {
+export async function serve({
+  options,
+  reread,
+  log: logOptions,
+  onLog,
+  signal
+}: Options): Promise<RunningServer> {
   const log = await openLog(logOptions, onLog)
   const failed = Promise.withResolvers<void>()
   let refusedAt = Number.NEGATIVE_INFINITY
@@ -32,8 +40,9 @@ export async function serve({ options, log: logOptions, onLog, signal }: Options
     log.error('store.broken', `the disk failed a commit, the server stops: ${error.message}`)
     failed.reject(error)
   }
+  const started = options(log)
   const server = await boot({
-    ...options(log),
+    ...started,
     openDisk: file =>
       watchDisk(file, {
         onFailure: onStoreFailure,
@@ -51,5 +60,6 @@ export async function serve({ options, log: logOptions, onLog, signal }: Options
     log.info('server.stopped', 'stopped; agents keep forwarding')
   })
   done.catch(() => {}) // the caller may await it later
-  return { origin: server.origin, done }
+  const reload = openReload({ server, plugins: started.plugins, started, reread, log })
+  return { origin: server.origin, reload, done }
 }

@@ -1,6 +1,9 @@
 // What a command has that works on the server itself: its configuration, data directory, store and services.
+
+import { pluginSections, settingsIn } from '../../config/external/load.ts'
 import { openLog } from '../../config/log.ts'
-import type { ConfigFile } from '../../config/sources.ts'
+import { plugins as builtin } from '../../config/plugins.ts'
+import { type ConfigFile, readConfigFile } from '../../config/sources.ts'
 import type { Releases } from '../../kernel/base/releases.ts'
 import type { CommandCall } from '../../kernel/cli/command.ts'
 import { type ServerOptions, wire } from '../../kernel/kernel.ts'
@@ -8,12 +11,17 @@ import type { Plugin } from '../../kernel/plugin.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { checkedKeys, dataDirOf, type GivenKeys, givenKeys, logOf } from './config.ts'
 import { checkFilesystem } from './filesystem.ts'
+import type { Manifests } from './installed.ts'
+import type { Reread } from './reload.ts'
 import { serve } from './serve.ts'
+
+type Table = Readonly<Record<string, unknown>>
 
 interface Context {
   readonly version: string
   readonly plugins: readonly Plugin[]
   readonly sections: ServerOptions['sections']
+  readonly specifiers: Manifests['specifiers']
   readonly file: ConfigFile | null
 }
 
@@ -41,10 +49,11 @@ export function openServerSide(
       return depsOf(plugin)
     },
     serve: ({ signal = stop, defaults = {}, onLog }) => {
-      const given = keys()
-      const current = { ...given, keys: { ...defaults, ...given.keys } }
+      const read = keys()
+      const current = { ...read, keys: { ...defaults, ...read.keys } }
       return serve({
         options: log => optionsOf(context, current, log),
+        reread: () => rereadOf(context, given, defaults),
         log: logOf(current.keys),
         onLog,
         signal
@@ -62,3 +71,29 @@ const optionsOf = (
   checkFilesystem(dataDir)
   return { plugins, sections, keys, placeOf, version, log, dataDir }
 }
+
+/** Reads the file again; the plugins are those of the start. */
+function rereadOf(context: Context, given: Table, defaults: Table): Reread {
+  const { plugins, specifiers } = context
+  const file = context.file && readConfigFile(context.file.path)
+  const { keys, placeOf } = givenKeys({ plugins, file }, given)
+  const table = file === null ? {} : pluginSections(file.table, file.placeOf)
+  const sectionOf = ({ name }: Plugin) => {
+    const specifier = specifiers[name] ?? name
+    const origin = Object.hasOwn(builtin, specifier) ? 'built-in' : 'external'
+    return [name, settingsIn(table[specifier] ?? {}, origin)] as const
+  }
+  const running = Object.values(specifiers)
+  const wanted = new Set([...Object.keys(builtin), ...Object.keys(table)].filter(isEnabledIn(table)))
+  const others = [...wanted].filter(name => !running.includes(name))
+  const leaving = running.filter(name => !wanted.has(name))
+  return {
+    keys: { ...defaults, ...keys },
+    placeOf,
+    sections: Object.fromEntries(plugins.map(sectionOf)),
+    otherPlugins: [...others, ...leaving].map(name => `plugins.${name}`)
+  }
+}
+
+const isEnabledIn = (table: ReturnType<typeof pluginSections>) => (name: string) =>
+  table[name]?.['enabled'] !== false

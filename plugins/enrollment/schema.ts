@@ -17,6 +17,7 @@ export const keys = Type.Object({
     minimum: 1,
     maximum: 86_400,
     default: 600,
+    hot: true,
     description: 'Lifetime of an enrollment code, unless the request gives one.'
   })
 })

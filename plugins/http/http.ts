@@ -13,8 +13,8 @@ import { documentOf } from './openapi/document.ts'
 import { type Declared, errorCodesOf } from './openapi/errors.ts'
 import { requestSchemas } from './openapi/operation.ts'
 import { openPipeline } from './pipeline.ts'
-import { openServer } from './server.ts'
-import type { HttpOptions } from './settings.ts'
+import { openServer, serveCertificate } from './server.ts'
+import { type HttpOptions, type Keys, openTls } from './settings.ts'
 import { validator } from './validate.ts'
 
 export async function openHttp(options: HttpOptions): Promise<HttpHost> {
@@ -68,7 +68,13 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   }
 
   const document = () => documentOf({ plugins, routes: mounted, codes }, options)
-  return { app, mount, document, listen, close: () => app.close() }
+  /** A certificate that appears or disappears needs another server. */
+  function renewCertificate(config: object): string | null {
+    const tls = options.tls && openTls(config as Keys) // validated by the caller
+    return tls && serveCertificate(app.server, tls)
+  }
+
+  return { app, mount, document, listen, renewCertificate, close: () => app.close() }
 }
 
 function warnPlainHttp(host: string, { tls, publicOrigin, log }: HttpOptions): void {

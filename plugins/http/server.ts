@@ -1,7 +1,8 @@
+import { X509Certificate } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerFactory } from 'fastify'
-import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
+import { Fault, reasonOf, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { boundConnections, receiveLimits } from './connections.ts'
 import { faultOf, refuseMalformed, sendFault } from './error-body.ts'
@@ -50,6 +51,19 @@ function fastify({ trustedProxies }: Options, serverFactory: FastifyServerFactor
     if ('code' in cause && String(cause.code).startsWith('ERR_OSSL'))
       throw new Fault(tlsInvalid, `the operator API's certificate or key: ${cause.message}`, { cause })
     throw new Fault(startupInvalid, `trusted_proxies: ${cause.message}`, { cause })
+  }
+}
+
+/** Replaces the certificate for connections that begin from now on. Returns until when it is valid. */
+export function serveCertificate(
+  server: Server,
+  tls: { readonly cert: string; readonly key: string }
+): string {
+  try {
+    if (server instanceof TlsServer) server.setSecureContext(tls)
+    return new X509Certificate(tls.cert).validToDate.toISOString()
+  } catch (cause) {
+    throw new Fault(tlsInvalid, `the operator API's certificate or key: ${reasonOf(cause)}`, { cause })
   }
 }
 

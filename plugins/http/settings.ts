@@ -19,14 +19,18 @@ export const keys = Type.Object({
         'must be what browsers send as Origin: https://NAME in lower case, without a default port or a path'
     )
   ),
-  operator_http_tls_cert_path: Type.Optional(Type.String({ description: 'PEM chain for the operator API.' })),
-  operator_http_tls_key_path: Type.Optional(Type.String({ description: 'PEM key for the operator API.' })),
+  operator_http_tls_cert_path: Type.Optional(
+    Type.String({ description: 'PEM chain for the operator API.', hot: true })
+  ),
+  operator_http_tls_key_path: Type.Optional(
+    Type.String({ description: 'PEM key for the operator API.', hot: true })
+  ),
   trusted_proxies: Type.Array(Type.String(), {
     default: [],
     description: 'Addresses or CIDRs of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted.'
   })
 })
-type Keys = Static<typeof keys>
+export type Keys = Static<typeof keys>
 
 export interface HttpOptions extends HostOptions, ReturnType<typeof settingsOf> {
   readonly httpMetrics: HttpMetrics
@@ -41,7 +45,10 @@ export const settingsOf = (config: Keys) => ({
 })
 
 /** Reads the certificate and key of the operator API; null if neither path is set. */
-function openTls({ operator_http_tls_cert_path: certPath, operator_http_tls_key_path: keyPath }: Keys) {
+export function openTls({
+  operator_http_tls_cert_path: certPath,
+  operator_http_tls_key_path: keyPath
+}: Keys) {
   if (certPath === undefined && keyPath === undefined) return null
   if (certPath === undefined || keyPath === undefined)
     throw new Fault(

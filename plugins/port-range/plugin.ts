@@ -12,5 +12,5 @@ export default definePlugin<Deps>({
   needs: { rules: '^1.0.0' },
   keys,
   codes: [rangeInvalid, rangeTooWide],
-  fills: [shapeSlot.fillWith(({ config }: Deps) => shape(config.range_rule_max_ports))]
+  fills: [shapeSlot.fillWith(({ config }: Deps) => shape(config))]
 })

@@ -5,6 +5,7 @@ export const keys = Type.Object({
     minimum: 1,
     maximum: 65_535,
     default: 1024,
+    hot: true,
     description: 'The most ports that one rule may listen on.'
   })
 })

@@ -1,6 +1,8 @@
 // Ports from listen_port to listen_port_end; a target's ports count up from its own.
+import type { Static } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { fieldUnsupported, type ShapeSupport } from '../rules/exports.ts'
+import type { keys } from './settings.ts'
 import { capability } from './wire.ts'
 
 export const rangeInvalid = defineCode('validation.range_invalid', 400, 3)
@@ -9,12 +11,13 @@ export const rangeTooWide = defineCode('validation.range_too_wide', 400, 3)
 const bodyField = 'listen_port_end'
 const lastPort = 65_535
 
-export const shape = (maxPorts: number): ShapeSupport => ({
+export const shape = (config: Static<typeof keys>): ShapeSupport => ({
   shape: 'range',
   requires: { capability, refusal: fieldUnsupported },
   bodyField,
   errors: [rangeInvalid, rangeTooWide],
   validate({ listenFrom, listenTo, targets }) {
+    const { range_rule_max_ports: maxPorts } = config
     const extent = listenTo - listenFrom
     if (extent < 0) throw refusal(rangeInvalid, `is below listen_port ${listenFrom}`, 'minimum')
     if (extent >= maxPorts)

@@ -13,10 +13,16 @@ export const keys = Type.Object({
     default: 0,
     description: 'A TCP connection without data in both directions for this time is reset; 0 is never.'
   }),
-  max_rules_per_client: Type.Integer({ minimum: 1, default: 10_000, description: 'Rules of one client.' }),
+  max_rules_per_client: Type.Integer({
+    minimum: 1,
+    default: 10_000,
+    hot: true,
+    description: 'Rules of one client.'
+  }),
   max_rules_per_owner_per_client: Type.Integer({
     minimum: 1,
     default: 1000,
+    hot: true,
     description: 'Rules of one owner on one client.'
   })
 })

@@ -19,7 +19,7 @@ const up = defineCommand({
   }),
   needs: 'server',
   until: 'stopped',
-  async run({ args, serve, connect, keys, dataDir, print, signal, forceSignal }) {
+  async run({ args, serve, connect, keys, dataDir, print, signal, forceSignal, onReload }) {
     const { operator_token: configured, advertised_endpoint: endpoint } = keys()
     const token =
       typeof configured === 'string' ? { value: configured, file: null } : operatorTokenIn(dataDir())
@@ -33,6 +33,7 @@ const up = defineCommand({
         if (event === 'onboarding.setup_token') setupToken = /[\w-]{43}$/.exec(message)?.[0]
       }
     })
+    onReload(server.reload)
     const stateDir = join(dataDir(), 'agent')
     await enrollOnce(connect(server.origin, token.value), stateDir)
     const agent = runAgent({ stateDir, signal, force: forceSignal })

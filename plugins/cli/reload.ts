@@ -1,0 +1,83 @@
+// SIGHUP: a running server reads its configuration again. Keys whose schema says `hot` are taken over: their plugins read them
+// whenever they use them. The log names the others.
+import { isDeepStrictEqual } from 'node:util'
+import type { LeveledLog } from '../../config/log.ts'
+import { Fault, reasonOf } from '../../kernel/base/errors.ts'
+import type { Server } from '../../kernel/kernel.ts'
+import type { Plugin } from '../../kernel/plugin.ts'
+import { type GivenConfig, serverKeys, validateSettings } from '../../kernel/settings.ts'
+
+export interface Reread extends GivenConfig {
+  readonly otherPlugins: readonly string[] // names under [plugins] that were added, enabled or disabled since the start
+}
+
+interface Options {
+  readonly server: Pick<Server, 'http' | 'depsOf'>
+  readonly plugins: readonly Plugin[]
+  readonly started: GivenConfig
+  /** Reads the configuration again. Throws Fault where it is not valid. */
+  readonly reread: () => Reread
+  readonly log: LeveledLog
+}
+
+type Values = Record<string, unknown>
+
+interface Key {
+  readonly name: string // in the file
+  readonly schema: object
+  readonly live: Values // where the value in force is
+  readonly next: Values
+  readonly at: string // in both
+}
+
+/** Returns the function that reloads. Reloads run one after the other; one that fails changes nothing and is logged. */
+export function openReload({ server, plugins, started, reread, log }: Options): () => Promise<void> {
+  const own: Values = { ...validateSettings(plugins, started).server }
+  let last = Promise.resolve()
+
+  function keysOf(next: ReturnType<typeof validateSettings>): Key[] {
+    const keysIn = (properties: object = {}, prefix: string, live: object, next: object): Key[] =>
+      Object.entries(properties).map(([at, schema]) => ({
+        ...{ name: prefix + at, schema, live: live as Values, next: next as Values, at }
+      }))
+    const ofPlugins = plugins.flatMap(({ name, keys, config }) => {
+      const [live, after] = [server.depsOf(name).config, next.configOf(name) as object]
+      const ofSection = keysIn(config?.properties, `plugins.${name}.`, live, after)
+      return [...keysIn(keys?.properties, '', live, after), ...ofSection]
+    })
+    return [...keysIn(serverKeys.properties, '', own, next.server), ...ofPlugins]
+  }
+
+  async function reload(): Promise<void> {
+    const given = reread()
+    const next = validateSettings(plugins, given)
+    const changed = keysOf(next).filter(({ live, next, at }) => !isDeepStrictEqual(live[at], next[at]))
+    const certificateUntil = server.http.renewCertificate?.(next.configOf('http')) // throws while all is as it was
+    const { true: taken = [], false: left = [] } = Object.groupBy(changed, key => `${isHot(key)}`)
+    for (const { live, next, at } of taken) live[at] = next[at]
+    log.setLevel(String(own['log_level']))
+    const keys = [...left.map(({ name }) => name), ...given.otherPlugins]
+    if (keys.length > 0)
+      log.warn('server.restart_needed', `changed, and used only after a restart: ${keys.join(', ')}`, {
+        keys
+      })
+    log.info('server.reloaded', 'the configuration was read again', {
+      changed: taken.map(({ name }) => name),
+      ...(certificateUntil && { certificate_until: certificateUntil })
+    })
+  }
+
+  const logRefused = (error: unknown): void =>
+    log.error('server.reload_refused', `nothing was changed: ${reasonOf(error)}`, {
+      ...(!(error instanceof Fault) && error instanceof Error && { error: error.stack })
+    })
+
+  return () => {
+    last = last.then(reload).catch(logRefused)
+    return last
+  }
+}
+
+/** An optional key that appears or disappears changes more than a value. */
+const isHot = ({ schema, live, next, at }: Key): boolean =>
+  Reflect.get(schema, 'hot') === true && live[at] !== undefined && next[at] !== undefined
