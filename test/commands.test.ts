@@ -5,6 +5,7 @@ import { CommanderError } from 'commander'
 import t from 'tap'
 import { commands as agentCommands } from '../agent/commands.ts'
 import { commandIndex } from '../config/build/command-index.ts'
+import { manualPages } from '../config/build/man.ts'
 import { index } from '../config/command-index.ts'
 import { plugins as builtin } from '../config/plugins.ts'
 import { Fault } from '../kernel/base/errors.ts'
@@ -61,6 +62,25 @@ t.test('each command and each of its arguments has a description', async t => {
       name
     )
   }
+})
+
+t.test('each command has a manual page with its arguments, options and examples', async t => {
+  const pages = manualPages()
+  t.equal(pages.size, all.length + 1)
+  for (const { name, args, examples = [] } of all) {
+    const page = pages.get(`sluice-${name.replace(' ', '-')}.1`) ?? ''
+    const plain = page.replaceAll('\\-', '-')
+    for (const key of Object.keys(args.properties))
+      t.match(
+        plain.toLowerCase(),
+        new RegExp(`^\\.b (--)?${key.replaceAll('_', '[-_]')}`, 'm'),
+        `${name}: ${key}`
+      )
+    for (const example of examples) t.match(plain, example)
+    // A line that begins with a point is a request; of these the pages use no others.
+    t.same(plain.match(/^\.(?!TH |SH |TP$|B |BR |nf$|fi$).*/m), null, name)
+  }
+  t.match(pages.get('sluice.1'), /^\.SH EXIT STATUS\n\.TP\n\.B 0\ndone$/m)
 })
 
 t.test('the help of a group names what can be done there', async t => {

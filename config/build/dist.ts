@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeManual } from './man.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 rmSync(join(root, 'dist'), { recursive: true, force: true })
@@ -16,6 +17,7 @@ cpSync(join(root, 'config/command-index.json'), join(root, 'dist/config/command-
 cpSync(join(root, 'plugins/extensions/template'), join(root, 'dist/plugins/extensions/template'), {
   recursive: true
 })
+writeManual(join(root, 'dist/man'))
 // Includes the native engine of this machine, for installations without a compiler.
 const built = join(root, 'native/build/Release/sluice.node')
 if (existsSync(built))
