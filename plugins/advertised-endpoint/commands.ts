@@ -1,15 +1,14 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import type { Setting } from './routes.ts'
 
 const url = '/v1/settings/advertised-endpoint'
 const put = (api: Api, advertised_endpoint: string | null) =>
-  api.send<Setting>('PUT', url, { advertised_endpoint })
+  api.call(`PUT ${url}`, { body: { advertised_endpoint } })
 
 const show = defineCommand({
   name: 'settings show',
   summary: 'Show the endpoint in enrollment URIs.',
-  run: async ({ api, print }) => print.data(await api.get<Setting>(url))
+  run: async ({ api, print }) => print.data(await api.call(`GET ${url}`))
 })
 
 const set = defineCommand({

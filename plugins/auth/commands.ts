@@ -4,7 +4,6 @@ import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { askPassword } from '../users/exports.ts'
 import type { Recovery } from './recovery.ts'
-import type { ResetReply } from './schema.ts'
 
 interface Deps extends Kernel {
   readonly recovery: Recovery
@@ -70,8 +69,7 @@ const resetRemotely = defineCommand({
       temporary: !lasting,
       ...(asksPassword && { new_password: await askPassword(call) })
     }
-    const path = `/v1/users/${encodeURIComponent(user)}/password`
-    call.print.data(await call.api.send<ResetReply>('POST', path, body))
+    call.print.data(await call.api.call('POST /v1/users/{id}/password', { path: { id: user }, body }))
   }
 })
 

@@ -34,6 +34,13 @@ interface Reply {
   readonly text: string
 }
 
+/** Of an operation: parameters in its path and query, and its body. */
+interface OperationParts {
+  readonly path?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: object
+}
+
 export interface CliApi extends Api {
   /** Returns the response; throws a Fault for an error response. */
   request(method: string, path: string, parts?: RequestParts): Promise<Reply>
@@ -66,21 +73,43 @@ export function openApi({ origin, token, exitOf, plainHttp, authorities }: Optio
     return reply
   }
 
+  async function list<T>(path: string): Promise<T[]> {
+    const all: T[] = []
+    for (let next: string | undefined = path; next !== undefined; ) {
+      const reply: Reply = await request('GET', next)
+      all.push(...bodyOf<T[]>(reply))
+      next = /<([^>]+)>; rel="next"/.exec(String(reply.headers['link'] ?? ''))?.[1]
+    }
+    return all
+  }
+
+  const typed = {
+    async call(operation: string, parts: OperationParts = {}) {
+      const { method, url } = requestOf(operation, parts)
+      return bodyOf(await request(method, url, { body: parts.body }))
+    },
+    rows: (operation: string, parts?: OperationParts) => list(requestOf(operation, parts).url)
+  } as Pick<Api, 'call' | 'rows'> // typed by operations.ts
+
   return {
+    ...typed,
     request,
     get: async <T>(path: string) => bodyOf<T>(await request('GET', path)),
     send: async <T>(method: string, path: string, body?: object) =>
       bodyOf<T>(await request(method, path, { body })),
-    async list<T>(path: string) {
-      const all: T[] = []
-      for (let next: string | undefined = path; next !== undefined; ) {
-        const reply: Reply = await request('GET', next)
-        all.push(...bodyOf<T[]>(reply))
-        next = /<([^>]+)>; rel="next"/.exec(String(reply.headers['link'] ?? ''))?.[1]
-      }
-      return all
-    }
+    list
   }
+}
+
+/** Fills the path of an operation; parameters of the query without a value are left out. */
+function requestOf(operation: string, { path = {}, query = {} }: OperationParts = {}) {
+  const [method = '', template = ''] = operation.split(' ')
+  const url = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''))
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]]
+  )
+  const params = new URLSearchParams(given as [string, string][]).toString()
+  return { method, url: params === '' ? url : `${url}?${params}` }
 }
 
 async function send(url: URL, options: object, body: string | undefined): Promise<Reply> {

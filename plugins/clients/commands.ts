@@ -2,7 +2,6 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type Command, defineCommand } from '../../kernel/cli/command.ts'
 import { findClient } from './client-argument.ts'
-import type { ClientRow } from './row.ts'
 
 const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
 const oneClient = { args: Type.Object({ client: Client }), positional: ['client'] }
@@ -11,7 +10,7 @@ const columns = ['client_id', 'client_name', 'state', 'address', 'agent_version'
 const list = defineCommand({
   name: 'client list',
   summary: 'List the clients.',
-  run: async ({ api, print }) => print.data(await api.list<ClientRow>('/v1/clients'), columns)
+  run: async ({ api, print }) => print.data(await api.rows('GET /v1/clients'), columns)
 })
 
 const show = defineCommand({
@@ -27,8 +26,9 @@ const rename = defineCommand({
   args: Type.Object({ client: Client, name: Type.String({ description: 'The new name.' }) }),
   positional: ['client', 'name'],
   async run({ api, args, print }) {
-    const { client_id: id } = await findClient(api, args.client)
-    print.data(await api.send<ClientRow>('PATCH', `/v1/clients/${id}/name`, { client_name: args.name }))
+    const { client_id } = await findClient(api, args.client)
+    const body = { client_name: args.name }
+    print.data(await api.call('PATCH /v1/clients/{client_id}/name', { path: { client_id }, body }))
   }
 })
 
@@ -44,26 +44,26 @@ const setAddress = defineCommand({
   async run({ api, args, print }) {
     if ((args.address === undefined) !== (args.clear === true))
       throw new Fault(wrongUsage, 'give either an ADDRESS or --clear')
-    const { client_id: id } = await findClient(api, args.client)
-    print.data(await api.send<ClientRow>('PUT', `/v1/clients/${id}`, { address: args.address ?? null }))
+    const { client_id } = await findClient(api, args.client)
+    const body = { address: args.address ?? null }
+    print.data(await api.call('PUT /v1/clients/{client_id}', { path: { client_id }, body }))
   }
 })
 
 interface Action {
-  readonly method: 'POST' | 'DELETE'
-  readonly suffix: string
+  readonly operation: 'POST /v1/clients/{client_id}/revoke' | 'DELETE /v1/clients/{client_id}'
   readonly verb: string
   readonly result: string
   readonly lossesOf: (rules: number) => readonly string[]
 }
 
 const countOf = async (api: Api, client: string): Promise<number> =>
-  (await api.list(`/v1/rules?client=${client}`)).length
+  (await api.rows('GET /v1/rules', { query: { client } })).length
 
 /** Returns a command that sends one request about a client and prints the result. */
 const actionCommand = (
   named: Pick<Command, 'name' | 'aliases' | 'summary'>,
-  { method, suffix, verb, result, lossesOf }: Action
+  { operation, verb, result, lossesOf }: Action
 ): Command =>
   defineCommand({
     ...named,
@@ -74,7 +74,7 @@ const actionCommand = (
       await confirm(`${verb} ${clientName} (${id})?`, {
         losses: async () => lossesOf(await countOf(api, id))
       })
-      await api.send(method, `/v1/clients/${id}${suffix}`)
+      await api.call(operation, { path: { client_id: id } })
       print.done(`${clientName} (${id}) is ${result}`, {
         client_id: id,
         client_name: clientName,
@@ -86,7 +86,7 @@ const actionCommand = (
 const revoke = actionCommand(
   { name: 'client revoke', summary: 'Revoke the token of a client and end its control stream.' },
   {
-    ...{ method: 'POST', suffix: '/revoke', verb: 'Revoke', result: 'revoked' },
+    ...{ operation: 'POST /v1/clients/{client_id}/revoke', verb: 'Revoke', result: 'revoked' },
     lossesOf: rules => [`its agent closes its ports, and ends: ${rules} rules, and their live connections`]
   }
 )
@@ -98,7 +98,7 @@ const remove = actionCommand(
     summary: 'Delete a revoked client and everything that belongs to it.'
   },
   {
-    ...{ method: 'DELETE', suffix: '', verb: 'Delete', result: 'deleted' },
+    ...{ operation: 'DELETE /v1/clients/{client_id}', verb: 'Delete', result: 'deleted' },
     lossesOf: rules => [`${rules} rules, and all grants, quotas and limits on it`]
   }
 )

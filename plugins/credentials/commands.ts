@@ -1,6 +1,5 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import type { CredentialRow, IssuedCredential } from './schema.ts'
 
 const User = Type.Optional(Type.String({ description: 'user_id; default is the caller.' }))
 
@@ -9,10 +8,8 @@ const oneCredential = {
   positional: ['credential']
 }
 
-async function pathOf(api: Api, userId: string | undefined): Promise<string> {
-  const user = userId ?? (await api.get<{ user_id: string }>('/v1/users/me')).user_id
-  return `/v1/users/${encodeURIComponent(user)}/credentials`
-}
+const userOf = async (api: Api, userId: string | undefined): Promise<string> =>
+  userId ?? (await api.call('GET /v1/users/me')).user_id
 
 const issue = defineCommand({
   name: 'credential issue',
@@ -24,7 +21,8 @@ const issue = defineCommand({
     expires_in_secs: Type.Optional(Type.Integer({ description: 'Without it the credential never expires.' }))
   }),
   async run({ api, args: { user, ...body }, print }) {
-    print.data(await api.send<IssuedCredential>('POST', await pathOf(api, user), body))
+    const path = { id: await userOf(api, user) }
+    print.data(await api.call('POST /v1/users/{id}/credentials', { path, body }))
   }
 })
 
@@ -32,7 +30,10 @@ const list = defineCommand({
   name: 'credential list',
   summary: 'List the credentials of a user, without their tokens.',
   args: Type.Object({ user: User }),
-  run: async ({ api, args, print }) => print.data(await api.list<CredentialRow>(await pathOf(api, args.user)))
+  async run({ api, args, print }) {
+    const path = { id: await userOf(api, args.user) }
+    print.data(await api.rows('GET /v1/users/{id}/credentials', { path }))
+  }
 })
 
 const revoke = defineCommand({
@@ -41,7 +42,8 @@ const revoke = defineCommand({
   summary: 'Revoke a credential.',
   ...oneCredential,
   async run({ api, args: { credential, user }, print }) {
-    await api.send('DELETE', `${await pathOf(api, user)}/${encodeURIComponent(credential)}`)
+    const path = { id: await userOf(api, user), cred_id: credential }
+    await api.call('DELETE /v1/users/{id}/credentials/{cred_id}', { path })
     print.done(`${credential} is revoked`, { credential_id: credential, revoked: true })
   }
 })
@@ -51,8 +53,8 @@ const rotate = defineCommand({
   summary: 'Give a credential a new token, printed once; the old one ends.',
   ...oneCredential,
   async run({ api, args: { credential, user }, print }) {
-    const path = `${await pathOf(api, user)}/${encodeURIComponent(credential)}/rotate`
-    print.data(await api.send<IssuedCredential>('POST', path))
+    const path = { id: await userOf(api, user), cred_id: credential }
+    print.data(await api.call('POST /v1/users/{id}/credentials/{cred_id}/rotate', { path }))
   }
 })
 

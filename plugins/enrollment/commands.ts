@@ -16,7 +16,7 @@ const enroll = defineCommand({
   }),
   positional: ['name'],
   run: async ({ api, args, print }) =>
-    printInvitation(print, await api.send('POST', '/v1/client-enrollments', args))
+    printInvitation(print, await api.call('POST /v1/client-enrollments', { body: args }))
 })
 
 const reEnroll = defineCommand({
@@ -28,8 +28,9 @@ const reEnroll = defineCommand({
   }),
   positional: ['client'],
   async run({ api, args: { client, ...body }, print }) {
-    const { client_id: id } = await findClient(api, client)
-    printInvitation(print, await api.send('POST', `/v1/clients/${id}/enrollment`, body))
+    const { client_id } = await findClient(api, client)
+    const parts = { path: { client_id }, body }
+    printInvitation(print, await api.call('POST /v1/clients/{client_id}/enrollment', parts))
   }
 })
 

@@ -20,7 +20,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     route?: Route<Kernel>
     plugin?: string // which has the route
-    errors?: ReadonlySet<string> // codes that the document lists for it
+    errors?: ReadonlySet<string> // codes that the document lists for it, where its schema has `errors`
   }
   interface FastifyRequest {
     requestContext: RequestContext | null // null until a route is found

@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { attributionOf } from '../../kernel/base/attribution.ts'
-import type { Fault } from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/list-route.ts'
-import { authenticatorSlot } from '../../kernel/http/principal.ts'
 import type { Media } from '../../kernel/http/route.ts'
 import { errorJson, faultOf, jsonType, sendFault, textType, toJson } from './error-body.ts'
 import { pageOf } from './paging.ts'
@@ -58,7 +57,6 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     const { requestContext: context, id } = request
     if (!context) return fault
     const { code: reason, http: status } = fault.errorCode
-    if (attributionOf(fault)?.slot !== authenticatorSlot.id) reportUndeclared(request, reason) // no route knows theirs
     context.isRefused = true
     httpMetrics.countRefusal(context, fault.errorCode)
     try {
@@ -69,7 +67,7 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     }
   }
 
-  return { setCommonHeaders, send, sendResult, sendError }
+  return { setCommonHeaders, send, sendResult, sendError, reportUndeclared }
 }
 
 /** `plugin` owns the route; attributionOf names the plugin whose slot value failed. */
@@ -85,10 +83,12 @@ function logFailure(log: HttpOptions['log'], request: FastifyRequest, { cause }:
 /** Returns a function that tells the author of a route, once for each code, that the OpenAPI document lacks it. */
 function openUndeclared(log: HttpOptions['log']) {
   const reported = new Set<string>() // 'rule.create port_in_use'
-  return ({ routeOptions: { config } }: FastifyRequest, code: string): void => {
+  return ({ routeOptions: { config } }: FastifyRequest, error: unknown): void => {
     const { route, plugin, errors } = config
-    const what = `${route?.action} ${code}`
-    if (!route || errors?.has(code) !== false || reported.has(what)) return
+    if (!route || !(error instanceof Fault)) return
+    const { code } = error.errorCode
+    const what = `${route.action} ${code}`
+    if (errors === undefined || errors.has(code) || reported.has(what)) return
     reported.add(what)
     const fields = { plugin, action: route.action, code }
     log.warn('route.undeclared_error', 'the route lacks a code in the `errors` of its schema', fields)

@@ -44,7 +44,12 @@ export const routeHandler =
     const record = route.record?.(params)
     if (record) context.etag = (await deps.store.read(em => etagOf(record, em))) ?? null // never newer than the reply
     const run = () =>
-      withTimeout(timeoutSecs, route.action, () => runAs(plugin, () => runRoute(deps, context, call)))
+      withTimeout(timeoutSecs, route.action, () => runAs(plugin, () => runRoute(deps, context, call))).catch(
+        (error: unknown) => {
+          responder.reportUndeclared(request, error)
+          throw error
+        }
+      )
     if (route.reply === 'constant') return sendConstant(route, run, request, reply)
     return responder.sendResult(await run(), context, request, reply)
   }

@@ -19,6 +19,7 @@ const columns: readonly Column<QuotaRow>[] = [
   'client_id'
 ]
 
+const url = '/v1/users/{user_id}/quotas/{client_id}'
 const User = Type.String({ description: 'user_id' })
 const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
 const Bytes = Type.Integer({
@@ -41,7 +42,8 @@ const set = defineCommand({
   }),
   positional: ['user', 'client', 'monthly_bytes'],
   async run({ api, args: { user, client, ...body }, print }) {
-    print.data(await api.send<QuotaRow>('PUT', await pathOf(api, { user, client }), body), columns)
+    const path = await pathOf(api, { user, client })
+    print.data(await api.call(`PUT ${url}`, { path, body }), columns)
   }
 })
 
@@ -52,7 +54,7 @@ const clear = defineCommand({
   positional: ['user', 'client'],
   run: async ({ api, args, print }) =>
     print.data(
-      await api.send<QuotaRow>('PATCH', await pathOf(api, args), { clear_period_usage: true }),
+      await api.call(`PATCH ${url}`, { path: await pathOf(api, args), body: { clear_period_usage: true } }),
       columns
     )
 })
@@ -63,7 +65,7 @@ const show = defineCommand({
   args: pair,
   positional: ['user', 'client'],
   run: async ({ api, args, print }) =>
-    print.data(await api.get<QuotaRow>(`${await pathOf(api, args)}/status`), columns)
+    print.data(await api.call(`GET ${url}/status`, { path: await pathOf(api, args) }), columns)
 })
 
 const list = defineCommand({
@@ -75,13 +77,17 @@ const list = defineCommand({
   }),
   positional: ['user'],
   async run({ api, args: { user, client }, print }) {
-    const path = async (): Promise<string> => {
-      if (client !== undefined) return `/v1/clients/${await findClientId(api, client)}/quotas`
-      if (user !== undefined) return `/v1/users/${encode(user)}/quotas`
-      const me = await api.get<{ user_id: string; role: string }>('/v1/users/me')
-      return me.role === 'superadmin' ? '/v1/quotas' : `/v1/users/${encode(me.user_id)}/quotas`
+    const ofUser = (user_id: string) => api.rows('GET /v1/users/{user_id}/quotas', { path: { user_id } })
+    const found = async (): Promise<readonly QuotaRow[]> => {
+      if (client !== undefined) {
+        const client_id = await findClientId(api, client)
+        return api.rows('GET /v1/clients/{client_id}/quotas', { path: { client_id } })
+      }
+      if (user !== undefined) return ofUser(user)
+      const me = await api.call('GET /v1/users/me')
+      return me.role === 'superadmin' ? api.rows('GET /v1/quotas') : ofUser(me.user_id)
     }
-    const rows = await api.list<QuotaRow>(await path())
+    const rows = await found()
     const matches = (row: QuotaRow): boolean => user === undefined || row.user_id === user
     print.data(rows.filter(matches), columns)
   }
@@ -94,7 +100,7 @@ const remove = defineCommand({
   args: pair,
   positional: ['user', 'client'],
   async run({ api, args, print }) {
-    await api.send('DELETE', await pathOf(api, args))
+    await api.call(`DELETE ${url}`, { path: await pathOf(api, args) })
     print.done(`${args.user} has no quota on ${args.client}`, {
       ...{ user_id: args.user, client: args.client, deleted: true }
     })
@@ -103,7 +109,7 @@ const remove = defineCommand({
 
 export const commands = [set, clear, show, list, remove]
 
-const encode = encodeURIComponent
-
-const pathOf = async (api: Api, { user, client }: { readonly user: string; readonly client: string }) =>
-  `/v1/users/${encode(user)}/quotas/${await findClientId(api, client)}`
+const pathOf = async (api: Api, { user, client }: { readonly user: string; readonly client: string }) => ({
+  user_id: user,
+  client_id: await findClientId(api, client)
+})

@@ -3,8 +3,9 @@ import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { findClientId } from '../clients/exports.ts'
 import { pushOptionsSlot } from '../rules/command-exports.ts'
 import { eachLimit, limitNames } from './limit-names.ts'
-import type { EnvelopeRow, OwnerRow } from './schema.ts'
+import type { EnvelopeRow } from './schema.ts'
 
+const url = '/v1/clients/{client_id}/owners/{owner_id}/rate-limit'
 const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
 const Owner = Type.String({ description: 'user_id' })
 const limitArgs = eachLimit((description, name) =>
@@ -25,7 +26,7 @@ const set = defineCommand({
   positional: ['owner', 'client'],
   async run({ api, args: { client, owner, ...limits }, print }) {
     const { path } = await placeOf(api, { client, owner })
-    print.data(flat(await api.send<EnvelopeRow>('PUT', path, limits)), columns)
+    print.data(flat(await api.call(`PUT ${url}`, { path, body: limits })), columns)
   }
 })
 
@@ -35,7 +36,7 @@ const show = defineCommand({
   args: Type.Object({ owner: Owner, client: Client }),
   positional: ['owner', 'client'],
   run: async ({ api, args, print }) =>
-    print.data(flat(await api.get<EnvelopeRow>((await placeOf(api, args)).path)), columns)
+    print.data(flat(await api.call(`GET ${url}`, await placeOf(api, args))), columns)
 })
 
 const list = defineCommand({
@@ -43,12 +44,11 @@ const list = defineCommand({
   summary: 'List the owners that have rules or limits on a client.',
   args: Type.Object({ client: Client }),
   positional: ['client'],
-  run: async ({ api, args: { client }, print }) =>
-    print.data(await api.list<OwnerRow>(`/v1/clients/${await findClientId(api, client)}/owners`), [
-      'owner_id',
-      'rule_count',
-      'has_rate_limit'
-    ])
+  async run({ api, args: { client }, print }) {
+    const path = { client_id: await findClientId(api, client) }
+    const rows = await api.rows('GET /v1/clients/{client_id}/owners', { path })
+    print.data(rows, ['owner_id', 'rule_count', 'has_rate_limit'])
+  }
 })
 
 const remove = defineCommand({
@@ -59,7 +59,7 @@ const remove = defineCommand({
   positional: ['owner', 'client'],
   async run({ api, args, print }) {
     const { path, client, owner } = await placeOf(api, args)
-    await api.send('DELETE', path)
+    await api.call(`DELETE ${url}`, { path })
     print.done(`the rules of ${owner} on ${client} have no common limit any more`, {
       ...{ client, owner_id: owner, rate_limit: null }
     })
@@ -72,8 +72,8 @@ const setRule = defineCommand({
   args: Type.Object({ rule: Type.String({ description: 'rule_id' }), ...limitArgs }),
   positional: ['rule'],
   async run({ api, args: { rule, ...limits }, print }) {
-    const path = `/v1/rules/${encodeURIComponent(rule)}`
-    const { rate_limit } = await api.send<{ rate_limit: object | null }>('PUT', path, { rate_limit: limits })
+    const parts = { path: { rule_id: rule }, body: { rate_limit: limits } }
+    const { rate_limit } = await api.call('PUT /v1/rules/{rule_id}', parts)
     print.data({ rule_id: rule, ...rate_limit }, ['rule_id', ...limitNames])
   }
 })
@@ -97,7 +97,7 @@ interface OwnerArgs {
 async function placeOf(api: Api, { client, owner }: OwnerArgs) {
   const placed = (clientId: string, names: OwnerArgs) => ({
     ...names,
-    path: `/v1/clients/${clientId}/owners/${encodeURIComponent(names.owner)}/rate-limit`
+    path: { client_id: clientId, owner_id: names.owner }
   })
   try {
     return placed(await findClientId(api, client), { client, owner })

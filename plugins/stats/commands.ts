@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import type { RuleStats, Summary } from './schema.ts'
 
 const everyMs = 5_000
 
@@ -20,9 +19,9 @@ const stats = defineCommand({
   positional: ['rule'],
   until: 'stopped',
   async run({ api, args: { rule, by, watch }, print, signal }) {
-    const path = `/v1/rules/${encodeURIComponent(rule)}/stats${by ? `?per_${by}=true` : ''}`
+    const parts = { path: { rule_id: rule }, query: by ? { [`per_${by}`]: true } : {} }
     for (;;) {
-      const stats = await api.get<RuleStats>(path)
+      const stats = await api.call('GET /v1/rules/{rule_id}/stats', parts)
       if (by === 'port') print.data(stats.per_port ?? [])
       else if (by === 'target') print.data(stats.per_target ?? [])
       else print.data(stats)
@@ -38,7 +37,7 @@ const waited = (ms: number, signal: AbortSignal): Promise<boolean> =>
 const summary = defineCommand({
   name: 'stats summary',
   summary: 'Show how many clients and rules there are, and what they forward.',
-  run: async ({ api, print }) => print.data(await api.get<Summary>('/v1/stats/summary'))
+  run: async ({ api, print }) => print.data(await api.call('GET /v1/stats/summary'))
 })
 
 export const commands = [stats, summary]

@@ -24,39 +24,35 @@ const Span = {
 interface SpanArgs {
   readonly from?: string
   readonly to?: string
-  readonly bucket?: string
+  readonly bucket?: '1m' | '1h'
   readonly csv?: boolean
 }
 
-/** Returns the path of the route, and its query parameters besides the span. */
-type PathOf = (
-  args: Record<string, string>,
-  api: Api
-) => Promise<{ readonly path: string; readonly filter?: Record<string, string> }>
+interface Window {
+  readonly from: number
+  readonly to: number
+  readonly bucket?: '1m' | '1h'
+}
 
-const defineTraffic = <A extends TProperties>(name: string, summary: string, args: A, pathOf: PathOf) =>
+type Read = (api: Api, args: Record<string, string>, window: Window) => Promise<Traffic>
+
+const defineTraffic = <A extends TProperties>(name: string, summary: string, args: A, read: Read) =>
   defineCommand({
     name: `traffic ${name}`,
     summary,
     args: Type.Object({ ...args, ...Span }),
     positional: Object.keys(args).slice(0, 1),
-    run: call => show(call as unknown as CommandCall<SpanArgs & Record<string, string>>, pathOf) // `args` are all strings
+    run: call => show(call as unknown as CommandCall<SpanArgs & Record<string, string>>, read) // `args` are all strings
   })
 
 async function show(
   { api, args, print }: CommandCall<SpanArgs & Record<string, string>>,
-  pathOf: PathOf
+  read: Read
 ): Promise<void> {
   const to = args.to === undefined ? Math.ceil(systemClock.now() / 1000) : secondsOf('to', args.to)
   const from = args.from === undefined ? to - 86_400 : secondsOf('from', args.from)
-  const { path, filter } = await pathOf(args, api)
-  const query = new URLSearchParams({
-    from: `${from}`,
-    to: `${to}`,
-    ...(args.bucket && { bucket: args.bucket }),
-    ...filter
-  })
-  const { samples } = await api.get<Traffic>(`${path}?${query}`)
+  const { bucket } = args
+  const { samples } = await read(api, args, { from, to, ...(bucket && { bucket }) })
   if (args.csv) return print.line(csv(samples))
   const most = Math.max(0, ...samples.map(({ bytes_in, bytes_out }) => bytes_in + bytes_out))
   print.data(samples, [
@@ -90,7 +86,6 @@ function isOtherDay(text: string, ms: number): boolean {
   )
 }
 
-const encode = encodeURIComponent
 const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
 const User = Type.String({ description: 'Id of a user.' })
 
@@ -99,21 +94,22 @@ export const commands = [
     'user',
     'Show what the rules of a user have forwarded over time.',
     { user: User, client: Type.Optional(Client) },
-    async ({ user = '', client }, api) => ({
-      path: `/v1/users/${encode(user)}/traffic`,
-      ...(client !== undefined && { filter: { client_id: await findClientId(api, client) } })
-    })
+    async (api, { user = '', client }, window) => {
+      const filter = client === undefined ? {} : { client_id: await findClientId(api, client) }
+      return api.call('GET /v1/users/{id}/traffic', { path: { id: user }, query: { ...window, ...filter } })
+    }
   ),
   defineTraffic(
     'client',
     'Show what a client has forwarded over time.',
     { client: Client, user: Type.Optional(User) },
-    async ({ client = '', user }, api) => ({
-      path: `/v1/clients/${await findClientId(api, client)}/traffic`,
-      ...(user !== undefined && { filter: { user_id: user } })
-    })
+    async (api, { client = '', user }, window) => {
+      const path = { client_id: await findClientId(api, client) }
+      const query = { ...window, ...(user !== undefined && { user_id: user }) }
+      return api.call('GET /v1/clients/{client_id}/traffic', { path, query })
+    }
   ),
-  defineTraffic('global', 'Show what all rules have forwarded over time.', {}, async () => ({
-    path: '/v1/traffic/global'
-  }))
+  defineTraffic('global', 'Show what all rules have forwarded over time.', {}, (api, _, window) =>
+    api.call('GET /v1/traffic/global', { query: window })
+  )
 ]

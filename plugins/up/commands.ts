@@ -52,7 +52,7 @@ export const commands = [up]
 /** Enrolls the local agent, unless an earlier run has done so. */
 async function enrollOnce(api: Api, stateDir: string): Promise<void> {
   if (existsSync(join(stateDir, 'bundle.json'))) return
-  const { uri } = await api.send<{ uri: string }>('POST', '/v1/client-enrollments', { name: 'local' })
+  const { uri } = await api.call('POST /v1/client-enrollments', { body: { name: 'local' } })
   await enrollAgent(uri, stateDir)
 }
 

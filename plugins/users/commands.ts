@@ -2,13 +2,12 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { askPassword } from './ask-password.ts'
-import type { RemovedUser, UserRow } from './schema.ts'
 
 const User = Type.String({ description: 'user_id' })
 const oneUser = { args: Type.Object({ user: User }), positional: ['user'] }
-const Role = Type.Optional(Type.String({ description: 'superadmin or user' }))
-
-const pathOf = (userId: string): string => `/v1/users/${encodeURIComponent(userId)}`
+const Role = Type.Optional(
+  Type.Union([Type.Literal('superadmin'), Type.Literal('user')], { description: 'Default: user.' })
+)
 
 const create = defineCommand({
   name: 'user create',
@@ -29,21 +28,22 @@ const create = defineCommand({
     const { user, display_name = user, initial_password: asksPassword, ...rest } = call.args
     const password = asksPassword === true ? { initial_password: await askPassword(call) } : {}
     const body = { user_id: user, display_name, ...rest, ...password }
-    call.print.data(await call.api.send<UserRow>('POST', '/v1/users', body))
+    call.print.data(await call.api.call('POST /v1/users', { body }))
   }
 })
 
 const list = defineCommand({
   name: 'user list',
   summary: 'List the users.',
-  run: async ({ api, print }) => print.data(await api.list<UserRow>('/v1/users'))
+  run: async ({ api, print }) => print.data(await api.rows('GET /v1/users'))
 })
 
 const show = defineCommand({
   name: 'user show',
   summary: 'Show one user.',
   ...oneUser,
-  run: async ({ api, args, print }) => print.data(await api.get<UserRow>(pathOf(args.user)))
+  run: async ({ api, args, print }) =>
+    print.data(await api.call('GET /v1/users/{id}', { path: { id: args.user } }))
 })
 
 const update = defineCommand({
@@ -65,7 +65,7 @@ const update = defineCommand({
     const body = { ...rest, ...((disable || enable) && { disabled: disable }) }
     if (Object.keys(body).length === 0)
       throw new Fault(wrongUsage, 'give at least one change: --display-name, --role, --disable or --enable')
-    print.data(await api.send<UserRow>('PATCH', pathOf(user), body))
+    print.data(await api.call('PATCH /v1/users/{id}', { path: { id: user }, body }))
   }
 })
 
@@ -77,20 +77,17 @@ const remove = defineCommand({
   positional: ['user'],
   async run({ api, args: { user }, print, confirm }) {
     await confirm(`Delete the user ${user}?`, { losses: () => lossesOf(api, user) })
-    print.data(await api.send<RemovedUser>('DELETE', pathOf(user)))
+    print.data(await api.call('DELETE /v1/users/{id}', { path: { id: user } }))
   }
 })
 
 async function lossesOf(api: Api, user: string): Promise<string[]> {
-  const id = encodeURIComponent(user)
-  const paths = {
-    rules: `/v1/rules?owner=${id}`,
-    grants: `/v1/grants?user_id=${id}`,
-    credentials: `${pathOf(user)}/credentials`
-  }
-  return Promise.all(
-    Object.entries(paths).map(async ([what, path]) => `${(await api.list(path)).length} ${what}`)
-  )
+  const [rules, grants, credentials] = await Promise.all([
+    api.rows('GET /v1/rules', { query: { owner: user } }),
+    api.rows('GET /v1/grants', { query: { user_id: user } }),
+    api.rows('GET /v1/users/{id}/credentials', { path: { id: user } })
+  ])
+  return [`${rules.length} rules`, `${grants.length} grants`, `${credentials.length} credentials`]
 }
 
 export const commands = [create, list, show, update, remove]

@@ -346,5 +346,12 @@ function apiOf({ call }: KitServer): Api {
     const { code, message } = reply.body.error
     throw new Fault({ code, http: reply.status, exit: 1 }, message)
   }
-  return { get: path => request('GET', path), list: path => request('GET', path), send: request }
+  const notUsed = () => Promise.reject(new Error('documents send paths'))
+  return {
+    get: path => request('GET', path),
+    list: path => request('GET', path),
+    send: request,
+    call: notUsed,
+    rows: notUsed
+  }
 }

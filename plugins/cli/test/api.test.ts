@@ -37,3 +37,37 @@ t.test('a server that does not answer is named with the cause', async t => {
       /no server can be reached at http:\/\/127\.0\.0\.1:\d+: nothing listens at 127\.0\.0\.1:\d+ \(ECONNREFUSED\); is the server running\?/
   })
 })
+
+t.test(
+  'a known operation is sent with its path, query and body; a list is read to its last page',
+  async t => {
+    const asked: string[] = []
+    const server = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`)
+      if (request.method !== 'GET') return void response.writeHead(204).end()
+      const isFirst = !request.url?.includes('cursor')
+      if (isFirst) response.setHeader('link', '</v1/rules?client=a+b&cursor=x>; rel="next"')
+      response.end(JSON.stringify([{ rule_id: isFirst ? '1' : '2' }]))
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    t.teardown(() => server.close())
+    const api = apiOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+
+    const rows = await api.rows('GET /v1/rules', { query: { client: 'a b', owner: undefined } })
+    const done = await api.call('DELETE /v1/rules/{rule_id}', {
+      path: { rule_id: 'a/b' },
+      query: { ack_timeout_secs: 3 }
+    })
+
+    t.same(
+      rows.map(({ rule_id }) => rule_id),
+      ['1', '2']
+    )
+    t.equal(done, undefined)
+    t.same(asked, [
+      'GET /v1/rules?client=a+b',
+      'GET /v1/rules?client=a+b&cursor=x',
+      'DELETE /v1/rules/a%2Fb?ack_timeout_secs=3'
+    ])
+  }
+)

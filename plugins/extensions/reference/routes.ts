@@ -38,14 +38,17 @@ const accessText: Readonly<Record<string, string>> = {
   superadmin: 'Access: superadmins.'
 }
 
-/** Returns a chapter for each route of the plugin, from the OpenAPI document. */
-export const routesOf = ({ name, routes = [] }: Plugin, document: Document): Chapter[] =>
-  operationsOf(document, name).map(found => {
-    const route = routes.find(({ action }) => action === found.operation.operationId)
-    const text = `${found.operation.summary}. ${accessText[route?.access ?? ''] ?? ''}`
-    const parts = [...requestOf(found), ...responsesOf(found), errorsOf(found)].filter(part => part !== '')
-    return { title: code(`${found.method} ${found.path}`), text: [text, ...parts].join('\n\n') }
+/** Returns a chapter for each route of the plugin; pages and files are not in the OpenAPI document. */
+export const routesOf = ({ name, routes = [] }: Plugin, document: Document): Chapter[] => {
+  const found = operationsOf(document, name)
+  return routes.map(({ method, url, action, summary, access }) => {
+    const operation = found.find(({ operation }) => operation.operationId === action)
+    const text = `${summary} ${accessText[access]}`
+    const parts = operation ? [...requestOf(operation), ...responsesOf(operation), errorsOf(operation)] : [] // or a page
+    const title = code(`${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`)
+    return { title, text: [text, ...parts.filter(part => part !== '')].join('\n\n') }
   })
+}
 
 function requestOf({ operation: { parameters = [], requestBody } }: Found): string[] {
   const inPlace = (place: string): Field[] =>

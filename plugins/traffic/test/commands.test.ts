@@ -50,8 +50,8 @@ t.test('the traffic of a client is found by the name of the client', async t => 
 t.test('--from 2026 is refused, not read as a second of 1970; a date begins at midnight UTC', async t => {
   const asked: string[] = []
   const api = {
-    async get(path: string) {
-      asked.push(new URLSearchParams(path.split('?')[1]).get('from') ?? '')
+    async call(_: string, { query }: { query: { from: number } }) {
+      asked.push(String(query.from))
       return { samples: [] }
     }
   }

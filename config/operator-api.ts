@@ -1,0 +1,8076 @@
+// Made by npm run openapi from the OpenAPI document.
+export interface paths {
+    "/v1/apply-leases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Takes a lease for applying a document
+         * @description There is one for each user, and one for all superadmins together.
+         *
+         *     Access: every user, for what he may see.
+         */
+        post: operations["apply.begin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apply-leases/{lease_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Renews the lease
+         * @description Renews the lease.
+         *
+         *     Access: every user, for what he may see.
+         */
+        put: operations["apply.renew"];
+        post?: never;
+        /**
+         * Ends the lease
+         * @description Ends the lease.
+         *
+         *     Access: every user, for what he may see.
+         */
+        delete: operations["apply.end"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists who changed what, and who was refused
+         * @description The newest first. An array, or a page if since, until or cursor is given.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["audit.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Opens a web session
+         * @description Checks a password and sets the cookie `svc_session`.
+         *
+         *     Access: public, without a credential.
+         */
+        post: operations["auth.login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ends the web session of the cookie
+         * @description Ends the web session of the cookie.
+         *
+         *     Access: every user, for what he may see.
+         */
+        post: operations["auth.logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/onboarding": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Creates the first administrator
+         * @description Takes the setup token from the log of the server. A login must follow.
+         *
+         *     Access: public, without a credential.
+         */
+        post: operations["auth.onboard"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells whether the first administrator must still be created
+         * @description Tells whether the first administrator must still be created.
+         *
+         *     Access: public, without a credential.
+         */
+        get: operations["auth.status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/client-enrollments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the codes that can still be redeemed
+         * @description Lists the codes that can still be redeemed.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["enrollment.list"];
+        put?: never;
+        /**
+         * Makes a one-time code for a new client
+         * @description The client exists once the code is redeemed, by the command of the reply.
+         *
+         *     Access: superadmins.
+         */
+        post: operations["enrollment.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/client-enrollments/{enrollment_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Cancels an unused code
+         * @description Cancels an unused code.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["enrollment.cancel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the clients that the caller may see
+         * @description Lists the clients that the caller may see.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["client.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clients/{client_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns one client
+         * @description Returns one client.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["client.read"];
+        /**
+         * Sets the public address of a client
+         * @description Sets the host at which the forwarded ports are reached; null clears it. Other fields of the record may be sent back and are ignored.
+         *
+         *     Access: superadmins.
+         */
+        put: operations["client.update"];
+        post?: never;
+        /**
+         * Deletes a revoked client
+         * @description Rules, quotas, limits and grants of the client go with it.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["client.delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clients/{client_id}/enrollment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes a one-time code for an existing client
+         * @description The code gives the client a new token. Its older unused codes become invalid.
+         *
+         *     Access: superadmins.
+         */
+        post: operations["enrollment.renew"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clients/{client_id}/name": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Renames a client
+         * @description The id, the rules and the control stream of the client do not change.
+         *
+         *     Access: superadmins.
+         */
+        patch: operations["client.rename"];
+        trace?: never;
+    };
+    "/v1/clients/{client_id}/owners": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the owners that have rules or a rate limit on a client
+         * @description Lists the owners that have rules or a rate limit on a client.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["owner_rate_limit.owners"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clients/{client_id}/owners/{owner_id}/rate-limit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the limits for all rules of an owner on a client together
+         * @description Returns the limits for all rules of an owner on a client together.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["owner_rate_limit.read"];
+        /**
+         * Limits all rules of an owner on a client together, open connections included
+         * @description Limits all rules of an owner on a client together, open connections included.
+         *
+         *     Access: superadmins.
+         */
+        put: operations["owner_rate_limit.set"];
+        post?: never;
+        /**
+         * Removes the limits of an owner on a client
+         * @description Removes the limits of an owner on a client.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["owner_rate_limit.delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clients/{client_id}/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the quotas on a client
+         * @description Lists the quotas on a client.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["quota.list-client"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clients/{client_id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revokes a client
+         * @description Revokes the token and ends the control stream of its agent. A re-enrollment lifts the revocation.
+         *
+         *     Access: superadmins.
+         */
+        post: operations["client.revoke"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clients/{client_id}/traffic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns what a client has forwarded, by minute or hour
+         * @description Returns what a client has forwarded, by minute or hour.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["traffic.of-client"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists grants
+         * @description Lists grants.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["grant.list"];
+        put?: never;
+        /**
+         * Lets a user create rules on a client, or on all
+         * @description Lets a user create rules on a client, or on all.
+         *
+         *     Access: superadmins.
+         */
+        post: operations["grant.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/grants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Deletes a grant
+         * @description Rules that no other grant allows go with it; the reply lists them.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["grant.delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the page that /metrics on metrics_listen serves
+         * @description Returns the page that /metrics on metrics_listen serves.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["metrics.read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns this document
+         * @description OpenAPI 3.1, made from the schemas that validate requests.
+         *
+         *     Access: public, without a credential.
+         */
+        get: operations["openapi.read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists all quotas, by client and user
+         * @description Lists all quotas, by client and user.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["quota.list-all"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists rules
+         * @description Rules that the caller owns; all rules for a superadmin.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["rule.list"];
+        put?: never;
+        /**
+         * Creates a rule
+         * @description Answers when the client forwards it. If no answer comes in time, the rule stays and settles by itself (504).
+         *
+         *     Access: every user, for what he may see.
+         */
+        post: operations["rule.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/{rule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns one rule
+         * @description Returns one rule.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["rule.read"];
+        /**
+         * Changes a rule while it runs
+         * @description Changes hot fields, such as `rate_limit`, and answers when the client has applied them. The body is the whole rule, or hot fields alone.
+         *
+         *     Access: every user, for what he may see.
+         */
+        put: operations["rule.update"];
+        post?: never;
+        /**
+         * Deletes a rule
+         * @description Closes the port; live connections may drain. Answers when the client has closed it.
+         *
+         *     Access: every user, for what he may see.
+         */
+        delete: operations["rule.delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/{rule_id}/definition": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Replaces the definition of a rule
+         * @description Replaces all but client, owner, protocol and ports. The old rule stays until the client has the new one.
+         *
+         *     Access: every user, for what he may see.
+         */
+        put: operations["rule.replace"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/{rule_id}/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns what a rule has forwarded so far
+         * @description Returns what a rule has forwarded so far.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["rule.stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/{rule_id}/stats/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams what a rule has forwarded
+         * @description Event `stats` at once and every 5 s, `removed` when the rule is deleted.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["rule.stats-stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/settings/advertised-endpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the endpoint in enrollment URIs, and its source
+         * @description Returns the endpoint in enrollment URIs, and its source.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["settings.read"];
+        /**
+         * Sets the endpoint in enrollment URIs
+         * @description Sets the override, or clears it with null. Other fields of the record may be sent back and are ignored.
+         *
+         *     Access: superadmins.
+         */
+        put: operations["settings.update"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns counts and sums of everything that the caller may see
+         * @description Returns counts and sums of everything that the caller may see.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["stats.summary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/traffic/global": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns what all rules have forwarded, by minute or hour
+         * @description Returns what all rules have forwarded, by minute or hour.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["traffic.of-all"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists all users
+         * @description Lists all users.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["user.list"];
+        put?: never;
+        /**
+         * Creates a user
+         * @description Creates a user.
+         *
+         *     Access: superadmins.
+         */
+        post: operations["user.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns one user
+         * @description Without the superadmin role only yourself.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["user.read"];
+        put?: never;
+        post?: never;
+        /**
+         * Deletes a user
+         * @description Everything that belongs to the user goes with it; the reply lists the ids.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["user.delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Changes a user
+         * @description Renames a user, changes its role, disables or enables it. Absent fields stay.
+         *
+         *     Access: superadmins.
+         */
+        patch: operations["user.update"];
+        trace?: never;
+    };
+    "/v1/users/{id}/credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the credentials of a user, without their tokens
+         * @description Lists the credentials of a user, without their tokens.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["credential.list"];
+        put?: never;
+        /**
+         * Issues a credential
+         * @description The bearer token is in this response only.
+         *
+         *     Access: every user, for what he may see.
+         */
+        post: operations["credential.issue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{id}/credentials/{cred_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revokes a credential
+         * @description Revokes a credential.
+         *
+         *     Access: every user, for what he may see.
+         */
+        delete: operations["credential.revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{id}/credentials/{cred_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Gives a credential a new token
+         * @description The old token ends. The new one is in this response only.
+         *
+         *     Access: every user, for what he may see.
+         */
+        post: operations["credential.rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{id}/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resets the password of a user
+         * @description Sessions and, unless they are kept, bearer tokens end.
+         *
+         *     Access: superadmins.
+         */
+        post: operations["password.reset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{id}/traffic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns what the rules of a user have forwarded, by minute or hour
+         * @description Returns what the rules of a user have forwarded, by minute or hour.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["traffic.of-user"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user_id}/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the quotas of a user
+         * @description Lists the quotas of a user.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["quota.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user_id}/quotas/{client_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Sets a quota
+         * @description Sets what a user's rules may deliver on a client in a month. An existing quota keeps its usage and period.
+         *
+         *     Access: superadmins.
+         */
+        put: operations["quota.set"];
+        post?: never;
+        /**
+         * Deletes a quota
+         * @description Connections that it paused continue.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["quota.delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Changes a quota
+         * @description Changes the size, or sets the usage of this period to 0.
+         *
+         *     Access: superadmins.
+         */
+        patch: operations["quota.update"];
+        trace?: never;
+    };
+    "/v1/users/{user_id}/quotas/{client_id}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the usage and size of this period
+         * @description Returns the usage and size of this period.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["quota.status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the caller
+         * @description Returns the caller.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["self.read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/me/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists your own grants
+         * @description Lists your own grants.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["grant.list-own"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/me/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Changes your own password
+         * @description Your other sessions end.
+         *
+         *     Access: every user, for what he may see.
+         */
+        post: operations["password.change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/me/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists your own web sessions
+         * @description Lists your own web sessions.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["session.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/me/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Ends one of your own web sessions
+         * @description Ends one of your own web sessions.
+         *
+         *     Access: every user, for what he may see.
+         */
+        delete: operations["session.end"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        AckTimeoutError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "ack_timeout";
+            };
+        };
+        ActivationFailedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "activation_failed";
+            };
+        };
+        AdvertisedEndpoint: {
+            /**
+             * @description Why there is no effective endpoint.
+             * @example null
+             */
+            diagnostic: string | null;
+            /** @description What enrollment URIs have; null: see `diagnostic`. */
+            effective: string | null;
+            /** @description What was set here; null: nothing. */
+            override: string | null;
+            /**
+             * @description Where `effective` is from; the seed is in the configuration.
+             * @enum {string|null}
+             */
+            source: "override" | "seed" | "loopback" | null;
+        };
+        AlreadyBootstrappedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "already_bootstrapped";
+            };
+        };
+        ApplyInProgressError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "apply_in_progress";
+            };
+        };
+        ApplyLease: {
+            /**
+             * @description ULID.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NL
+             */
+            lease_id: string;
+            /**
+             * @description Seconds until it ends unless it is renewed.
+             * @example 30
+             */
+            ttl_secs: number;
+        };
+        AuditEntry: {
+            /**
+             * @description rule.create and so on: the id of the operation.
+             * @example rule.create
+             */
+            action: string;
+            /** @description user_id; null: not authenticated. */
+            actor: string | null;
+            /**
+             * @description operator_token, api_token, session, system (no request made the change), none, or the method of a plugin.
+             * @example api_token
+             */
+            auth_method: string;
+            /**
+             * @description How many requests this entry counts: denied, or refused mutations.
+             * @example 1
+             */
+            count: number;
+            /**
+             * @description ULID.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NU
+             */
+            id: string;
+            /**
+             * @description Of the request; empty without one.
+             * @example POST
+             */
+            method: string;
+            /**
+             * @description deny: the caller might not do it.
+             * @enum {string}
+             */
+            outcome: "allow" | "deny";
+            /**
+             * @description Without the query; at most 512 characters; empty without a request.
+             * @example /v1/rules
+             */
+            path: string;
+            /**
+             * @description Error code of the refusal.
+             * @example null
+             */
+            reason: string | null;
+            /** @description null: no request, or several addresses, beyond the maximum of a minute. */
+            remote_addr: string | null;
+            /**
+             * @description x-request-id.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NR
+             */
+            request_id: string;
+            /** @description Its id. */
+            resource_id: string | null;
+            /** @description What was changed. */
+            resource_kind: string | null;
+            /** @description Of the actor. */
+            role: ("superadmin" | "user") | null;
+            /** @description null: changed, and the response is pending or was lost. */
+            status: number | null;
+            /**
+             * Format: date-time
+             * @description When it was decided.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            timestamp: string;
+        };
+        AuditPage: {
+            /**
+             * @description Entries in this page.
+             * @example 1
+             */
+            count: number;
+            /** @description The newest first. */
+            entries: components["schemas"]["AuditEntry"][];
+            /**
+             * @description Cursor of the next older page; absent on the last.
+             * @example MDFLQ0QzRjBQN1E0WTZaOA
+             */
+            next_cursor?: string;
+        };
+        AuthLoginBody: {
+            /**
+             * @description The password of the user.
+             * @example correct horse battery staple
+             */
+            password: string;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        AuthLoginReply: {
+            /**
+             * @description The password is temporary: all else is refused until it is changed.
+             * @example false
+             */
+            password_change_required: boolean;
+        };
+        AuthOnboardBody: {
+            /**
+             * @description 1 to 64 characters.
+             * @example Ann Miller
+             */
+            display_name: string;
+            /**
+             * @description 12 to 1024 bytes.
+             * @example correct horse battery staple
+             */
+            password: string;
+            /**
+             * @description The same once more.
+             * @example correct horse battery staple
+             */
+            password_confirm: string;
+            /**
+             * @description From the log of the server.
+             * @example EXAMPLE-setup-token-of-43-characters-in-all
+             */
+            setup_token?: string;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        AuthOnboardReply: {
+            /**
+             * @description 1 to 64 characters.
+             * @example Ann Miller
+             */
+            display_name: string;
+            /**
+             * @description Always superadmin.
+             * @example superadmin
+             */
+            role: string;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        AuthStatusReply: {
+            /**
+             * @description There is no superadmin yet: the setup token of the log makes the first one.
+             * @example false
+             */
+            onboarding_required: boolean;
+        };
+        BodyTooLargeError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "body_too_large";
+            };
+        };
+        BootstrapRequiredError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "bootstrap_required";
+            };
+        };
+        BusyError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "busy";
+            };
+        };
+        CannotRemoveSelfError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "cannot_remove_self";
+            };
+        };
+        Client: {
+            /** @description Public host of the forwarded ports. */
+            address: string | null;
+            /** @description As last seen. */
+            agent_version: string | null;
+            /** @description Features of its agent and their versions, as last seen. */
+            capabilities: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description ULID; never changes.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id: string;
+            /**
+             * @description Two clients may have the same name.
+             * @example paris
+             */
+            client_name: string;
+            /** @description Its agent has a control stream. */
+            connected: boolean;
+            /** @description Since when its agent is connected. */
+            connected_at: string | null;
+            /**
+             * Format: date-time
+             * @description When its first code was redeemed.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            enrolled_at: string;
+            /** @description When its agent was connected last. */
+            last_seen_at: string | null;
+            /** @description Address from which its agent is connected. */
+            remote_addr: string | null;
+            /** @description When its token was revoked. */
+            revoked_at: string | null;
+            /**
+             * @description Whether its agent has a control stream, or may have none.
+             * @enum {string}
+             */
+            state: "connected" | "disconnected" | "revoked";
+        };
+        ClientNameAmbiguousError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "client_name_ambiguous";
+            };
+        };
+        ClientNotConnectedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "client_not_connected";
+            };
+        };
+        ClientNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "client_not_found";
+            };
+        };
+        ClientNotGrantedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "client_not_granted";
+            };
+        };
+        ClientNotRevokedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "client_not_revoked";
+            };
+        };
+        ClientRenameBody: {
+            /**
+             * @description Two clients may have the same name.
+             * @example paris
+             */
+            client_name: string;
+        };
+        /**
+         * @example {
+         *       "address": "paris.example.net"
+         *     }
+         */
+        ClientUpdateBody: {
+            /** @description Public host of the forwarded ports. */
+            address: string | null;
+            /** @description As last seen. */
+            agent_version?: string | null;
+            /** @description Features of its agent and their versions, as last seen. */
+            capabilities?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description ULID; never changes.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id?: string;
+            /**
+             * @description Two clients may have the same name.
+             * @example paris
+             */
+            client_name?: string;
+            /** @description Its agent has a control stream. */
+            connected?: boolean;
+            /** @description Since when its agent is connected. */
+            connected_at?: string | null;
+            /**
+             * Format: date-time
+             * @description When its first code was redeemed.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            enrolled_at?: string;
+            /** @description When its agent was connected last. */
+            last_seen_at?: string | null;
+            /** @description Address from which its agent is connected. */
+            remote_addr?: string | null;
+            /** @description When its token was revoked. */
+            revoked_at?: string | null;
+            /**
+             * @description Whether its agent has a control stream, or may have none.
+             * @enum {string}
+             */
+            state?: "connected" | "disconnected" | "revoked";
+        };
+        ConflictLegacyToSniUnsupportedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "conflict.legacy_to_sni_unsupported";
+            };
+        };
+        ConflictSniFallbackDuplicateError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "conflict.sni_fallback_duplicate";
+            };
+        };
+        ConflictSniRouteDuplicateError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "conflict.sni_route_duplicate";
+            };
+        };
+        Credential: {
+            /**
+             * Format: date-time
+             * @description When it was issued.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description ULID.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NC
+             */
+            credential_id: string;
+            /** @description When it ends; null: never. */
+            expires_at: string | null;
+            /**
+             * @description Free text; at most 255 bytes.
+             * @example deploy@ci
+             */
+            label: string;
+            /** @description When it was used last. */
+            last_used_at: string | null;
+            /** @description When it was revoked. */
+            revoked_at: string | null;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        CredentialIssueBody: {
+            /**
+             * @description Without it the credential never expires.
+             * @example 7776000
+             */
+            expires_in_secs?: number;
+            /**
+             * @description Free text; at most 255 bytes.
+             * @example deploy@ci
+             */
+            label?: string;
+        };
+        CredentialNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "credential_not_found";
+            };
+        };
+        CsrfContentTypeRequiredError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "csrf_content_type_required";
+            };
+        };
+        CsrfHeaderRequiredError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "csrf_header_required";
+            };
+        };
+        CsrfOriginMismatchError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "csrf_origin_mismatch";
+            };
+        };
+        CsrfOriginRequiredError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "csrf_origin_required";
+            };
+        };
+        EmptyProtocolSetError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "empty_protocol_set";
+            };
+        };
+        EndpointInvalidError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "endpoint_invalid";
+            };
+        };
+        EndpointNotInCertSanError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "endpoint_not_in_cert_san";
+            };
+        };
+        Enrollment: {
+            /** @description Public host of the forwarded ports. */
+            address: string | null;
+            /**
+             * @description Null: the code creates a new client.
+             * @example null
+             */
+            client_id: string | null;
+            /**
+             * @description Name of the client.
+             * @example paris
+             */
+            client_name: string;
+            /**
+             * Format: date-time
+             * @description When the code was made.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description user_id of who made the code.
+             * @example ann
+             */
+            created_by: string;
+            /**
+             * @description ULID.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NE
+             */
+            enrollment_id: string;
+            /**
+             * Format: date-time
+             * @description Until when the code may be redeemed.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expires_at: string;
+        };
+        EnrollmentCreateBody: {
+            /**
+             * @description Public host of the forwarded ports, without a port.
+             * @example paris.example.net
+             */
+            address?: string | null;
+            /**
+             * @description Name of the new client.
+             * @example paris
+             */
+            name: string;
+            /**
+             * @description Lifetime of the code; default enrollment_ttl_secs.
+             * @example 600
+             */
+            ttl_secs?: number;
+        };
+        EnrollmentNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "enrollment_not_found";
+            };
+        };
+        EnrollmentRenewBody: {
+            /**
+             * @description Lifetime of the code; default enrollment_ttl_secs.
+             * @example 600
+             */
+            ttl_secs?: number;
+        };
+        Error: {
+            error: {
+                code: string;
+                details?: {
+                    [key: string]: unknown;
+                };
+                message: string;
+            };
+        };
+        FieldNotLoadedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "field_not_loaded";
+            };
+        };
+        Grant: {
+            /**
+             * @description * is every client.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id: string;
+            /** @description null: every client. */
+            client_name: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description ULID.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NG
+             */
+            grant_id: string;
+            /**
+             * @description Last listen port.
+             * @example 8999
+             */
+            listen_port_end: number;
+            /**
+             * @description First listen port.
+             * @example 8000
+             */
+            listen_port_start: number;
+            /** @description Free text. */
+            note: string | null;
+            /** @description What rules may be. */
+            protocols: ("tcp" | "udp")[];
+            /** @description null: every target. */
+            targets: string[] | null;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        GrantAlreadyExistsError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "grant_already_exists";
+            };
+        };
+        GrantCreateBody: {
+            /**
+             * @description In place of client_id: an id, or the name of one client.
+             * @example paris
+             */
+            client?: string;
+            /** @description An id, or * for every client. */
+            client_id?: string;
+            /**
+             * @description Last listen port.
+             * @example 8999
+             */
+            listen_port_end: number;
+            /**
+             * @description First listen port.
+             * @example 8000
+             */
+            listen_port_start: number;
+            /** @description Free text. */
+            note?: string | null;
+            /** @description At least one. */
+            protocols: string[];
+            /** @description Addresses, CIDRs and host names, each with ports or without: 10.0.0.0/8:443, db.example:5000-5010. */
+            targets?: string[] | null;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        GrantDeleteReply: {
+            /**
+             * @description ULID.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NG
+             */
+            grant_id: string;
+            /**
+             * @description Rules that no other grant allows.
+             * @example [
+             *       "01KCD3F0P7Q4Y6Z8V1T5S9R2NB"
+             *     ]
+             */
+            removed_rule_ids: string[];
+        };
+        GrantNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "grant_not_found";
+            };
+        };
+        HeadersTooLargeError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "headers_too_large";
+            };
+        };
+        IdempotencyInProgressError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "idempotency_in_progress";
+            };
+        };
+        IdempotencyKeyReusedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "idempotency_key_reused";
+            };
+        };
+        IdempotencySecretSpentError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "idempotency_secret_spent";
+            };
+        };
+        InitialPasswordRequiredError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "initial_password_required";
+            };
+        };
+        InternalError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "internal";
+            };
+        };
+        InvalidBillingAnchorError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_billing_anchor";
+            };
+        };
+        InvalidBucketError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_bucket";
+            };
+        };
+        InvalidClientAddressError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_client_address";
+            };
+        };
+        InvalidClientNameError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_client_name";
+            };
+        };
+        InvalidCursorError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_cursor";
+            };
+        };
+        InvalidDisplayNameError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_display_name";
+            };
+        };
+        InvalidEnrollmentTtlError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_enrollment_ttl";
+            };
+        };
+        InvalidJsonError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_json";
+            };
+        };
+        InvalidLimitError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_limit";
+            };
+        };
+        InvalidLoginError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_login";
+            };
+        };
+        InvalidOutcomeError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_outcome";
+            };
+        };
+        InvalidPasswordResetError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_password_reset";
+            };
+        };
+        InvalidPortRangeError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_port_range";
+            };
+        };
+        InvalidQuotaSizeError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_quota_size";
+            };
+        };
+        InvalidRoleError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_role";
+            };
+        };
+        InvalidTimeRangeError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_time_range";
+            };
+        };
+        InvalidTimestampError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_timestamp";
+            };
+        };
+        InvalidUserIdError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "invalid_user_id";
+            };
+        };
+        Invitation: {
+            /**
+             * @description Name of the client.
+             * @example paris
+             */
+            client_name: string;
+            /**
+             * @description Run it on the edge host. It contains the code and is shown only in this response.
+             * @example sluice agent enroll 'svc://sluice.example.com:7443/enroll?pin=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef&code=EXAMPLE-of-a-one-time-code-of-43-characters'
+             */
+            command: string;
+            /**
+             * @description ULID.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NE
+             */
+            enrollment_id: string;
+            /**
+             * Format: date-time
+             * @description Until when the code may be redeemed.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expires_at: string;
+            /**
+             * @description What the command contains.
+             * @example svc://sluice.example.com:7443/enroll?pin=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef&code=EXAMPLE-of-a-one-time-code-of-43-characters
+             */
+            uri: string;
+        };
+        IssuedCredential: {
+            /**
+             * Format: date-time
+             * @description When it was issued.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description ULID.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NC
+             */
+            credential_id: string;
+            /**
+             * @description Free text; at most 255 bytes.
+             * @example deploy@ci
+             */
+            label: string;
+            /**
+             * @description The bearer token; shown only in this response.
+             * @example svct_EXAMPLE-of-a-token-do-not-use
+             */
+            token: string;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        LastSuperadminError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "last_superadmin";
+            };
+        };
+        LimitReachedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "limit_reached";
+            };
+        };
+        Me: {
+            /**
+             * @description 1 to 64 characters.
+             * @example Ann Miller
+             */
+            display_name: string;
+            /**
+             * @description A superadmin sees and changes everything.
+             * @enum {string}
+             */
+            role: "superadmin" | "user";
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        MultiTargetUnsupportedByClientError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "multi_target_unsupported_by_client";
+            };
+        };
+        NotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "not_found";
+            };
+        };
+        NotOwnerError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "not_owner";
+            };
+        };
+        OpenapiReadReply: {
+            /**
+             * @description Version of OpenAPI.
+             * @example 3.1.1
+             */
+            openapi: string;
+        };
+        Owner: {
+            /** @description Its rules on the client are limited together. */
+            has_rate_limit: boolean;
+            /**
+             * @description user_id of the owner of rules.
+             * @example ann
+             */
+            owner_id: string;
+            /**
+             * @description Rules on the client.
+             * @example 3
+             */
+            rule_count: number;
+        };
+        OwnerRateLimit: {
+            /**
+             * @description ULID of a client.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id: string;
+            /** @description The agent of the client has these limits in force, as last heard from it. */
+            enforced: boolean;
+            /**
+             * @description user_id of the owner of rules.
+             * @example ann
+             */
+            owner_id: string;
+            rate_limit: components["schemas"]["RateLimit"];
+            /**
+             * Format: date-time
+             * @description When it was set last.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            updated_at: string;
+        };
+        OwnerRateLimitNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "owner_rate_limit_not_found";
+            };
+        };
+        /**
+         * @description Limits of all rules of the owner on the client together.
+         * @example {
+         *       "bandwidth_out_bps": 100000000,
+         *       "concurrent_connections": 500
+         *     }
+         */
+        OwnerRateLimitSetBody: {
+            /** @description Bits per second towards the targets. */
+            bandwidth_in_bps?: number;
+            /** @description Default: 100 ms of the rate, at least 16 KiB. */
+            bandwidth_in_burst_bytes?: number;
+            /** @description Bits per second towards the callers. */
+            bandwidth_out_bps?: number;
+            /** @description Default: 100 ms of the rate, at least 16 KiB. */
+            bandwidth_out_burst_bytes?: number;
+            /**
+             * @description ULID of a client.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id?: string;
+            /** @description Open at the same time; a UDP flow is a connection. */
+            concurrent_connections?: number;
+            /** @description The agent of the client has these limits in force, as last heard from it. */
+            enforced?: boolean;
+            /** @description Default: one second of the rate. */
+            new_connections_burst?: number;
+            /** @description A UDP flow is a connection. */
+            new_connections_per_sec?: number;
+            /**
+             * @description user_id of the owner of rules.
+             * @example ann
+             */
+            owner_id?: string;
+            rate_limit?: components["schemas"]["RateLimit"];
+            /**
+             * Format: date-time
+             * @description When it was set last.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            updated_at?: string;
+        };
+        PasswordChangeBody: {
+            /**
+             * @description The password until now.
+             * @example correct horse battery staple
+             */
+            current_password: string;
+            /**
+             * @description 12 to 1024 bytes.
+             * @example staple battery horse correct
+             */
+            new_password: string;
+            /**
+             * @description The same once more.
+             * @example staple battery horse correct
+             */
+            new_password_confirm: string;
+        };
+        PasswordChangeRequiredError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "password_change_required";
+            };
+        };
+        PasswordMismatchError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "password_mismatch";
+            };
+        };
+        PasswordResetBody: {
+            /** @description Do not revoke the bearer tokens of the user. */
+            keep_api_tokens?: boolean;
+            /** @description Without it a random one is made and returned. */
+            new_password?: string;
+            /**
+             * @description It must be changed at the next login, within 24 hours.
+             * @default true
+             * @example true
+             */
+            temporary?: boolean;
+        };
+        PasswordResetReply: {
+            /**
+             * @description Bearer tokens that ended.
+             * @example 2
+             */
+            api_tokens_revoked: number;
+            /**
+             * @description Web sessions that ended.
+             * @example 1
+             */
+            sessions_revoked: number;
+            /**
+             * @description Shown only in this response.
+             * @example EXAMPLE-of-a-password
+             */
+            temporary_password?: string;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        PasswordTooLongError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "password_too_long";
+            };
+        };
+        PasswordTooShortError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "password_too_short";
+            };
+        };
+        PasswordUnchangedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "password_unchanged";
+            };
+        };
+        PortInUseError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "port_in_use";
+            };
+        };
+        PortOutsideGrantError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "port_outside_grant";
+            };
+        };
+        PortStats: {
+            /**
+             * @description For a UDP rule: flows.
+             * @example 0
+             */
+            active_connections: number;
+            /**
+             * @description Delivered to the target.
+             * @example 1200
+             */
+            bytes_in: number;
+            /**
+             * @description Delivered to the caller.
+             * @example 56000
+             */
+            bytes_out: number;
+            /**
+             * @description Delivered to the target.
+             * @example 0
+             */
+            datagrams_in: number;
+            /**
+             * @description Delivered to the caller.
+             * @example 0
+             */
+            datagrams_out: number;
+            /**
+             * @description Port on the client.
+             * @example 8443
+             */
+            listen_port: number;
+        };
+        ProtocolNotGrantedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "protocol_not_granted";
+            };
+        };
+        Quota: {
+            /**
+             * @description Periods begin at its day and time. Unix seconds.
+             * @example 1767225600
+             */
+            billing_anchor: number;
+            /**
+             * @description Left in this period.
+             * @example 380000000000
+             */
+            bytes_remaining: number;
+            /**
+             * @description Delivered in this period, in plus out.
+             * @example 120000000000
+             */
+            bytes_used: number;
+            /**
+             * @description ULID of a client.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id: string;
+            /**
+             * @description Name of the client.
+             * @example paris
+             */
+            client_name: string;
+            /**
+             * @description When it was set first. Unix seconds.
+             * @example 1767225600
+             */
+            created_at: number;
+            /** @description The agent of the client has this quota in force, as last heard from it. */
+            enforced: boolean;
+            /**
+             * @description Nothing is left: the rules of the user on the client forward nothing.
+             * @example false
+             */
+            exhausted: boolean;
+            /**
+             * @description When it was exhausted, Unix seconds.
+             * @example null
+             */
+            exhausted_at: number | null;
+            /**
+             * @description Bytes in a calendar month, in plus out.
+             * @example 500000000000
+             */
+            monthly_bytes: number;
+            /**
+             * @description First second of the next period. Unix seconds.
+             * @example 1769904000
+             */
+            period_end: number;
+            /**
+             * @description First second of this period. Unix seconds.
+             * @example 1767225600
+             */
+            period_start: number;
+            /**
+             * @description When it was changed last. Unix seconds.
+             * @example 1767225600
+             */
+            updated_at: number;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        QuotaBucketOutOfRetentionError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "quota_bucket_out_of_retention";
+            };
+        };
+        QuotaNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "quota_not_found";
+            };
+        };
+        /**
+         * @example {
+         *       "monthly_bytes": 500000000000
+         *     }
+         */
+        QuotaSetBody: {
+            /** @description Unix seconds, not in the future: periods begin at its day and time. Cannot be changed. */
+            billing_anchor?: number;
+            /**
+             * @description Left in this period.
+             * @example 380000000000
+             */
+            bytes_remaining?: number;
+            /**
+             * @description Delivered in this period, in plus out.
+             * @example 120000000000
+             */
+            bytes_used?: number;
+            /**
+             * @description ULID of a client.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id?: string;
+            /**
+             * @description Name of the client.
+             * @example paris
+             */
+            client_name?: string;
+            /**
+             * @description When it was set first. Unix seconds.
+             * @example 1767225600
+             */
+            created_at?: number;
+            /** @description The agent of the client has this quota in force, as last heard from it. */
+            enforced?: boolean;
+            /**
+             * @description Nothing is left: the rules of the user on the client forward nothing.
+             * @example false
+             */
+            exhausted?: boolean;
+            /**
+             * @description When it was exhausted, Unix seconds.
+             * @example null
+             */
+            exhausted_at?: number | null;
+            /**
+             * @description Bytes in a calendar month, in plus out.
+             * @example 500000000000
+             */
+            monthly_bytes: number;
+            /**
+             * @description First second of the next period. Unix seconds.
+             * @example 1769904000
+             */
+            period_end?: number;
+            /**
+             * @description First second of this period. Unix seconds.
+             * @example 1767225600
+             */
+            period_start?: number;
+            /**
+             * @description When it was changed last. Unix seconds.
+             * @example 1767225600
+             */
+            updated_at?: number;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id?: string;
+        };
+        QuotaUnsupportedByClientError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "quota_unsupported_by_client";
+            };
+        };
+        QuotaUpdateBody: {
+            /**
+             * @description Sets the usage of this period to 0; the period stays.
+             * @example true
+             */
+            clear_period_usage?: boolean;
+            /**
+             * @description Bytes in a calendar month, in plus out.
+             * @example 500000000000
+             */
+            monthly_bytes?: number;
+        };
+        /**
+         * @example {
+         *       "bandwidth_out_bps": 50000000,
+         *       "concurrent_connections": 100
+         *     }
+         */
+        RateLimit: {
+            /** @description Bits per second towards the targets. */
+            bandwidth_in_bps?: number;
+            /** @description Default: 100 ms of the rate, at least 16 KiB. */
+            bandwidth_in_burst_bytes?: number;
+            /** @description Bits per second towards the callers. */
+            bandwidth_out_bps?: number;
+            /** @description Default: 100 ms of the rate, at least 16 KiB. */
+            bandwidth_out_burst_bytes?: number;
+            /** @description Open at the same time; a UDP flow is a connection. */
+            concurrent_connections?: number;
+            /** @description Default: one second of the rate. */
+            new_connections_burst?: number;
+            /** @description A UDP flow is a connection. */
+            new_connections_per_sec?: number;
+        };
+        RateLimitedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "rate_limited";
+            };
+        };
+        RateLimitUnsupportedByClientError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "rate_limit_unsupported_by_client";
+            };
+        };
+        RequestTimeoutError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "request_timeout";
+            };
+        };
+        ReservedUserIdError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "reserved_user_id";
+            };
+        };
+        ResourceChangedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "resource_changed";
+            };
+        };
+        RoleRequiredError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "role_required";
+            };
+        };
+        Rule: {
+            /**
+             * @description ULID of a client.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id: string;
+            /**
+             * @description Name of the client.
+             * @example paris
+             */
+            client_name: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description Seconds between connection attempts to each target. */
+            health_check_interval_secs: number | null;
+            /**
+             * @description Port on the client; of a range the first one.
+             * @example 8443
+             */
+            listen_port: number;
+            /**
+             * @description Last port of a range; null: one port.
+             * @example null
+             */
+            listen_port_end: number | null;
+            /**
+             * @description user_id of the user whose rule it is.
+             * @example ann
+             */
+            owner: string;
+            /**
+             * @description The owner, or a superadmin: then grants do not limit the rule.
+             * @example ann
+             */
+            placed_by: string;
+            /**
+             * @description The IPv6 addresses of a name are tried first.
+             * @example false
+             */
+            prefer_ipv6: boolean;
+            /**
+             * @description What is forwarded.
+             * @enum {string}
+             */
+            protocol: "tcp" | "udp";
+            rate_limit: components["schemas"]["RateLimit"] | null;
+            /**
+             * @description ULID of a rule.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+             */
+            rule_id: string;
+            /** @description Takes connections without TLS or a matching name on its port. */
+            sni_fallback: boolean;
+            /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
+            sni_pattern: string | null;
+            /**
+             * @description active: the client forwards. failed: see `state_reason`. draining: live connections end.
+             * @example active
+             * @enum {string}
+             */
+            state: "pending" | "active" | "failed" | "draining";
+            /**
+             * Format: date-time
+             * @description When its state changed last.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            state_changed_at: string;
+            /**
+             * @description Why it is not active, as a code.
+             * @example null
+             */
+            state_reason: string | null;
+            /** @description Where connections go. */
+            targets: components["schemas"]["Target"][];
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            updated_at: string;
+        };
+        /**
+         * @example {
+         *       "client": "paris",
+         *       "listen_port": 8443,
+         *       "targets": [
+         *         {
+         *           "host": "10.0.0.7",
+         *           "port": 443
+         *         }
+         *       ]
+         *     }
+         */
+        RuleDefinition: {
+            /**
+             * @description client_id, or the name of one client.
+             * @example paris
+             */
+            client: string;
+            /** @description Seconds between connection attempts to each target. */
+            health_check_interval_secs?: number | null;
+            /**
+             * @description Port on the client; of a range the first one.
+             * @example 8443
+             */
+            listen_port: number;
+            /** @description Last port of a range that begins at listen_port. */
+            listen_port_end?: number | null;
+            /** @description user_id; default is the caller. */
+            owner?: string;
+            /** @description user_id, for superadmins: the owner if grants limit the rule; default is the caller. */
+            placed_by?: string;
+            /** @description Try the IPv6 addresses of a name first. */
+            prefer_ipv6?: boolean;
+            /**
+             * @description tcp or udp, in any case.
+             * @default tcp
+             */
+            protocol?: string;
+            rate_limit?: components["schemas"]["RateLimit"] | null;
+            /** @description Takes connections without TLS or a matching name on its port. */
+            sni_fallback?: boolean | null;
+            /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
+            sni_pattern?: string | null;
+            /** @description 1 to 8, without duplicates. */
+            targets: {
+                /**
+                 * @description IPv4, IPv6 with or without brackets, or a DNS name.
+                 * @example 10.0.0.7
+                 */
+                host: string;
+                /**
+                 * @description Port of the target; of a range the first one.
+                 * @example 443
+                 */
+                port: number;
+                /**
+                 * @description The lowest is tried first; default is the index.
+                 * @example 0
+                 */
+                priority?: number;
+            }[];
+        };
+        RuleFieldUnsupportedByClientError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "rule_field_unsupported_by_client";
+            };
+        };
+        RuleNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "rule_not_found";
+            };
+        };
+        RuleShapeNotLoadedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "rule_shape_not_loaded";
+            };
+        };
+        RuleStats: {
+            /**
+             * @description 0 once the client has been disconnected for 30 s.
+             * @example 0
+             */
+            active_connections: number;
+            /**
+             * @description Open UDP flows.
+             * @example 0
+             */
+            active_flows: number;
+            /**
+             * @description Delivered to the target.
+             * @example 0
+             */
+            bytes_in: number;
+            /**
+             * @description Delivered to the caller.
+             * @example 0
+             */
+            bytes_out: number;
+            /**
+             * @description ULID of a client.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id: string;
+            /**
+             * @description Accepted so far.
+             * @example 17
+             */
+            connections_total: number;
+            /**
+             * @description Delivered to the target.
+             * @example 0
+             */
+            datagrams_in: number;
+            /**
+             * @description Delivered to the caller.
+             * @example 0
+             */
+            datagrams_out: number;
+            /**
+             * @description Connections and datagrams whose target had no address.
+             * @example 0
+             */
+            dns_failures: number;
+            /**
+             * @description UDP flows refused, because the rule had too many.
+             * @example 0
+             */
+            flows_dropped_overflow: number;
+            /** @description With per_port=true. */
+            per_port?: components["schemas"]["PortStats"][];
+            /** @description With per_target=true. */
+            per_target?: components["schemas"]["TargetStats"][];
+            /**
+             * @description tcp or udp.
+             * @example tcp
+             */
+            protocol: string;
+            /**
+             * @description Refused connections, and dropped datagrams, by reason.
+             * @example {
+             *       "descriptors": 1
+             *     }
+             */
+            rejected: {
+                [key: string]: number;
+            };
+            /**
+             * @description ULID of a rule.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+             */
+            rule_id: string;
+            /**
+             * @description Connections that went to another than the first target.
+             * @example 0
+             */
+            target_failovers: number;
+            /** @description When the client reported last. */
+            updated_at: string | null;
+        };
+        /**
+         * @example {
+         *       "client": "paris",
+         *       "listen_port": 8443,
+         *       "targets": [
+         *         {
+         *           "host": "10.0.0.7",
+         *           "port": 443
+         *         }
+         *       ]
+         *     }
+         */
+        RuleUpdate: {
+            /**
+             * @description client_id, or the name of one client.
+             * @example paris
+             */
+            client?: string;
+            /** @description Ignored: read-only. */
+            client_id?: unknown;
+            /** @description Ignored: read-only. */
+            client_name?: unknown;
+            /** @description Ignored: read-only. */
+            created_at?: unknown;
+            /** @description Seconds between connection attempts to each target. */
+            health_check_interval_secs?: number | null;
+            /**
+             * @description Port on the client; of a range the first one.
+             * @example 8443
+             */
+            listen_port?: number;
+            /** @description Last port of a range that begins at listen_port. */
+            listen_port_end?: number | null;
+            /** @description user_id; default is the caller. */
+            owner?: string;
+            /** @description user_id, for superadmins: the owner if grants limit the rule; default is the caller. */
+            placed_by?: string;
+            /** @description Try the IPv6 addresses of a name first. */
+            prefer_ipv6?: boolean;
+            /**
+             * @description tcp or udp, in any case.
+             * @default tcp
+             */
+            protocol?: string;
+            rate_limit?: components["schemas"]["RateLimit"] | null;
+            /** @description Ignored: read-only. */
+            rule_id?: unknown;
+            /** @description Takes connections without TLS or a matching name on its port. */
+            sni_fallback?: boolean | null;
+            /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
+            sni_pattern?: string | null;
+            /** @description Ignored: read-only. */
+            state?: unknown;
+            /** @description Ignored: read-only. */
+            state_changed_at?: unknown;
+            /** @description Ignored: read-only. */
+            state_reason?: unknown;
+            /** @description 1 to 8, without duplicates. */
+            targets?: {
+                /** @description Ignored: read-only. */
+                health?: unknown;
+                /**
+                 * @description IPv4, IPv6 with or without brackets, or a DNS name.
+                 * @example 10.0.0.7
+                 */
+                host: string;
+                /**
+                 * @description Port of the target; of a range the first one.
+                 * @example 443
+                 */
+                port: number;
+                /** @description Ignored: read-only. */
+                port_end?: unknown;
+                /**
+                 * @description The lowest is tried first; default is the index.
+                 * @example 0
+                 */
+                priority?: number;
+            }[];
+            /** @description Ignored: read-only. */
+            updated_at?: unknown;
+        };
+        Session: {
+            /**
+             * Format: date-time
+             * @description When it began.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description The session of this request. */
+            current: boolean;
+            /**
+             * Format: date-time
+             * @description When it ends, if it is not used meanwhile.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it was used last.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            last_seen_at: string;
+            /**
+             * @description From where it was opened.
+             * @example 198.51.100.7
+             */
+            remote_addr: string;
+            /**
+             * @description ULID.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NS
+             */
+            session_id: string;
+        };
+        SessionNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "session_not_found";
+            };
+        };
+        /**
+         * @example {
+         *       "advertised_endpoint": "sluice.example.com:7443"
+         *     }
+         */
+        SettingsUpdateBody: {
+            /** @description HOST:PORT at which agents reach the server; null clears. */
+            advertised_endpoint: string | null;
+            /**
+             * @description Why there is no effective endpoint.
+             * @example null
+             */
+            diagnostic?: string | null;
+            /** @description What enrollment URIs have; null: see `diagnostic`. */
+            effective?: string | null;
+            /** @description What was set here; null: nothing. */
+            override?: string | null;
+            /**
+             * @description Where `effective` is from; the seed is in the configuration.
+             * @enum {string|null}
+             */
+            source?: "override" | "seed" | "loopback" | null;
+        };
+        SetupTokenInvalidError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "setup_token_invalid";
+            };
+        };
+        SetupTokenRequiredError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "setup_token_required";
+            };
+        };
+        SniUnsupportedByClientError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "sni_unsupported_by_client";
+            };
+        };
+        StatsSummary: {
+            /**
+             * @description Open now.
+             * @example 2
+             */
+            active_connections: number;
+            /**
+             * @description Delivered to targets by existing rules.
+             * @example 0
+             */
+            bytes_in: number;
+            /**
+             * @description Delivered to callers by existing rules.
+             * @example 0
+             */
+            bytes_out: number;
+            /** @description Counts of clients. */
+            clients: {
+                /**
+                 * @description With a control stream.
+                 * @example 2
+                 */
+                connected: number;
+                /**
+                 * @description All.
+                 * @example 3
+                 */
+                total: number;
+            };
+            /** @description Counts of rules. */
+            rules: {
+                /**
+                 * @description Forwarding.
+                 * @example 3
+                 */
+                active: number;
+                /**
+                 * @description Refused by their clients.
+                 * @example 0
+                 */
+                failed: number;
+                /**
+                 * @description Of any state.
+                 * @example 3
+                 */
+                total: number;
+            };
+        };
+        StoreUnavailableError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "store_unavailable";
+            };
+        };
+        Target: {
+            health: components["schemas"]["TargetHealth"];
+            /**
+             * @description Address or DNS name, normalised.
+             * @example 10.0.0.7
+             */
+            host: string;
+            /**
+             * @description Port of the target; of a range the first one.
+             * @example 443
+             */
+            port: number;
+            /**
+             * @description Port for the last port of a range; null: one port.
+             * @example null
+             */
+            port_end: number | null;
+            /**
+             * @description The lowest is tried first.
+             * @example 0
+             */
+            priority: number;
+        };
+        TargetFilterUnsupportedByClientError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "target_filter_unsupported_by_client";
+            };
+        };
+        /** @description Whether the client reaches the target. */
+        TargetHealth: {
+            /** @description Failed dials since the last good one. */
+            consecutive_failures: number;
+            /**
+             * @description When a dial failed last.
+             * @example null
+             */
+            last_failure_at: string | null;
+            /** @description When a dial succeeded last. */
+            last_success_at: string | null;
+            /**
+             * @description As the client judges it.
+             * @enum {string}
+             */
+            state: "healthy" | "failed" | "unknown";
+        };
+        TargetNotGrantedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "target_not_granted";
+            };
+        };
+        TargetStats: {
+            /**
+             * @description Delivered to the target.
+             * @example 1200
+             */
+            bytes_in: number;
+            /**
+             * @description Delivered to the caller.
+             * @example 56000
+             */
+            bytes_out: number;
+            /**
+             * @description Accepted so far.
+             * @example 17
+             */
+            connections_total: number;
+            /**
+             * @description Failed dials since the last good one.
+             * @example 0
+             */
+            consecutive_failures: number;
+            /**
+             * @description As its client judges it.
+             * @enum {string}
+             */
+            health: "healthy" | "failed" | "unknown";
+            /**
+             * @description Host of the target.
+             * @example 10.0.0.7
+             */
+            host: string;
+            /**
+             * @description Port of the target.
+             * @example 443
+             */
+            port: number;
+            /**
+             * @description The lowest is tried first.
+             * @example 0
+             */
+            priority: number;
+        };
+        Traffic: {
+            /**
+             * @description What a sample stands for: a minute or an hour.
+             * @enum {string}
+             */
+            bucket: "1m" | "1h";
+            /** @description Minutes or hours without traffic are left out. */
+            samples: {
+                /**
+                 * @description Delivered to targets.
+                 * @example 1200
+                 */
+                bytes_in: number;
+                /**
+                 * @description Delivered to callers.
+                 * @example 56000
+                 */
+                bytes_out: number;
+                /**
+                 * @description Start of the minute or hour of delivery, Unix seconds.
+                 * @example 1767225600
+                 */
+                ts: number;
+            }[];
+            /**
+             * @description Sum over all samples.
+             * @example 1200
+             */
+            total_bytes_in: number;
+            /**
+             * @description Sum over all samples.
+             * @example 56000
+             */
+            total_bytes_out: number;
+        };
+        UnauthenticatedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "unauthenticated";
+            };
+        };
+        UnsupportedMediaTypeError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "unsupported_media_type";
+            };
+        };
+        UnsupportedProtocolError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "unsupported_protocol";
+            };
+        };
+        User: {
+            /**
+             * Format: date-time
+             * @description When the user was created.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description Credentials that are neither revoked nor expired. */
+            credential_count: number;
+            /** @description May not sign in, and the credentials are refused. */
+            disabled: boolean;
+            /**
+             * @description 1 to 64 characters.
+             * @example Ann Miller
+             */
+            display_name: string;
+            /** @description Grants of the user. */
+            grant_count: number;
+            /** @description The password is a temporary one. */
+            password_change_required: boolean;
+            /**
+             * @description A superadmin sees and changes everything.
+             * @enum {string}
+             */
+            role: "superadmin" | "user";
+            /** @description In any state. */
+            rule_count: number;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        UserAlreadyExistsError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "user_already_exists";
+            };
+        };
+        UserCreateBody: {
+            /**
+             * @description 1 to 64 characters.
+             * @example Ann Miller
+             */
+            display_name: string;
+            /** @description 12 to 1024 bytes. Without it: no web login. */
+            initial_password?: string;
+            /** @description The initial password must be changed at the first login, within 24 hours. */
+            password_change_required?: boolean;
+            /**
+             * @description A superadmin sees and changes everything.
+             * @default user
+             * @enum {string}
+             */
+            role?: "superadmin" | "user";
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        UserDeleteReply: {
+            /**
+             * @description Ids of what went with the user.
+             * @example []
+             */
+            removed_credential_ids: string[];
+            /**
+             * @description Ids of what went with the user.
+             * @example []
+             */
+            removed_grant_ids: string[];
+            /**
+             * @description Ids of what went with the user.
+             * @example []
+             */
+            removed_rule_ids: string[];
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            user_id: string;
+        };
+        UserDisabledError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "user_disabled";
+            };
+        };
+        UserNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "user_not_found";
+            };
+        };
+        UserUpdateBody: {
+            /** @description Ends the sessions and refuses the credentials; the rules keep running. */
+            disabled?: boolean;
+            /**
+             * @description 1 to 64 characters.
+             * @example Ann Miller
+             */
+            display_name?: string;
+            /**
+             * @description A superadmin sees and changes everything.
+             * @enum {string}
+             */
+            role?: "superadmin" | "user";
+        };
+        ValidationBodyEmptyError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.body_empty";
+            };
+        };
+        ValidationGrantTargetError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.grant_target";
+            };
+        };
+        ValidationHealthOnUdpError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.health_on_udp";
+            };
+        };
+        ValidationIdempotencyKeyError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.idempotency_key";
+            };
+        };
+        ValidationProtocolError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.protocol";
+            };
+        };
+        ValidationRangeInvalidError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.range_invalid";
+            };
+        };
+        ValidationRangeTooWideError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.range_too_wide";
+            };
+        };
+        ValidationRateLimitBurstWithoutRateError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.rate_limit_burst_without_rate";
+            };
+        };
+        ValidationRateLimitEmptyError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.rate_limit_empty";
+            };
+        };
+        ValidationRateLimitMissingError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.rate_limit_missing";
+            };
+        };
+        ValidationRateLimitRangeError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.rate_limit_range";
+            };
+        };
+        ValidationRuleImmutableFieldError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.rule_immutable_field";
+            };
+        };
+        ValidationSchemaError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.schema";
+            };
+        };
+        ValidationSniOnUnsupportedRuleError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.sni_on_unsupported_rule";
+            };
+        };
+        ValidationSniPatternMalformedError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.sni_pattern_malformed";
+            };
+        };
+        ValidationTargetHostError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.target_host";
+            };
+        };
+        ValidationTargetsDuplicateError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.targets_duplicate";
+            };
+        };
+        ValidationTargetsEmptyError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.targets_empty";
+            };
+        };
+        ValidationTargetsTooManyError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.targets_too_many";
+            };
+        };
+        ValidationUnknownFieldError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.unknown_field";
+            };
+        };
+        ValidationUnknownParameterError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.unknown_parameter";
+            };
+        };
+    };
+    responses: {
+        /** @description Gateway Timeout: `ack_timeout`. */
+        AckTimeout: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["AckTimeoutError"];
+            };
+        };
+        /** @description Payload Too Large: `body_too_large`. */
+        BodyTooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BodyTooLargeError"];
+            };
+        };
+        /** @description Not Found: `client_not_found`. */
+        ClientNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ClientNotFoundError"];
+            };
+        };
+        /** @description Not Found: `enrollment_not_found`. */
+        EnrollmentNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["EnrollmentNotFoundError"];
+            };
+        };
+        /** @description Forbidden: `password_change_required`, `role_required`. */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["RoleRequiredError"];
+            };
+        };
+        /** @description Forbidden: `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `password_change_required`, `role_required`. */
+        ForbiddenChange: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["RoleRequiredError"];
+            };
+        };
+        /** @description Not Found: `grant_not_found`. */
+        GrantNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["GrantNotFoundError"];
+            };
+        };
+        /** @description Request Header Fields Too Large: `headers_too_large`. */
+        HeadersTooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["HeadersTooLargeError"];
+            };
+        };
+        /** @description Conflict: `idempotency_in_progress`, `idempotency_secret_spent`. */
+        IdempotencyConflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"];
+            };
+        };
+        /** @description Unprocessable Entity: `idempotency_key_reused`. */
+        IdempotencyKeyReused: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["IdempotencyKeyReusedError"];
+            };
+        };
+        /** @description Internal Server Error: `internal`. */
+        Internal: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["InternalError"];
+            };
+        };
+        /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.unknown_parameter`. */
+        InvalidPage: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationUnknownParameterError"];
+            };
+        };
+        /** @description Bad Request: `invalid_json`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+        InvalidRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+            };
+        };
+        /** @description Not Found: `not_found`. */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description Forbidden: `password_change_required`. */
+        PasswordChangeRequired: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["PasswordChangeRequiredError"];
+            };
+        };
+        /** @description Unprocessable Entity: `quota_bucket_out_of_retention`. */
+        QuotaBucketOutOfRetention: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["QuotaBucketOutOfRetentionError"];
+            };
+        };
+        /** @description Too Many Requests: `rate_limited`. */
+        RateLimited: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["RateLimitedError"];
+            };
+        };
+        /** @description Request Timeout: `request_timeout`. */
+        RequestTimeout: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["RequestTimeoutError"];
+            };
+        };
+        /** @description Precondition Failed: `resource_changed`. */
+        ResourceChanged: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ResourceChangedError"];
+            };
+        };
+        /** @description Not Found: `rule_not_found`. */
+        RuleNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["RuleNotFoundError"];
+            };
+        };
+        /** @description Service Unavailable: `store_unavailable`. */
+        StoreUnavailable: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["StoreUnavailableError"];
+            };
+        };
+        /** @description Unauthorized: `unauthenticated`, `user_disabled`. */
+        Unauthenticated: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UnauthenticatedError"] | components["schemas"]["UserDisabledError"];
+            };
+        };
+        /** @description Service Unavailable: `bootstrap_required`, `store_unavailable`. */
+        Unavailable: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["StoreUnavailableError"];
+            };
+        };
+        /** @description Unsupported Media Type: `unsupported_media_type`. */
+        UnsupportedMediaType: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UnsupportedMediaTypeError"];
+            };
+        };
+        /** @description Not Found: `user_not_found`. */
+        UserNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UserNotFoundError"];
+            };
+        };
+        /** @description Bad Request: `validation.unknown_parameter`. */
+        ValidationUnknownParameter: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ValidationUnknownParameterError"];
+            };
+        };
+    };
+    parameters: {
+        /**
+         * @description A retry with the same key and body, within 24 hours, gets the first response.
+         * @example push-8443-of-paris
+         */
+        IdempotencyKey: string;
+        /**
+         * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+         * @example "42"
+         */
+        IfMatch: string;
+    };
+    requestBodies: never;
+    headers: {
+        /**
+         * @description The version of the record, for `If-Match`; absent where it has none.
+         * @example "42"
+         */
+        ETag: string;
+        /**
+         * @description The next page, with `rel="next"`; absent on the last.
+         * @example </v1/rules?limit=100&cursor=PTAxS0I>; rel="next"
+         */
+        Link: string;
+        /**
+         * @description Seconds to wait; absent where the server cannot know.
+         * @example 60
+         */
+        "Retry-After": number;
+        /**
+         * @description Always `Bearer`.
+         * @example Bearer
+         */
+        "WWW-Authenticate": string;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    "apply.begin": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "lease_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NL",
+                     *       "ttl_secs": 30
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApplyLease"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `apply_in_progress`, `idempotency_in_progress`, `idempotency_secret_spent`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplyInProgressError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "apply.renew": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NL
+                 */
+                lease_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "lease_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NL",
+                     *       "ttl_secs": 30
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApplyLease"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "apply.end": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NL
+                 */
+                lease_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "audit.list": {
+        parameters: {
+            query?: {
+                /** @description next_cursor of a page; empty: the newest. */
+                cursor?: string;
+                /** @description Default 100. */
+                limit?: number;
+                /** @description Only entries with this outcome. */
+                outcome?: "allow" | "deny";
+                /** @description The oldest time. RFC 3339. */
+                since?: string;
+                /** @description The newest time, inclusive. RFC 3339. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NU",
+                     *         "timestamp": "2026-01-31T12:00:00.000Z",
+                     *         "actor": "ann",
+                     *         "role": "superadmin",
+                     *         "auth_method": "api_token",
+                     *         "remote_addr": "198.51.100.7",
+                     *         "method": "POST",
+                     *         "path": "/v1/rules",
+                     *         "action": "rule.create",
+                     *         "resource_kind": "rule",
+                     *         "resource_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *         "outcome": "allow",
+                     *         "status": 201,
+                     *         "reason": null,
+                     *         "request_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NR",
+                     *         "count": 1
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["AuditEntry"][] | components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `invalid_outcome`, `invalid_time_range`, `invalid_timestamp`, `validation.schema`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["InvalidOutcomeError"] | components["schemas"]["InvalidTimeRangeError"] | components["schemas"]["InvalidTimestampError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "auth.login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_id": "ann",
+                 *       "password": "correct horse battery staple"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AuthLoginBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "password_change_required": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuthLoginReply"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            /** @description Unauthorized: `invalid_login`, `user_disabled`. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidLoginError"] | components["schemas"]["UserDisabledError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            /** @description Service Unavailable: `busy`, `store_unavailable`. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BusyError"] | components["schemas"]["StoreUnavailableError"];
+                };
+            };
+        };
+    };
+    "auth.logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request: `invalid_json`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "auth.onboard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_id": "ann",
+                 *       "display_name": "Ann Miller",
+                 *       "password": "correct horse battery staple",
+                 *       "password_confirm": "correct horse battery staple",
+                 *       "setup_token": "EXAMPLE-setup-token-of-43-characters-in-all"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AuthOnboardBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user_id": "ann",
+                     *       "display_name": "Ann Miller",
+                     *       "role": "superadmin"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuthOnboardReply"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            /** @description Unauthorized: `setup_token_invalid`, `setup_token_required`. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetupTokenInvalidError"] | components["schemas"]["SetupTokenRequiredError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `already_bootstrapped`, `user_already_exists`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlreadyBootstrappedError"] | components["schemas"]["UserAlreadyExistsError"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `invalid_display_name`, `invalid_user_id`, `password_mismatch`, `password_too_long`, `password_too_short`, `reserved_user_id`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidDisplayNameError"] | components["schemas"]["InvalidUserIdError"] | components["schemas"]["PasswordMismatchError"] | components["schemas"]["PasswordTooLongError"] | components["schemas"]["PasswordTooShortError"] | components["schemas"]["ReservedUserIdError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            /** @description Service Unavailable: `busy`, `store_unavailable`. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BusyError"] | components["schemas"]["StoreUnavailableError"];
+                };
+            };
+        };
+    };
+    "auth.status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "onboarding_required": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuthStatusReply"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    "enrollment.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "enrollment_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NE",
+                     *         "client_id": null,
+                     *         "client_name": "paris",
+                     *         "address": "paris.example.net",
+                     *         "created_by": "ann",
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Enrollment"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "enrollment.create": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "paris",
+                 *       "address": "paris.example.net",
+                 *       "ttl_secs": 600
+                 *     }
+                 */
+                "application/json": components["schemas"]["EnrollmentCreateBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "enrollment_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NE",
+                     *       "client_name": "paris",
+                     *       "expires_at": "2026-01-31T12:00:00.000Z",
+                     *       "command": "sluice agent enroll 'svc://sluice.example.com:7443/enroll?pin=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef&code=EXAMPLE-of-a-one-time-code-of-43-characters'",
+                     *       "uri": "svc://sluice.example.com:7443/enroll?pin=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef&code=EXAMPLE-of-a-one-time-code-of-43-characters"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Invitation"];
+                };
+            };
+            /** @description Bad Request: `invalid_client_address`, `invalid_client_name`, `invalid_enrollment_ttl`, `invalid_json`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidClientAddressError"] | components["schemas"]["InvalidClientNameError"] | components["schemas"]["InvalidEnrollmentTtlError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `endpoint_invalid`, `endpoint_not_in_cert_san`, `idempotency_key_reused`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointInvalidError"] | components["schemas"]["EndpointNotInCertSanError"] | components["schemas"]["IdempotencyKeyReusedError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "enrollment.cancel": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NE
+                 */
+                enrollment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["EnrollmentNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "client.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *         "client_name": "paris",
+                     *         "address": "paris.example.net",
+                     *         "state": "connected",
+                     *         "connected": true,
+                     *         "remote_addr": "198.51.100.7",
+                     *         "connected_at": "2026-01-31T12:00:00.000Z",
+                     *         "last_seen_at": "2026-01-31T12:00:00.000Z",
+                     *         "agent_version": "2.0.0",
+                     *         "capabilities": {
+                     *           "rule.sni": "0.9.0"
+                     *         },
+                     *         "enrolled_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Client"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "client.read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "address": "paris.example.net",
+                     *       "state": "connected",
+                     *       "connected": true,
+                     *       "remote_addr": "198.51.100.7",
+                     *       "connected_at": "2026-01-31T12:00:00.000Z",
+                     *       "last_seen_at": "2026-01-31T12:00:00.000Z",
+                     *       "agent_version": "2.0.0",
+                     *       "capabilities": {
+                     *         "rule.sni": "0.9.0"
+                     *       },
+                     *       "enrolled_at": "2026-01-31T12:00:00.000Z",
+                     *       "revoked_at": "2026-01-31T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Client"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "client.update": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "address": "paris.example.net"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ClientUpdateBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "address": "paris.example.net",
+                     *       "state": "connected",
+                     *       "connected": true,
+                     *       "remote_addr": "198.51.100.7",
+                     *       "connected_at": "2026-01-31T12:00:00.000Z",
+                     *       "last_seen_at": "2026-01-31T12:00:00.000Z",
+                     *       "agent_version": "2.0.0",
+                     *       "capabilities": {
+                     *         "rule.sni": "0.9.0"
+                     *       },
+                     *       "enrolled_at": "2026-01-31T12:00:00.000Z",
+                     *       "revoked_at": "2026-01-31T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Client"];
+                };
+            };
+            /** @description Bad Request: `invalid_client_address`, `invalid_json`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidClientAddressError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "client.delete": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `client_not_revoked`, `idempotency_in_progress`, `idempotency_secret_spent`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotRevokedError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"];
+                };
+            };
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "enrollment.renew": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "ttl_secs": 600
+                 *     }
+                 */
+                "application/json": components["schemas"]["EnrollmentRenewBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "enrollment_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NE",
+                     *       "client_name": "paris",
+                     *       "expires_at": "2026-01-31T12:00:00.000Z",
+                     *       "command": "sluice agent enroll 'svc://sluice.example.com:7443/enroll?pin=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef&code=EXAMPLE-of-a-one-time-code-of-43-characters'",
+                     *       "uri": "svc://sluice.example.com:7443/enroll?pin=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef&code=EXAMPLE-of-a-one-time-code-of-43-characters"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Invitation"];
+                };
+            };
+            /** @description Bad Request: `invalid_enrollment_ttl`, `invalid_json`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidEnrollmentTtlError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `endpoint_invalid`, `endpoint_not_in_cert_san`, `idempotency_key_reused`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointInvalidError"] | components["schemas"]["EndpointNotInCertSanError"] | components["schemas"]["IdempotencyKeyReusedError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "client.rename": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_name": "paris"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ClientRenameBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "address": "paris.example.net",
+                     *       "state": "connected",
+                     *       "connected": true,
+                     *       "remote_addr": "198.51.100.7",
+                     *       "connected_at": "2026-01-31T12:00:00.000Z",
+                     *       "last_seen_at": "2026-01-31T12:00:00.000Z",
+                     *       "agent_version": "2.0.0",
+                     *       "capabilities": {
+                     *         "rule.sni": "0.9.0"
+                     *       },
+                     *       "enrolled_at": "2026-01-31T12:00:00.000Z",
+                     *       "revoked_at": "2026-01-31T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Client"];
+                };
+            };
+            /** @description Bad Request: `invalid_client_name`, `invalid_json`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidClientNameError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "owner_rate_limit.owners": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "owner_id": "ann",
+                     *         "rule_count": 3,
+                     *         "has_rate_limit": true
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Owner"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "owner_rate_limit.read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+                /**
+                 * @description user_id of the owner of rules.
+                 * @example ann
+                 */
+                owner_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "owner_id": "ann",
+                     *       "rate_limit": {
+                     *         "bandwidth_out_bps": 50000000,
+                     *         "concurrent_connections": 100
+                     *       },
+                     *       "enforced": true,
+                     *       "updated_at": "2026-01-31T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OwnerRateLimit"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            /** @description Not Found: `client_not_found`, `owner_rate_limit_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["OwnerRateLimitNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "owner_rate_limit.set": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+                /**
+                 * @description user_id of the owner of rules.
+                 * @example ann
+                 */
+                owner_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "bandwidth_out_bps": 100000000,
+                 *       "concurrent_connections": 500
+                 *     }
+                 */
+                "application/json": components["schemas"]["OwnerRateLimitSetBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "owner_id": "ann",
+                     *       "rate_limit": {
+                     *         "bandwidth_out_bps": 50000000,
+                     *         "concurrent_connections": 100
+                     *       },
+                     *       "enforced": true,
+                     *       "updated_at": "2026-01-31T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OwnerRateLimit"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.idempotency_key`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_empty`, `validation.rate_limit_range`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitEmptyError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            /** @description Not Found: `client_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `rate_limit_unsupported_by_client`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["RateLimitUnsupportedByClientError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "owner_rate_limit.delete": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+                /**
+                 * @description user_id of the owner of rules.
+                 * @example ann
+                 */
+                owner_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            /** @description Not Found: `client_not_found`, `owner_rate_limit_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["OwnerRateLimitNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "quota.list-client": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "user_id": "ann",
+                     *         "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *         "client_name": "paris",
+                     *         "monthly_bytes": 500000000000,
+                     *         "billing_anchor": 1767225600,
+                     *         "bytes_used": 120000000000,
+                     *         "bytes_remaining": 380000000000,
+                     *         "period_start": 1767225600,
+                     *         "period_end": 1769904000,
+                     *         "exhausted": false,
+                     *         "exhausted_at": null,
+                     *         "enforced": true,
+                     *         "created_at": 1767225600,
+                     *         "updated_at": 1767225600
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Quota"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "client.revoke": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "traffic.of-client": {
+        parameters: {
+            query: {
+                /** @description Default: 1m for at most 24 h that begin within the last 7 days, else 1h. */
+                bucket?: "1m" | "1h";
+                /**
+                 * @description First second, Unix time.
+                 * @example 1767225600
+                 */
+                from: number;
+                /**
+                 * @description The second after the last, Unix time.
+                 * @example 1767229200
+                 */
+                to: number;
+                /**
+                 * @description Only of this user.
+                 * @example ann
+                 */
+                user_id?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bucket": "1m",
+                     *       "samples": [
+                     *         {
+                     *           "ts": 1767225600,
+                     *           "bytes_in": 1200,
+                     *           "bytes_out": 56000
+                     *         }
+                     *       ],
+                     *       "total_bytes_in": 1200,
+                     *       "total_bytes_out": 56000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Traffic"];
+                };
+            };
+            /** @description Bad Request: `invalid_bucket`, `invalid_time_range`, `validation.schema`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidBucketError"] | components["schemas"]["InvalidTimeRangeError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found: `client_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["QuotaBucketOutOfRetention"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "grant.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /**
+                 * @description Only grants of this user.
+                 * @example ann
+                 */
+                user_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "grant_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NG",
+                     *         "user_id": "ann",
+                     *         "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *         "client_name": "paris",
+                     *         "listen_port_start": 8000,
+                     *         "listen_port_end": 8999,
+                     *         "protocols": [
+                     *           "tcp"
+                     *         ],
+                     *         "targets": [
+                     *           "10.0.0.0/8"
+                     *         ],
+                     *         "note": "ticket 4711",
+                     *         "created_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Grant"][];
+                };
+            };
+            /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.schema`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "grant.create": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_id": "ann",
+                 *       "client": "paris",
+                 *       "listen_port_start": 8000,
+                 *       "listen_port_end": 8999,
+                 *       "protocols": [
+                 *         "tcp"
+                 *       ],
+                 *       "targets": [
+                 *         "10.0.0.0/8"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["GrantCreateBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "grant_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NG",
+                     *       "user_id": "ann",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "listen_port_start": 8000,
+                     *       "listen_port_end": 8999,
+                     *       "protocols": [
+                     *         "tcp"
+                     *       ],
+                     *       "targets": [
+                     *         "10.0.0.0/8"
+                     *       ],
+                     *       "note": "ticket 4711",
+                     *       "created_at": "2026-01-31T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Grant"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.grant_target`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationGrantTargetError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            /** @description Not Found: `client_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `client_name_ambiguous`, `grant_already_exists`, `idempotency_in_progress`, `idempotency_secret_spent`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNameAmbiguousError"] | components["schemas"]["GrantAlreadyExistsError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `empty_protocol_set`, `idempotency_key_reused`, `invalid_port_range`, `limit_reached`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyProtocolSetError"] | components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["InvalidPortRangeError"] | components["schemas"]["LimitReachedError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "grant.delete": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NG
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "grant_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NG",
+                     *       "removed_rule_ids": [
+                     *         "01KCD3F0P7Q4Y6Z8V1T5S9R2NB"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GrantDeleteReply"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["GrantNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "metrics.read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Text. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example # TYPE svc_clients_connected gauge */
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "openapi.read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "openapi": "3.1.1"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OpenapiReadReply"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    "quota.list-all": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "user_id": "ann",
+                     *         "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *         "client_name": "paris",
+                     *         "monthly_bytes": 500000000000,
+                     *         "billing_anchor": 1767225600,
+                     *         "bytes_used": 120000000000,
+                     *         "bytes_remaining": 380000000000,
+                     *         "period_start": 1767225600,
+                     *         "period_end": 1769904000,
+                     *         "exhausted": false,
+                     *         "exhausted_at": null,
+                     *         "enforced": true,
+                     *         "created_at": 1767225600,
+                     *         "updated_at": 1767225600
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Quota"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "rule.list": {
+        parameters: {
+            query?: {
+                /**
+                 * @description client_id, or a name that several may have.
+                 * @example paris
+                 */
+                client?: string;
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /**
+                 * @description user_id of the owner.
+                 * @example ann
+                 */
+                owner?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "rule_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *         "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *         "client_name": "paris",
+                     *         "listen_port": 8443,
+                     *         "listen_port_end": null,
+                     *         "protocol": "tcp",
+                     *         "targets": [
+                     *           {
+                     *             "host": "10.0.0.7",
+                     *             "port": 443,
+                     *             "port_end": null,
+                     *             "priority": 0,
+                     *             "health": {
+                     *               "state": "healthy",
+                     *               "consecutive_failures": 0,
+                     *               "last_failure_at": null,
+                     *               "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *             }
+                     *           }
+                     *         ],
+                     *         "prefer_ipv6": false,
+                     *         "owner": "ann",
+                     *         "placed_by": "ann",
+                     *         "state": "active",
+                     *         "state_reason": null,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "updated_at": "2026-01-31T12:00:00.000Z",
+                     *         "state_changed_at": "2026-01-31T12:00:00.000Z",
+                     *         "health_check_interval_secs": 30,
+                     *         "rate_limit": {
+                     *           "bandwidth_out_bps": 50000000,
+                     *           "concurrent_connections": 100
+                     *         },
+                     *         "sni_pattern": "shop.example.org",
+                     *         "sni_fallback": true
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Rule"][];
+                };
+            };
+            /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.schema`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "rule.create": {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the client; default 5. */
+                ack_timeout_secs?: number;
+            };
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client": "paris",
+                 *       "listen_port": 8443,
+                 *       "targets": [
+                 *         {
+                 *           "host": "10.0.0.7",
+                 *           "port": 443
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RuleDefinition"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rule_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "listen_port": 8443,
+                     *       "listen_port_end": null,
+                     *       "protocol": "tcp",
+                     *       "targets": [
+                     *         {
+                     *           "host": "10.0.0.7",
+                     *           "port": 443,
+                     *           "port_end": null,
+                     *           "priority": 0,
+                     *           "health": {
+                     *             "state": "healthy",
+                     *             "consecutive_failures": 0,
+                     *             "last_failure_at": null,
+                     *             "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "prefer_ipv6": false,
+                     *       "owner": "ann",
+                     *       "placed_by": "ann",
+                     *       "state": "active",
+                     *       "state_reason": null,
+                     *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "updated_at": "2026-01-31T12:00:00.000Z",
+                     *       "state_changed_at": "2026-01-31T12:00:00.000Z",
+                     *       "health_check_interval_secs": 30,
+                     *       "rate_limit": {
+                     *         "bandwidth_out_bps": 50000000,
+                     *         "concurrent_connections": 100
+                     *       },
+                     *       "sni_pattern": "shop.example.org",
+                     *       "sni_fallback": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `client_not_granted`, `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `not_owner`, `password_change_required`, `port_outside_grant`, `protocol_not_granted`, `role_required`, `target_not_granted`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotGrantedError"] | components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["PortOutsideGrantError"] | components["schemas"]["ProtocolNotGrantedError"] | components["schemas"]["RoleRequiredError"] | components["schemas"]["TargetNotGrantedError"];
+                };
+            };
+            /** @description Not Found: `client_not_found`, `rule_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["RuleNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `client_name_ambiguous`, `conflict.legacy_to_sni_unsupported`, `conflict.sni_fallback_duplicate`, `conflict.sni_route_duplicate`, `idempotency_in_progress`, `idempotency_secret_spent`, `port_in_use`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNameAmbiguousError"] | components["schemas"]["ConflictLegacyToSniUnsupportedError"] | components["schemas"]["ConflictSniFallbackDuplicateError"] | components["schemas"]["ConflictSniRouteDuplicateError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["PortInUseError"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `activation_failed`, `client_not_connected`, `field_not_loaded`, `idempotency_key_reused`, `limit_reached`, `multi_target_unsupported_by_client`, `quota_unsupported_by_client`, `rate_limit_unsupported_by_client`, `rule_field_unsupported_by_client`, `rule_shape_not_loaded`, `sni_unsupported_by_client`, `target_filter_unsupported_by_client`, `unsupported_protocol`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivationFailedError"] | components["schemas"]["ClientNotConnectedError"] | components["schemas"]["FieldNotLoadedError"] | components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["LimitReachedError"] | components["schemas"]["MultiTargetUnsupportedByClientError"] | components["schemas"]["QuotaUnsupportedByClientError"] | components["schemas"]["RateLimitUnsupportedByClientError"] | components["schemas"]["RuleFieldUnsupportedByClientError"] | components["schemas"]["RuleShapeNotLoadedError"] | components["schemas"]["SniUnsupportedByClientError"] | components["schemas"]["TargetFilterUnsupportedByClientError"] | components["schemas"]["UnsupportedProtocolError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["AckTimeout"];
+        };
+    };
+    "rule.read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rule_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "listen_port": 8443,
+                     *       "listen_port_end": null,
+                     *       "protocol": "tcp",
+                     *       "targets": [
+                     *         {
+                     *           "host": "10.0.0.7",
+                     *           "port": 443,
+                     *           "port_end": null,
+                     *           "priority": 0,
+                     *           "health": {
+                     *             "state": "healthy",
+                     *             "consecutive_failures": 0,
+                     *             "last_failure_at": null,
+                     *             "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "prefer_ipv6": false,
+                     *       "owner": "ann",
+                     *       "placed_by": "ann",
+                     *       "state": "active",
+                     *       "state_reason": null,
+                     *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "updated_at": "2026-01-31T12:00:00.000Z",
+                     *       "state_changed_at": "2026-01-31T12:00:00.000Z",
+                     *       "health_check_interval_secs": 30,
+                     *       "rate_limit": {
+                     *         "bandwidth_out_bps": 50000000,
+                     *         "concurrent_connections": 100
+                     *       },
+                     *       "sni_pattern": "shop.example.org",
+                     *       "sni_fallback": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            404: components["responses"]["RuleNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "rule.update": {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the client; default 5. */
+                ack_timeout_secs?: number;
+            };
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "client": "paris",
+                 *       "listen_port": 8443,
+                 *       "targets": [
+                 *         {
+                 *           "host": "10.0.0.7",
+                 *           "port": 443
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RuleUpdate"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rule_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "listen_port": 8443,
+                     *       "listen_port_end": null,
+                     *       "protocol": "tcp",
+                     *       "targets": [
+                     *         {
+                     *           "host": "10.0.0.7",
+                     *           "port": 443,
+                     *           "port_end": null,
+                     *           "priority": 0,
+                     *           "health": {
+                     *             "state": "healthy",
+                     *             "consecutive_failures": 0,
+                     *             "last_failure_at": null,
+                     *             "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "prefer_ipv6": false,
+                     *       "owner": "ann",
+                     *       "placed_by": "ann",
+                     *       "state": "active",
+                     *       "state_reason": null,
+                     *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "updated_at": "2026-01-31T12:00:00.000Z",
+                     *       "state_changed_at": "2026-01-31T12:00:00.000Z",
+                     *       "health_check_interval_secs": 30,
+                     *       "rate_limit": {
+                     *         "bandwidth_out_bps": 50000000,
+                     *         "concurrent_connections": 100
+                     *       },
+                     *       "sni_pattern": "shop.example.org",
+                     *       "sni_fallback": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_missing`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitMissingError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `client_not_granted`, `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `not_owner`, `password_change_required`, `port_outside_grant`, `protocol_not_granted`, `role_required`, `target_not_granted`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotGrantedError"] | components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["PortOutsideGrantError"] | components["schemas"]["ProtocolNotGrantedError"] | components["schemas"]["RoleRequiredError"] | components["schemas"]["TargetNotGrantedError"];
+                };
+            };
+            /** @description Not Found: `client_not_found`, `rule_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["RuleNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `client_name_ambiguous`, `conflict.legacy_to_sni_unsupported`, `conflict.sni_fallback_duplicate`, `conflict.sni_route_duplicate`, `idempotency_in_progress`, `idempotency_secret_spent`, `port_in_use`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNameAmbiguousError"] | components["schemas"]["ConflictLegacyToSniUnsupportedError"] | components["schemas"]["ConflictSniFallbackDuplicateError"] | components["schemas"]["ConflictSniRouteDuplicateError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["PortInUseError"];
+                };
+            };
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `activation_failed`, `client_not_connected`, `field_not_loaded`, `idempotency_key_reused`, `limit_reached`, `multi_target_unsupported_by_client`, `quota_unsupported_by_client`, `rate_limit_unsupported_by_client`, `rule_field_unsupported_by_client`, `rule_shape_not_loaded`, `sni_unsupported_by_client`, `target_filter_unsupported_by_client`, `unsupported_protocol`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivationFailedError"] | components["schemas"]["ClientNotConnectedError"] | components["schemas"]["FieldNotLoadedError"] | components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["LimitReachedError"] | components["schemas"]["MultiTargetUnsupportedByClientError"] | components["schemas"]["QuotaUnsupportedByClientError"] | components["schemas"]["RateLimitUnsupportedByClientError"] | components["schemas"]["RuleFieldUnsupportedByClientError"] | components["schemas"]["RuleShapeNotLoadedError"] | components["schemas"]["SniUnsupportedByClientError"] | components["schemas"]["TargetFilterUnsupportedByClientError"] | components["schemas"]["UnsupportedProtocolError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["AckTimeout"];
+        };
+    };
+    "rule.delete": {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the client; default 5. */
+                ack_timeout_secs?: number;
+            };
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `not_owner`, `password_change_required`, `role_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["RoleRequiredError"];
+                };
+            };
+            404: components["responses"]["RuleNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `idempotency_in_progress`, `idempotency_secret_spent`, `port_in_use`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["PortInUseError"];
+                };
+            };
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `activation_failed`, `idempotency_key_reused`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivationFailedError"] | components["schemas"]["IdempotencyKeyReusedError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["AckTimeout"];
+        };
+    };
+    "rule.replace": {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the client; default 5. */
+                ack_timeout_secs?: number;
+            };
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client": "paris",
+                 *       "listen_port": 8443,
+                 *       "targets": [
+                 *         {
+                 *           "host": "10.0.0.7",
+                 *           "port": 443
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RuleDefinition"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rule_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "listen_port": 8443,
+                     *       "listen_port_end": null,
+                     *       "protocol": "tcp",
+                     *       "targets": [
+                     *         {
+                     *           "host": "10.0.0.7",
+                     *           "port": 443,
+                     *           "port_end": null,
+                     *           "priority": 0,
+                     *           "health": {
+                     *             "state": "healthy",
+                     *             "consecutive_failures": 0,
+                     *             "last_failure_at": null,
+                     *             "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "prefer_ipv6": false,
+                     *       "owner": "ann",
+                     *       "placed_by": "ann",
+                     *       "state": "active",
+                     *       "state_reason": null,
+                     *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "updated_at": "2026-01-31T12:00:00.000Z",
+                     *       "state_changed_at": "2026-01-31T12:00:00.000Z",
+                     *       "health_check_interval_secs": 30,
+                     *       "rate_limit": {
+                     *         "bandwidth_out_bps": 50000000,
+                     *         "concurrent_connections": 100
+                     *       },
+                     *       "sni_pattern": "shop.example.org",
+                     *       "sni_fallback": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `client_not_granted`, `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `not_owner`, `password_change_required`, `port_outside_grant`, `protocol_not_granted`, `role_required`, `target_not_granted`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotGrantedError"] | components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["PortOutsideGrantError"] | components["schemas"]["ProtocolNotGrantedError"] | components["schemas"]["RoleRequiredError"] | components["schemas"]["TargetNotGrantedError"];
+                };
+            };
+            /** @description Not Found: `client_not_found`, `rule_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["RuleNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `client_name_ambiguous`, `conflict.legacy_to_sni_unsupported`, `conflict.sni_fallback_duplicate`, `conflict.sni_route_duplicate`, `idempotency_in_progress`, `idempotency_secret_spent`, `port_in_use`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNameAmbiguousError"] | components["schemas"]["ConflictLegacyToSniUnsupportedError"] | components["schemas"]["ConflictSniFallbackDuplicateError"] | components["schemas"]["ConflictSniRouteDuplicateError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["PortInUseError"];
+                };
+            };
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `activation_failed`, `client_not_connected`, `field_not_loaded`, `idempotency_key_reused`, `limit_reached`, `multi_target_unsupported_by_client`, `quota_unsupported_by_client`, `rate_limit_unsupported_by_client`, `rule_field_unsupported_by_client`, `rule_shape_not_loaded`, `sni_unsupported_by_client`, `target_filter_unsupported_by_client`, `unsupported_protocol`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivationFailedError"] | components["schemas"]["ClientNotConnectedError"] | components["schemas"]["FieldNotLoadedError"] | components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["LimitReachedError"] | components["schemas"]["MultiTargetUnsupportedByClientError"] | components["schemas"]["QuotaUnsupportedByClientError"] | components["schemas"]["RateLimitUnsupportedByClientError"] | components["schemas"]["RuleFieldUnsupportedByClientError"] | components["schemas"]["RuleShapeNotLoadedError"] | components["schemas"]["SniUnsupportedByClientError"] | components["schemas"]["TargetFilterUnsupportedByClientError"] | components["schemas"]["UnsupportedProtocolError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["AckTimeout"];
+        };
+    };
+    "rule.stats": {
+        parameters: {
+            query?: {
+                /** @description Also by listen port. */
+                per_port?: boolean;
+                /** @description Also by target. */
+                per_target?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rule_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "protocol": "tcp",
+                     *       "bytes_in": 0,
+                     *       "bytes_out": 0,
+                     *       "active_connections": 0,
+                     *       "connections_total": 17,
+                     *       "dns_failures": 0,
+                     *       "datagrams_in": 0,
+                     *       "datagrams_out": 0,
+                     *       "active_flows": 0,
+                     *       "flows_dropped_overflow": 0,
+                     *       "target_failovers": 0,
+                     *       "rejected": {
+                     *         "descriptors": 1
+                     *       },
+                     *       "updated_at": "2026-01-31T12:00:00.000Z",
+                     *       "per_port": [
+                     *         {
+                     *           "listen_port": 8443,
+                     *           "bytes_in": 1200,
+                     *           "bytes_out": 56000,
+                     *           "active_connections": 0,
+                     *           "datagrams_in": 0,
+                     *           "datagrams_out": 0
+                     *         }
+                     *       ],
+                     *       "per_target": [
+                     *         {
+                     *           "host": "10.0.0.7",
+                     *           "port": 443,
+                     *           "priority": 0,
+                     *           "health": "healthy",
+                     *           "bytes_in": 1200,
+                     *           "bytes_out": 56000,
+                     *           "connections_total": 17,
+                     *           "consecutive_failures": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RuleStats"];
+                };
+            };
+            /** @description Bad Request: `validation.schema`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            404: components["responses"]["RuleNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "rule.stats-stream": {
+        parameters: {
+            query?: {
+                /** @description Also by listen port. */
+                per_port?: boolean;
+                /** @description Also by target. */
+                per_target?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "event": "text",
+                     *       "data": {
+                     *         "rule_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *         "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *         "protocol": "tcp",
+                     *         "bytes_in": 0,
+                     *         "bytes_out": 0,
+                     *         "active_connections": 0,
+                     *         "connections_total": 17,
+                     *         "dns_failures": 0,
+                     *         "datagrams_in": 0,
+                     *         "datagrams_out": 0,
+                     *         "active_flows": 0,
+                     *         "flows_dropped_overflow": 0,
+                     *         "target_failovers": 0,
+                     *         "rejected": {
+                     *           "descriptors": 1
+                     *         },
+                     *         "updated_at": "2026-01-31T12:00:00.000Z",
+                     *         "per_port": [
+                     *           {
+                     *             "listen_port": 8443,
+                     *             "bytes_in": 1200,
+                     *             "bytes_out": 56000,
+                     *             "active_connections": 0,
+                     *             "datagrams_in": 0,
+                     *             "datagrams_out": 0
+                     *           }
+                     *         ],
+                     *         "per_target": [
+                     *           {
+                     *             "host": "10.0.0.7",
+                     *             "port": 443,
+                     *             "priority": 0,
+                     *             "health": "healthy",
+                     *             "bytes_in": 1200,
+                     *             "bytes_out": 56000,
+                     *             "connections_total": 17,
+                     *             "consecutive_failures": 0
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "text/event-stream": {
+                        data: components["schemas"]["RuleStats"] | {
+                            /**
+                             * @description ULID of a rule.
+                             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                             */
+                            rule_id: string;
+                        };
+                        event: string;
+                    };
+                };
+            };
+            /** @description Bad Request: `validation.schema`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            404: components["responses"]["RuleNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "settings.read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "override": "sluice.example.com:7443",
+                     *       "effective": "sluice.example.com:7443",
+                     *       "source": "override",
+                     *       "diagnostic": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdvertisedEndpoint"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "settings.update": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "advertised_endpoint": "sluice.example.com:7443"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SettingsUpdateBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "override": "sluice.example.com:7443",
+                     *       "effective": "sluice.example.com:7443",
+                     *       "source": "override",
+                     *       "diagnostic": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AdvertisedEndpoint"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `endpoint_invalid`, `endpoint_not_in_cert_san`, `idempotency_key_reused`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointInvalidError"] | components["schemas"]["EndpointNotInCertSanError"] | components["schemas"]["IdempotencyKeyReusedError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "stats.summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "clients": {
+                     *         "total": 3,
+                     *         "connected": 2
+                     *       },
+                     *       "rules": {
+                     *         "total": 3,
+                     *         "active": 3,
+                     *         "failed": 0
+                     *       },
+                     *       "bytes_in": 0,
+                     *       "bytes_out": 0,
+                     *       "active_connections": 2
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatsSummary"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "traffic.of-all": {
+        parameters: {
+            query: {
+                /** @description Default: 1m for at most 24 h that begin within the last 7 days, else 1h. */
+                bucket?: "1m" | "1h";
+                /**
+                 * @description First second, Unix time.
+                 * @example 1767225600
+                 */
+                from: number;
+                /**
+                 * @description The second after the last, Unix time.
+                 * @example 1767229200
+                 */
+                to: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bucket": "1m",
+                     *       "samples": [
+                     *         {
+                     *           "ts": 1767225600,
+                     *           "bytes_in": 1200,
+                     *           "bytes_out": 56000
+                     *         }
+                     *       ],
+                     *       "total_bytes_in": 1200,
+                     *       "total_bytes_out": 56000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Traffic"];
+                };
+            };
+            /** @description Bad Request: `invalid_bucket`, `invalid_time_range`, `validation.schema`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidBucketError"] | components["schemas"]["InvalidTimeRangeError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["QuotaBucketOutOfRetention"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "user.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "user_id": "ann",
+                     *         "display_name": "Ann Miller",
+                     *         "role": "superadmin",
+                     *         "disabled": true,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "rule_count": 0,
+                     *         "password_change_required": true,
+                     *         "credential_count": 0,
+                     *         "grant_count": 0
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["User"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "user.create": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_id": "ann",
+                 *       "display_name": "Ann Miller"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserCreateBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user_id": "ann",
+                     *       "display_name": "Ann Miller",
+                     *       "role": "superadmin",
+                     *       "disabled": true,
+                     *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "rule_count": 0,
+                     *       "password_change_required": true,
+                     *       "credential_count": 0,
+                     *       "grant_count": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `idempotency_in_progress`, `idempotency_secret_spent`, `user_already_exists`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["UserAlreadyExistsError"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `initial_password_required`, `invalid_display_name`, `invalid_role`, `invalid_user_id`, `password_too_long`, `password_too_short`, `reserved_user_id`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["InitialPasswordRequiredError"] | components["schemas"]["InvalidDisplayNameError"] | components["schemas"]["InvalidRoleError"] | components["schemas"]["InvalidUserIdError"] | components["schemas"]["PasswordTooLongError"] | components["schemas"]["PasswordTooShortError"] | components["schemas"]["ReservedUserIdError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            /** @description Service Unavailable: `bootstrap_required`, `busy`, `store_unavailable`. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["BusyError"] | components["schemas"]["StoreUnavailableError"];
+                };
+            };
+        };
+    };
+    "user.read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user_id": "ann",
+                     *       "display_name": "Ann Miller",
+                     *       "role": "superadmin",
+                     *       "disabled": true,
+                     *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "rule_count": 0,
+                     *       "password_change_required": true,
+                     *       "credential_count": 0,
+                     *       "grant_count": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            404: components["responses"]["UserNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "user.delete": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user_id": "ann",
+                     *       "removed_rule_ids": [],
+                     *       "removed_credential_ids": [],
+                     *       "removed_grant_ids": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UserDeleteReply"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["UserNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `cannot_remove_self`, `idempotency_in_progress`, `idempotency_secret_spent`, `last_superadmin`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CannotRemoveSelfError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["LastSuperadminError"];
+                };
+            };
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "user.update": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "display_name": "Ann Miller"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserUpdateBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user_id": "ann",
+                     *       "display_name": "Ann Miller",
+                     *       "role": "superadmin",
+                     *       "disabled": true,
+                     *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "rule_count": 0,
+                     *       "password_change_required": true,
+                     *       "credential_count": 0,
+                     *       "grant_count": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["UserNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `cannot_remove_self`, `idempotency_in_progress`, `idempotency_secret_spent`, `last_superadmin`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CannotRemoveSelfError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["LastSuperadminError"];
+                };
+            };
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `invalid_display_name`, `invalid_role`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["InvalidDisplayNameError"] | components["schemas"]["InvalidRoleError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "credential.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "credential_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NC",
+                     *         "user_id": "ann",
+                     *         "label": "deploy@ci",
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "last_used_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Credential"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            404: components["responses"]["UserNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "credential.issue": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "label": "deploy@ci",
+                 *       "expires_in_secs": 7776000
+                 *     }
+                 */
+                "application/json": components["schemas"]["CredentialIssueBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "credential_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NC",
+                     *       "user_id": "ann",
+                     *       "token": "svct_EXAMPLE-of-a-token-do-not-use",
+                     *       "label": "deploy@ci",
+                     *       "created_at": "2026-01-31T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["IssuedCredential"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `not_owner`, `password_change_required`, `role_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["RoleRequiredError"];
+                };
+            };
+            404: components["responses"]["UserNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `limit_reached`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["LimitReachedError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "credential.revoke": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NC
+                 */
+                cred_id: string;
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `not_owner`, `password_change_required`, `role_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["RoleRequiredError"];
+                };
+            };
+            /** @description Not Found: `credential_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CredentialNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "credential.rotate": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description ULID.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NC
+                 */
+                cred_id: string;
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "credential_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NC",
+                     *       "user_id": "ann",
+                     *       "token": "svct_EXAMPLE-of-a-token-do-not-use",
+                     *       "label": "deploy@ci",
+                     *       "created_at": "2026-01-31T12:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["IssuedCredential"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `not_owner`, `password_change_required`, `role_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["RoleRequiredError"];
+                };
+            };
+            /** @description Not Found: `credential_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CredentialNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "password.reset": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "temporary": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasswordResetBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user_id": "ann",
+                     *       "sessions_revoked": 1,
+                     *       "api_tokens_revoked": 2,
+                     *       "temporary_password": "EXAMPLE-of-a-password"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasswordResetReply"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["UserNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `invalid_password_reset`, `password_too_long`, `password_too_short`, `password_unchanged`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["InvalidPasswordResetError"] | components["schemas"]["PasswordTooLongError"] | components["schemas"]["PasswordTooShortError"] | components["schemas"]["PasswordUnchangedError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            /** @description Service Unavailable: `bootstrap_required`, `busy`, `store_unavailable`. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["BusyError"] | components["schemas"]["StoreUnavailableError"];
+                };
+            };
+        };
+    };
+    "traffic.of-user": {
+        parameters: {
+            query: {
+                /** @description Default: 1m for at most 24 h that begin within the last 7 days, else 1h. */
+                bucket?: "1m" | "1h";
+                /**
+                 * @description Only on this client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id?: string;
+                /**
+                 * @description First second, Unix time.
+                 * @example 1767225600
+                 */
+                from: number;
+                /**
+                 * @description The second after the last, Unix time.
+                 * @example 1767229200
+                 */
+                to: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bucket": "1m",
+                     *       "samples": [
+                     *         {
+                     *           "ts": 1767225600,
+                     *           "bytes_in": 1200,
+                     *           "bytes_out": 56000
+                     *         }
+                     *       ],
+                     *       "total_bytes_in": 1200,
+                     *       "total_bytes_out": 56000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Traffic"];
+                };
+            };
+            /** @description Bad Request: `invalid_bucket`, `invalid_time_range`, `validation.schema`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidBucketError"] | components["schemas"]["InvalidTimeRangeError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            /** @description Not Found: `client_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["QuotaBucketOutOfRetention"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "quota.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "user_id": "ann",
+                     *         "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *         "client_name": "paris",
+                     *         "monthly_bytes": 500000000000,
+                     *         "billing_anchor": 1767225600,
+                     *         "bytes_used": 120000000000,
+                     *         "bytes_remaining": 380000000000,
+                     *         "period_start": 1767225600,
+                     *         "period_end": 1769904000,
+                     *         "exhausted": false,
+                     *         "exhausted_at": null,
+                     *         "enforced": true,
+                     *         "created_at": 1767225600,
+                     *         "updated_at": 1767225600
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Quota"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            404: components["responses"]["UserNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "quota.set": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "monthly_bytes": 500000000000
+                 *     }
+                 */
+                "application/json": components["schemas"]["QuotaSetBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user_id": "ann",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "monthly_bytes": 500000000000,
+                     *       "billing_anchor": 1767225600,
+                     *       "bytes_used": 120000000000,
+                     *       "bytes_remaining": 380000000000,
+                     *       "period_start": 1767225600,
+                     *       "period_end": 1769904000,
+                     *       "exhausted": false,
+                     *       "exhausted_at": null,
+                     *       "enforced": true,
+                     *       "created_at": 1767225600,
+                     *       "updated_at": 1767225600
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Quota"];
+                };
+            };
+            /** @description Bad Request: `invalid_billing_anchor`, `invalid_json`, `invalid_quota_size`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidBillingAnchorError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidQuotaSizeError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            /** @description Not Found: `client_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `quota_unsupported_by_client`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["QuotaUnsupportedByClientError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "quota.delete": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            /** @description Not Found: `client_not_found`, `quota_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["QuotaNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "quota.update": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "monthly_bytes": 500000000000,
+                 *       "clear_period_usage": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["QuotaUpdateBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user_id": "ann",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "monthly_bytes": 500000000000,
+                     *       "billing_anchor": 1767225600,
+                     *       "bytes_used": 120000000000,
+                     *       "bytes_remaining": 380000000000,
+                     *       "period_start": 1767225600,
+                     *       "period_end": 1769904000,
+                     *       "exhausted": false,
+                     *       "exhausted_at": null,
+                     *       "enforced": true,
+                     *       "created_at": 1767225600,
+                     *       "updated_at": 1767225600
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Quota"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `invalid_quota_size`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidQuotaSizeError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            /** @description Not Found: `client_not_found`, `quota_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["QuotaNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `quota_unsupported_by_client`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["QuotaUnsupportedByClientError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "quota.status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user_id": "ann",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "monthly_bytes": 500000000000,
+                     *       "billing_anchor": 1767225600,
+                     *       "bytes_used": 120000000000,
+                     *       "bytes_remaining": 380000000000,
+                     *       "period_start": 1767225600,
+                     *       "period_end": 1769904000,
+                     *       "exhausted": false,
+                     *       "exhausted_at": null,
+                     *       "enforced": true,
+                     *       "created_at": 1767225600,
+                     *       "updated_at": 1767225600
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Quota"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            /** @description Not Found: `client_not_found`, `quota_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["QuotaNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "self.read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user_id": "ann",
+                     *       "role": "superadmin",
+                     *       "display_name": "Ann Miller"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "grant.list-own": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "grant_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NG",
+                     *         "user_id": "ann",
+                     *         "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *         "client_name": "paris",
+                     *         "listen_port_start": 8000,
+                     *         "listen_port_end": 8999,
+                     *         "protocols": [
+                     *           "tcp"
+                     *         ],
+                     *         "targets": [
+                     *           "10.0.0.0/8"
+                     *         ],
+                     *         "note": "ticket 4711",
+                     *         "created_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Grant"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "password.change": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "current_password": "correct horse battery staple",
+                 *       "new_password": "staple battery horse correct",
+                 *       "new_password_confirm": "staple battery horse correct"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasswordChangeBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            /** @description Unauthorized: `invalid_login`, `unauthenticated`, `user_disabled`. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidLoginError"] | components["schemas"]["UnauthenticatedError"] | components["schemas"]["UserDisabledError"];
+                };
+            };
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["UserNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `password_mismatch`, `password_too_long`, `password_too_short`, `password_unchanged`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["PasswordMismatchError"] | components["schemas"]["PasswordTooLongError"] | components["schemas"]["PasswordTooShortError"] | components["schemas"]["PasswordUnchangedError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            /** @description Service Unavailable: `bootstrap_required`, `busy`, `store_unavailable`. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["BusyError"] | components["schemas"]["StoreUnavailableError"];
+                };
+            };
+        };
+    };
+    "session.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "session_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NS",
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "last_seen_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "remote_addr": "198.51.100.7",
+                     *         "current": true
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Session"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            404: components["responses"]["UserNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "session.end": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description ULID.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NS
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            /** @description Not Found: `session_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+}
