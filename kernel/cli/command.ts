@@ -77,24 +77,8 @@ export interface RunningServer {
   readonly done: Promise<void>
 }
 
-/** Operations of the API, by method and path: 'GET /v1/things/{id}'. Declarations made from OpenAPI are merged into it. */
-// biome-ignore lint/suspicious/noEmptyInterface: merged
-export interface Operations {}
-type Parts<O> = O extends { readonly parts: infer P extends readonly unknown[] } ? P : readonly []
-type ReplyOf<O> = O extends { readonly reply: infer R } ? R : never
-
 /** The operator HTTP API. An error reply is thrown as a Fault with the server's code, message and details. */
 export interface Api {
-  /** Sends the request of a known operation. `parts` are its `path`, `query` and `body`, as far as it has them. */
-  call<K extends keyof Operations>(
-    operation: K,
-    ...parts: Parts<Operations[K]>
-  ): Promise<ReplyOf<Operations[K]>>
-  /** Reads all pages of a known list. */
-  rows<K extends keyof Operations>(
-    operation: K,
-    ...parts: Parts<Operations[K]>
-  ): Promise<ReplyOf<Operations[K]>>
   get<T>(path: string): Promise<T>
   /** Reads all pages. */
   list<T>(path: string): Promise<T[]>

@@ -39,10 +39,8 @@ type Optional<T> = T extends readonly unknown[]
 
 type Parts<O> = PathOf<O> & QueryOf<O> & BodyOf<O>
 
-interface Typed<N extends Name> {
-  readonly parts: object extends Parts<Found<N>> ? [parts?: Parts<Found<N>>] : [parts: Parts<Found<N>>]
-  readonly reply: ReplyOf<Found<N>>
-}
+type Arguments<N extends Name> =
+  object extends Parts<Found<N>> ? [parts?: Parts<Found<N>>] : [parts: Parts<Found<N>>]
 
 type ReplyOf<O> = O extends { responses: { 200: { content: { 'application/json': infer R } } } }
   ? R
@@ -50,8 +48,11 @@ type ReplyOf<O> = O extends { responses: { 200: { content: { 'application/json':
     ? R
     : undefined
 
-type All = { readonly [N in Name]: Typed<N> }
-
 declare module '../../kernel/cli/command.ts' {
-  interface Operations extends All {}
+  interface Api {
+    /** Sends the request of an operation: its `path`, `query` and `body`, as far as it has them. */
+    call<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<ReplyOf<Found<N>>>
+    /** Reads all pages of a list. */
+    rows<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<ReplyOf<Found<N>>>
+  }
 }
