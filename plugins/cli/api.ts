@@ -83,16 +83,16 @@ export function openApi({ origin, token, exitOf, plainHttp, authorities }: Optio
     return all
   }
 
-  const typed = {
+  const typed: object = {
     async call(operation: string, parts: OperationParts = {}) {
       const { method, url } = requestOf(operation, parts)
-      return bodyOf(await request(method, url, { body: parts.body }))
+      return bodyOf<unknown>(await request(method, url, { body: parts.body }))
     },
     rows: (operation: string, parts?: OperationParts) => list(requestOf(operation, parts).url)
-  } as Pick<Api, 'call' | 'rows'> // typed by operations.ts
+  }
 
   return {
-    ...typed,
+    ...(typed as Pick<Api, 'call' | 'rows'>), // by the declarations of operations.ts
     request,
     get: async <T>(path: string) => bodyOf<T>(await request('GET', path)),
     send: async <T>(method: string, path: string, body?: object) =>
