@@ -2,22 +2,20 @@
 import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Static, TSchema } from 'typebox'
-import type { AgentObjectKind, ObjectChange } from '../agent/plugin.ts'
-import { agentPlugins } from '../config/agent-plugins.ts'
 import { plugins as builtin } from '../config/plugins.ts'
 import type { Kernel, Plugin } from '../kernel/plugin.ts'
 import { openCodec } from '../kernel/wire/codec.ts'
 import type { Message } from '../kernel/wire/message.ts'
 import { RulePush } from '../plugins/rules/wire.ts'
 import type { Stats } from '../plugins/stats/stats.ts'
+import { connectAcceptingAgent } from './accepting-agent.ts'
 import { type Call, type Caller, openCallers } from './callers.ts'
 import { openRepeatedChanges } from './repeated-changes.ts'
 import { openRunningAgent, type RunningAgent, type RunningAgentOptions } from './running-agent.ts'
 import { scratchFor } from './scratch.ts'
-import { connectAgent, type Script, type ScriptedAgent, scriptedResponse } from './scripted-agent.ts'
+import type { Script, ScriptedAgent } from './scripted-agent.ts'
 import { type Delivered, openTestJournal } from './test-journal.ts'
 import {
-  insertClient,
   testServer as open,
   type TestServerOptions as ServerOptions,
   type TestServer
@@ -91,19 +89,7 @@ export async function testAgent(
   script: Partial<Script> = {}
 ): Promise<TestAgent> {
   const { server, clock } = app
-  const { control } = server.depsOf('clients')
-  const clientId = await insertClient(app, name)
-  const { messages, capabilities, responses } = await builtinAgent
-  const agent = await connectAgent(contextOf(t), {
-    port: control.port(),
-    fingerprint: control.fingerprint,
-    token: clientId,
-    clock, // its heartbeats follow the server's time
-    ...script,
-    messages: [...messages, ...(script.messages ?? [])],
-    capabilities: script.capabilities === null ? null : { ...capabilities, ...script.capabilities },
-    responses: [...responses, ...(script.responses ?? [])]
-  })
+  const { clientId, agent } = await connectAcceptingAgent(contextOf(t), app, name, script)
   const stats = () => (server.depsOf('stats') as Kernel & { readonly stats: Stats }).stats // its own export
   return {
     ...agent,
@@ -123,23 +109,6 @@ export const runAgent = (
   name: string,
   options: RunningAgentOptions = {}
 ): Promise<RunningAgent> => openRunningAgent(contextOf(t), server, name, options)
-
-const builtinAgent = Promise.all(Object.values(agentPlugins).map(async load => (await load()).default)).then(
-  halves => ({
-    messages: halves.flatMap(({ messages }) => messages ?? []),
-    capabilities: Object.assign({}, ...halves.map(({ capabilities }) => capabilities)),
-    responses: halves.flatMap(({ kinds }) => (kinds ?? []).flatMap(responsesOf))
-  })
-)
-
-/** Answers every push and removal of the kind as applied. */
-const responsesOf = ({ push, readPush, remove, readRemove, answer }: AgentObjectKind) => {
-  const applied = ({ id, revision }: ObjectChange) => answer(id, revision)
-  return [
-    scriptedResponse(push, body => applied(readPush(body))),
-    ...(remove && readRemove ? [scriptedResponse(remove, body => applied(readRemove(body)))] : [])
-  ]
-}
 
 /** Adapts the runner's test context. Releases run in reverse order. */
 function contextOf(t: TestContext) {

@@ -5,7 +5,7 @@ import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { EntityManager } from '@mikro-orm/sql'
 import { plugins as builtin } from '../config/plugins.ts'
-import { runningPlugin } from '../kernel/base/attribution.ts'
+import { attributionOf, runningPlugin } from '../kernel/base/attribution.ts'
 import { reasonOf } from '../kernel/base/errors.ts'
 import type { Work } from '../kernel/http/route.ts'
 import type { Database } from '../kernel/store/open.ts'
@@ -61,7 +61,11 @@ export function openRepeatedChanges(): RepeatedChanges {
         return second.result
       })
       .catch((error: unknown) => {
-        report(place, `the second time it throws "${reasonOf(error)}"`)
+        const by = attributionOf(error)
+        report(
+          by ? `${by.filled_by}, in ${by.slot}` : place,
+          `the second time it throws "${reasonOf(error)}"`
+        )
         throw error
       })
     if (first && second) for (const seen of differences(first, second)) report(place, seen)

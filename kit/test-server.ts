@@ -1,5 +1,6 @@
 import { chmodSync } from 'node:fs'
 import { plugins as builtin } from '../config/plugins.ts'
+import type { Clock } from '../kernel/base/clock.ts'
 import { newId } from '../kernel/base/id.ts'
 import type { Log } from '../kernel/base/log.ts'
 import { Client } from '../kernel/identity/entities.ts'
@@ -148,8 +149,13 @@ const callOf =
     return { status, body, text, headers: reply.headers }
   }
 
+export interface RunningServer {
+  readonly server: Server
+  readonly clock: Clock
+}
+
 /** Creates a client whose agent has the client's id as its token, and returns the id. */
-export async function insertClient({ server, clock }: TestServer, name: string): Promise<string> {
+export async function insertClient({ server, clock }: RunningServer, name: string): Promise<string> {
   const id = newId(clock.now())
   const row = { id, name, tokenHash: hashOf(id), revision: 0, enrolledAt: clock.now() }
   await server.depsOf('clients').store.change(em => em.insert(Client, row))

@@ -7,11 +7,13 @@ import { ownVersion } from '../../kernel/base/version.ts'
 import { kernelCodes } from '../../kernel/check.ts'
 import { boot, type Server } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
+import type { Filled } from '../../kernel/slot.ts'
 import { derivedFieldSlot, ruleFieldSlot } from '../../plugins/rules/exports.ts'
 import { openRepeatedChanges } from '../repeated-changes.ts'
 import { scratchFor } from '../scratch.ts'
 import { type LogLine, operatorToken, recordLog } from '../test-server.ts'
 import { fieldProblems } from './agent-half.ts'
+import { tryFields } from './fields.ts'
 import { routeProblems } from './routes.ts'
 import { keysOf, type Others, type Settings } from './settings.ts'
 import { type Made, recordFills, valueProblems } from './slots.ts'
@@ -85,9 +87,11 @@ async function tryFirst(
         ...wiredProblems(server, checked, made)
       ]
       if (found.length > 0) return found
-      const trial = await tryRoutes(checked.plugin, { server, token: operatorToken, log })
-      notes.push(...trial.notes)
-      return trial.problems
+      const around = { server, token: operatorToken, log }
+      const fields = await tryFields(ruleFieldsOf(server, checked.plugin), checked.agent, around)
+      const routes = await tryRoutes(checked.plugin, around)
+      notes.push(...fields.notes, ...routes.notes)
+      return [...fields.problems, ...routes.problems]
     })
     return { problems: [...problems, ...repeated.problems()], notes }
   } finally {
@@ -98,15 +102,19 @@ async function tryFirst(
 function wiredProblems(server: Server, { plugin, agent, others }: Checked, made: readonly Made[]): string[] {
   const all = [...others.servers, plugin]
   const codes = new Set([...kernelCodes, ...all.flatMap(({ codes = [] }) => codes)].map(({ code }) => code))
-  const { filled } = server.depsOf('rules')
-  const fields = [...filled(ruleFieldSlot), ...filled(derivedFieldSlot)]
-  const own = fields.filter(({ by }) => by === plugin.name).map(({ value }) => value)
+  const derived = ownOf(server.depsOf('rules').filled(derivedFieldSlot), plugin)
   return [
     ...valueProblems(server, plugin, made),
-    ...fieldProblems(own, agent),
+    ...fieldProblems([...ruleFieldsOf(server, plugin), ...derived], agent),
     ...routeProblems(plugin, server.depsOf(plugin.name), codes)
   ]
 }
+
+const ownOf = <T>(filled: readonly Filled<T>[], { name }: Plugin): T[] =>
+  filled.filter(({ by }) => by === name).map(({ value }) => value)
+
+const ruleFieldsOf = ({ depsOf }: Server, plugin: Plugin) =>
+  ownOf(depsOf('rules').filled(ruleFieldSlot), plugin)
 
 async function during(
   when: string,

@@ -13,7 +13,7 @@ export interface Trial {
   readonly notes: readonly string[]
 }
 
-interface Surroundings {
+export interface Surroundings {
   readonly server: Server
   readonly token: string // of the operator
   readonly log: readonly LogLine[]
@@ -71,24 +71,40 @@ function requestOf(
 async function send(
   { method, url }: Route<Kernel>,
   { params, query, body }: Request,
-  { server, token }: Surroundings
-): Promise<{ readonly status: number; readonly text: string }> {
+  around: Surroundings
+): Promise<Answer> {
   const path = url.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(textOf(params, name)))
   const texts = Object.keys(query ?? {}).map(name => [name, textOf(query, name)])
-  const reply = await server.http.app.inject({
-    method,
-    url: path,
-    query: Object.fromEntries(texts) as Record<string, string>,
-    headers: { authorization: `Bearer ${token}` },
-    ...(body instanceof Object && { payload: body })
-  })
+  return call(around, { method, url: path, query: Object.fromEntries(texts), body })
+}
+
+export interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+interface Called {
+  readonly method: Route<Kernel>['method']
+  readonly url: string
+  readonly query?: Record<string, string>
+  readonly body?: unknown
+}
+
+/** Sends a request as the operator. */
+export async function call(
+  { server, token }: Surroundings,
+  { method, url, query = {}, body }: Called
+): Promise<Answer> {
+  const headers = { authorization: `Bearer ${token}` }
+  const payload = body instanceof Object ? { payload: body } : {}
+  const reply = await server.http.app.inject({ method, url, query, headers, ...payload })
   return { status: reply.statusCode, text: reply.body }
 }
 
 const textOf = (values: unknown, name: string): string => String((values as Known)[name])
 
 /** The error and the line of it that `request.failed` has logged last. */
-function failureIn(log: readonly LogLine[]): string {
+export function failureIn(log: readonly LogLine[]): string {
   const line = log.findLast(({ event }) => event === 'request.failed')
   return String(line?.fields['error']).split('\n').slice(0, 2).join('')
 }

@@ -1,9 +1,12 @@
 // What `sluice plugin check` sees of a plugin: all that a server would see, at its start or at a request.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Conformance, conform } from '../../../kit/conformance.ts'
 import { settingsFor } from '../catalogue.ts'
+import { scaffold } from '../scaffold.ts'
+
+const template = readFileSync(join(import.meta.dirname, '../template/rule-field/field.ts.txt'), 'utf8')
 
 /** The plugin `acme`: what stands before its manifest, and the members of that. */
 const acme = (before: string, members: string): string =>
@@ -209,6 +212,41 @@ t.test('routes are called with the examples of their schemas; the others are not
     /^PATCH \/v1\/acme refuses its examples: 404 .*acme_gone/
   ])
   t.equal(problems.length + notes.length, 4)
+})
+
+t.test('a rule is made with the example of each field, whose hooks run twice', async t => {
+  const fieldWith = async (name: string, from: string, to: string): Promise<Conformance> => {
+    const dir = join(t.testdir(), name)
+    scaffold(name, dir)
+    const file = join(dir, 'field.ts')
+    const text = readFileSync(file, 'utf8')
+    if (!text.includes(from)) throw new TypeError(`field.ts has no ${from}`)
+    writeFileSync(file, text.replace(from, to))
+    return conform(dir)
+  }
+  const again = "if (globalThis.acmeSecs === secs) throw new Error('again'); globalThis.acmeSecs = secs;"
+  t.teardown(() => Reflect.deleteProperty(globalThis, 'acmeSecs'))
+
+  const throwing = await fieldWith(
+    'acme-throws',
+    'async check() {}',
+    `async check(secs: number) { ${again} }`
+  )
+  t.match(throwing.problems, [
+    /^field acme_throws_idle_secs: a rule with its example is refused: Error: again +at .*field\.ts/,
+    /^acme-throws, in rules\.field: this change is not repeatable.* the second time it throws "again"/
+  ])
+  const wrong = await fieldWith(
+    'acme-wrong',
+    'encode: secs => ({ secs })',
+    'encode: secs => ({ secs: -secs })'
+  )
+  t.match(wrong.problems, [/^field acme_wrong_idle_secs: .*cannot be encoded/])
+  const bare = await fieldWith('acme-bare', /^ *examples: .*$/m.exec(template)?.[0] ?? '', '')
+  t.same(bare, {
+    ...{ name: 'acme-bare', version: '1.0.0', problems: [] },
+    notes: ['field acme_bare_idle_secs was not tried: its schema has no examples']
+  })
 })
 
 t.test('with a configuration a plugin is checked beside those that it names', async t => {

@@ -13,7 +13,7 @@ const field = rules.ruleField({
   key,
   change: 'frozen',
   absent: false,
-  body: Type.Boolean({ description: 'Ship a line for each connection that has ended.' }),
+  body: Type.Boolean({ description: 'Ship a line for each connection that has ended.', examples: [true] }),
   requires: { capability, refusal: rules.fieldUnsupported },
   message: Logged,
   parse: isLogged => isLogged || null,

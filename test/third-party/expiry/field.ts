@@ -10,7 +10,12 @@ export const field = rules.ruleField({
   key,
   change: 'hot',
   updateEmpty: missing,
-  body: Type.String({ format: 'date-time', maxLength: 64, description: 'When the rule ends (RFC 3339).' }),
+  body: Type.String({
+    format: 'date-time',
+    maxLength: 64,
+    description: 'When the rule ends (RFC 3339).',
+    examples: ['2099-01-01T00:00:00Z']
+  }),
   requires: { capability, refusal: rules.fieldUnsupported },
   message: Expires,
   parse: text => timestamp(Date.parse(text)),

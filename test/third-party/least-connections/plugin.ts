@@ -22,7 +22,8 @@ const field = rules.ruleField({
   updateEmpty: missing,
   body: Type.Array(Type.Integer({ minimum: 0, maximum: maxWeight }), {
     maxItems: 64,
-    description: 'Weights of the targets, in their order. 0 keeps new connections away.'
+    description: 'Weights of the targets, in their order. 0 keeps new connections away.',
+    examples: [[2, 1]]
   }),
   requires: { capability, refusal: rules.fieldUnsupported },
   message: Spread,

@@ -20,7 +20,8 @@ export const incoming = rules.ruleField({
   change: 'frozen',
   body: Type.Array(Type.String({ maxLength: 64 }), {
     maxItems: maxSenders,
-    description: 'Addresses and prefixes of the proxies in front, which write a PROXY protocol header.'
+    description: 'Addresses and prefixes of the proxies in front, which write a PROXY protocol header.',
+    examples: [['192.0.2.0/24']]
   }),
   requires,
   message: Senders,

@@ -17,7 +17,11 @@ export const Schedule = Type.Object(
     time_zone: Type.String({ maxLength: 64, description: 'IANA name: "Europe/Paris".' }),
     windows: Type.Array(Window, { minItems: 1, maxItems: 32 })
   },
-  { ...strict, description: 'Weekly hours of the rule.' }
+  {
+    ...strict,
+    description: 'Weekly hours of the rule.',
+    examples: [{ time_zone: 'UTC', windows: [{ days: ['mon', 'fri'], from: '08:00', to: '18:00' }] }]
+  }
 )
 export type Schedule = Static<typeof Schedule>
 

@@ -15,6 +15,7 @@ const Body = Type.Object(
   { allow: Type.Optional(List), deny: Type.Optional(List) },
   {
     additionalProperties: false,
+    examples: [{ allow: ['192.0.2.0/24'] }],
     description:
       'Source addresses that may use the rule. Deny takes precedence; without allow, all others may.'
   }
