@@ -132,7 +132,9 @@ const isData = (value: unknown): value is object =>
   !(value instanceof Date)
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const own = ['kernel', 'kit', 'plugins', 'agent', 'config', 'node_modules'].map(folder => root + folder + sep)
+const own = ['kernel', 'kit', 'plugins', 'agent', 'config'].map(folder => root + folder + sep)
+const isOwn = (file: string): boolean =>
+  file.includes(`${sep}node_modules${sep}`) || own.some(folder => file.startsWith(folder))
 /** `change` of a route's call, and of `act`: their bodies call hooks of other plugins. */
 const sharedChange = /at (?:async )?change \(.*[/\\]plugins[/\\]http[/\\](?:request-decisions|act)\.[jt]s/
 
@@ -147,10 +149,9 @@ function placeOfCaller(): string | null {
   Error.stackTraceLimit = stackTraceLimit
   const lines = [...stack.matchAll(/(?:\(|at |file:\/\/)(\/[^()?\n]+?)(?:\?[^:\n]*)?:(\d+):\d+\)?$/gm)]
   const files = lines.map(([, file = '', line]) => ({ file, line }))
-  const outside = files.find(({ file }) => !own.some(folder => file.startsWith(folder)))
+  const outside = files.find(({ file }) => !isOwn(file))
   if (outside) return `${outside.file}:${outside.line}`
   const plugin = runningPlugin()
-  return sharedChange.test(stack) || (plugin !== undefined && !(plugin in builtin))
-    ? (plugin ?? 'a change')
-    : null
+  if (plugin !== undefined && !(plugin in builtin)) return plugin
+  return sharedChange.test(stack) ? `${plugin ?? 'sluice'}, or a hook that it calls` : null
 }
