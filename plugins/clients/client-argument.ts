@@ -6,15 +6,15 @@ import type { ClientRow } from './row.ts'
 
 export const clientNameAmbiguous = defineCode('client_name_ambiguous', 409, 5)
 
-type Reader = Pick<Api, 'call' | 'rows'>
+type Reader = Pick<Api, 'get' | 'list'>
 
 /** Returns a given id without a request: the user may not be allowed to read that client. */
 export const findClientId = async (api: Reader, client: string): Promise<string> =>
   isId(client) ? client : (await findClient(api, client)).client_id
 
 export async function findClient(api: Reader, client: string): Promise<ClientRow> {
-  if (isId(client)) return api.call('GET /v1/clients/{client_id}', { path: { client_id: client } })
-  const found = (await api.rows('GET /v1/clients')).filter(row => row.client_name === client)
+  if (isId(client)) return api.get<ClientRow>(`/v1/clients/${client}`)
+  const found = (await api.list<ClientRow>('/v1/clients')).filter(row => row.client_name === client)
   const [only] = found
   if (only === undefined) throw new Fault(clientNotFound, `no client is named ${client}`)
   if (found.length === 1) return only
