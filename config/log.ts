@@ -1,7 +1,7 @@
 import { type DestinationStream, pino } from 'pino'
 import { systemClock, timestamp } from '../kernel/base/clock.ts'
 import { escapeControlChars, type Log } from '../kernel/base/log.ts'
-import { currentRequestId } from '../kernel/base/request-id.ts'
+import { currentRequestId, currentTraceId } from '../kernel/base/request-id.ts'
 
 export interface LogOptions {
   readonly level: string
@@ -15,7 +15,7 @@ export interface LeveledLog extends Log {
   setLevel(level: LogOptions['level']): void
 }
 
-/** Writes JSON or readable lines to standard error: `timestamp`, `level`, `event`, `msg`, `request_id`, and the fields. */
+/** Writes JSON or readable lines to standard error: `timestamp`, `level`, `event`, `msg`, `request_id`, `trace_id`, and the fields. */
 export async function openLog(
   { level, format }: LogOptions,
   listener: Listener = () => {}
@@ -36,7 +36,14 @@ export async function openLog(
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (event: string, message: string, fields: object = {}): void => {
       const request_id = currentRequestId.getStore()
-      logger[level]({ event, msg: message, ...(request_id && { request_id }), ...fields })
+      const trace_id = currentTraceId.getStore()
+      logger[level]({
+        event,
+        msg: message,
+        ...(request_id && { request_id }),
+        ...(trace_id && { trace_id }),
+        ...fields
+      })
       listener(event, message, fields)
     }
   const setLevel = (next: string): void => {

@@ -5,6 +5,7 @@ import { gzip as gzipWith } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { acceptsGzip } from './compression.ts'
 import { jsonType, toJson } from './error-body.ts'
 import { sendBody } from './responder.ts'
 
@@ -51,8 +52,3 @@ async function makeConstant(run: () => Promise<unknown>): Promise<Constant> {
   const hash = createHash('sha256').update(plain).digest('base64url')
   return { etag: `W/"${hash}"`, plain, gzip: await compress(plain) } // weak: it names both encodings
 }
-
-const acceptsGzip = ({ 'accept-encoding': accepted }: FastifyRequest['headers']): boolean =>
-  String(accepted)
-    .split(',')
-    .some(coding => /^\s*gzip\s*(;|$)/i.test(coding) && !/;\s*q=0(\.0*)?\s*$/i.test(coding))

@@ -29,6 +29,7 @@ export const errorJson = ({ errorCode: { code }, message, details }: Fault): str
 export function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
   const { errorCode, details } = fault
   if (errorCode.http === 401) reply.header('www-authenticate', 'Bearer')
+  if (typeof details?.['etag'] === 'string') reply.header('etag', details['etag'])
   if (Array.isArray(details?.['allow'])) reply.header('allow', details['allow'].join(', '))
   if (typeof details?.['retry_after_secs'] === 'number')
     reply.header('retry-after', Math.ceil(details['retry_after_secs']))

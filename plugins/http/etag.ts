@@ -22,13 +22,18 @@ export async function etagOf({ version }: Resource, em: EntityManager): Promise<
 /** Throws unless the record is as the conditions say. */
 export function requireMatch({ ifMatch, ifNoneMatch }: Conditions, etag: string | null | undefined): void {
   if (ifMatch !== undefined && !isAny(ifMatch) && !(etag && strongTags(ifMatch).includes(etag)))
-    throw changed(etag ? `its ETag is ${etag}` : 'it has no ETag')
+    throw changed(etag ? `its ETag is ${etag}` : 'it has no ETag', etag)
   if (isAny(ifMatch) && etag === null) throw changed('there is none')
-  if (isAny(ifNoneMatch) && etag) throw changed('there is one already')
+  if (isAny(ifNoneMatch) && etag) throw changed('there is one already', etag)
 }
 
-const changed = (why: string): Fault =>
-  new Fault(resourceChanged, `the record is not as If-Match or If-None-Match says: ${why}; read it again`)
+/** `etag`: the one that the record has. */
+const changed = (why: string, etag?: string | null): Fault =>
+  new Fault(
+    resourceChanged,
+    `the record is not as If-Match or If-None-Match says: ${why}; read it again`,
+    etag ? { details: { etag } } : {}
+  )
 
 const isAny = (tags: string | undefined): boolean => tags?.trim() === '*'
 

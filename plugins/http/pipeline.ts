@@ -1,7 +1,7 @@
 // The steps of every request, in the order in which README.md lists them.
 import { finished } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import { currentRequestId } from '../../kernel/base/request-id.ts'
+import { currentRequestId, currentTraceId } from '../../kernel/base/request-id.ts'
 import type { Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openConcurrencyLimit } from './concurrency-limit.ts'
@@ -15,6 +15,7 @@ import { routeHandler } from './route-handler.ts'
 import { noSuchRoute, refuseMediaType } from './routing.ts'
 import type { HttpOptions } from './settings.ts'
 import { openStreams } from './streams.ts'
+import { traceIdOf } from './trace.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -40,7 +41,10 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
   const routes: Route<Kernel>[] = []
 
   app.decorateRequest('requestContext', null)
-  app.addHook('onRequest', (request, _, done) => currentRequestId.run(request.id, done))
+  app.addHook('onRequest', ({ id, headers }, _, done) => {
+    const traceId = traceIdOf(headers['traceparent'])
+    currentRequestId.run(id, () => (traceId === null ? done() : currentTraceId.run(traceId, done)))
+  })
 
   app.addHook('onRequest', async (request, reply) => {
     responder.setCommonHeaders(request, reply)

@@ -4,6 +4,7 @@ import { attributionOf } from '../../kernel/base/attribution.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/list-route.ts'
 import type { Media } from '../../kernel/http/route.ts'
+import { acceptsGzip, isLong, openCompression } from './compression.ts'
 import { errorJson, faultOf, jsonType, sendFault, textType, toJson } from './error-body.ts'
 import { pageOf } from './paging.ts'
 import { type Outcome, pathOf, type RequestContext } from './request-context.ts'
@@ -15,6 +16,7 @@ export type Responder = ReturnType<typeof openResponder>
 /** Sends results and errors, after the decision about the request is recorded. */
 export function openResponder({ store, log, httpMetrics }: HttpOptions, decisions: Decisions) {
   const reportUndeclared = openUndeclared(log)
+  const sendText = openTextSender()
 
   function setCommonHeaders({ id }: FastifyRequest, reply: FastifyReply): void {
     reply.headers({ 'x-request-id': id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
@@ -24,7 +26,7 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     await decisions.complete(context, outcome)
     const { status, body } = outcome
     reply.code(status)
-    return body ? sendBody(reply.type(type), Buffer.from(body)) : reply.send()
+    return body ? sendText(reply.type(type), Buffer.from(body), context) : reply.send()
   }
 
   async function sendResult(
@@ -68,6 +70,20 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
   }
 
   return { setCommonHeaders, send, sendResult, sendError, reportUndeclared }
+}
+
+/**
+ * Compresses what is long. Not what has an ETag: a strong one may not name two encodings, and weak ones never match. Nor
+ * what has secrets: its length would tell of them.
+ */
+function openTextSender() {
+  const compress = openCompression()
+  return async (reply: FastifyReply, body: Buffer, { route, requestInfo, etag }: RequestContext) => {
+    if (!isLong(body) || etag !== null || route.secrets) return sendBody(reply, body)
+    reply.header('vary', 'accept-encoding')
+    const compressed = acceptsGzip(requestInfo.headers) ? await compress(body) : null
+    return compressed ? sendBody(reply.header('content-encoding', 'gzip'), compressed) : sendBody(reply, body)
+  }
 }
 
 /** `plugin` owns the route; attributionOf names the plugin whose slot value failed. */

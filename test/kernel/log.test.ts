@@ -132,3 +132,17 @@ t.test(
     t.match(coloured, 'test.line: number 1')
   }
 )
+
+t.test('lines of a request have its id and the id of its trace', async t => {
+  const { stderr } = startLogging(
+    'json',
+    `const ids = await import(${JSON.stringify(import.meta.resolve('../../kernel/base/request-id.ts'))})
+    ids.currentRequestId.run('r-1', () => ids.currentTraceId.run('t-1', () => log.info('test.line', 'within')))
+    log.info('test.line', 'outside')`
+  )
+
+  const [within = '', outside = ''] = (await stderr()).trim().split('\n')
+
+  t.match(JSON.parse(within), { request_id: 'r-1', trace_id: 't-1' })
+  t.notMatch(outside, /request_id|trace_id/)
+})

@@ -108,6 +108,13 @@ const parameters = {
       'ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.',
     schema: { type: 'string' },
     example: '"42"'
+  },
+  Traceparent: {
+    name: 'traceparent',
+    in: 'header',
+    description: 'W3C Trace Context: log lines of the request have its trace id as `trace_id`.',
+    schema: { type: 'string' },
+    example: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
   }
 }
 

@@ -42,7 +42,8 @@ export function operationOf({ plugin, route, schemas }: Declared, named: NamedSc
       ...parametersIn('path', schemas.params, plugin, named),
       ...parametersIn('query', queryOf(route, schemas), plugin, named),
       ...(isKeyed(route) ? [parameter('IdempotencyKey')] : []),
-      ...(isConditional(route) ? [parameter('IfMatch')] : [])
+      ...(isConditional(route) ? [parameter('IfMatch')] : []),
+      parameter('Traceparent')
     ],
     ...(body && { requestBody: requestBodyOf(jsonOf(body), { plugin, action, named }) }),
     responses: { [status]: successOf(route, jsonOf(schemas.reply), { plugin, action, named }) }

@@ -79,6 +79,8 @@ t.test('of two writers that read the same version the second changes nothing', a
 
   t.equal(first.status, 200)
   t.match(second, changed)
+  t.match(second, { body: { error: { details: { etag: first.headers['etag'] } } } })
+  t.equal(second.headers['etag'], first.headers['etag'], 'the present one')
   t.match((await send('GET', '/v1/names/bob', superadmin)).body, { displayName: 'first' })
   t.match(await send('DELETE', '/v1/names/bob', { ...superadmin, 'if-match': etag }), changed)
   t.match(decisions.at(-1), { status: 412, reason: 'resource_changed', outcome: 'allow' })
