@@ -2,6 +2,7 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { UserArg } from '../users/command-exports.ts'
 import { askPassword } from '../users/exports.ts'
 import type { Recovery } from './recovery.ts'
 
@@ -52,7 +53,7 @@ const resetRemotely = defineCommand({
   name: 'user reset-password',
   summary: 'Reset the password of a user; unless one is given, a temporary one is made and printed once.',
   args: Type.Object({
-    user: Type.String({ description: 'user_id' }),
+    user: UserArg,
     new_password: Type.Optional(
       Type.Boolean({ description: 'Take it from SVC_NEW_PASSWORD, a prompt or standard input.' })
     ),

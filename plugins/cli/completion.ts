@@ -1,8 +1,9 @@
-// Prints a script with the names and options of all commands. The shell reads it once; completion does not run sluice.
+// Prints a script with the names and options of all commands, which the shell reads once. Only for the values of an
+// argument, such as the names of clients, it runs sluice.
 import { Type } from '../../kernel/cli/args.ts'
 import { type Command, defineCommand } from '../../kernel/cli/command.ts'
 import type { Described } from './installed.ts'
-import { optionsOf } from './program.ts'
+import { flagOf, optionsOf, typeOf } from './program.ts'
 
 type Shell = 'bash' | 'zsh' | 'fish'
 
@@ -28,6 +29,13 @@ export function completion(commands: readonly Described[]): Command {
 interface Entry {
   readonly name: string // '': the program; 'client': a group; 'client list': a command
   readonly words: readonly string[]
+  readonly values?: readonly Values[]
+}
+
+/** Where the values of an argument are: the path of a list, and the property of its rows. */
+interface Values {
+  readonly place: string // of the positional argument, from 0, as a pattern of the shell; or an option
+  readonly list: readonly [path: string, property: string]
 }
 
 /** Returns the words that may follow: the commands of a group; options and argument choices of a command. */
@@ -43,7 +51,8 @@ function tableOf(commands: readonly Described[]): Entry[] {
     ...commands.flatMap(command =>
       namesOf(command).map(name => ({
         name,
-        words: [...choicesOf(command), ...optionsOf(command), '--help']
+        words: [...choicesOf(command), ...optionsOf(command), '--help'],
+        values: valuesOf(command)
       }))
     )
   ]
@@ -62,18 +71,35 @@ const choicesOf = ({ args, positional = [] }: Described): string[] =>
     return anyOf.flatMap(choice => ('const' in choice ? [String(choice.const)] : []))
   })
 
+function valuesOf({ args, positional = [] }: Described): Values[] {
+  return Object.entries(args.properties).flatMap(([name, schema]) => {
+    const { values: list } = schema as { values?: Values['list'] } // of ours
+    const at = positional.indexOf(name)
+    const place = typeOf(schema) === 'array' ? '[0-9]*' : String(at) // an array is the last argument
+    return list ? [{ place: at < 0 ? flagOf(name) : place, list }] : []
+  })
+}
+
+/** Returns cases by command and place of the argument. */
+const valueCases = (entries: readonly Entry[]): string =>
+  entries
+    .flatMap(({ name, values = [] }) =>
+      values.map(({ place, list }) => `      '${name}:'${place}) values='${list.join(' ')}' ;;`)
+    )
+    .join('\n')
+
 /** Returns cases by the words before the cursor, without options. Without a case the shell completes files. */
 const posix = (entries: readonly Entry[]): string =>
   entries.map(({ name, words }) => `    '${name}') words='${words.join(' ')}' ;;`).join('\n')
 
 const bash = (entries: readonly Entry[]): string => `_sluice() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} path='' words='' word before=''
+  local cur=\${COMP_WORDS[COMP_CWORD]} path='' words='' word before='' values='' count=0
   COMPREPLY=()
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $before:$word in
       *:=) continue ;;
       --config:*|*:-*) ;;
-      *) path="\${path:+$path }$word" ;;
+      *) path="\${path:+$path }$word" count=$((count + 1)) ;;
     esac
     before=$word
   done
@@ -85,7 +111,14 @@ ${posix(entries)}
 ${posix(entries.filter(({ name }) => name !== '' && !name.includes(' '))).replaceAll(/^/gm, '  ')}
       esac ;;
   esac
+  for word in "$before" "$((count - 2))"; do
+    case $path:$word in
+${valueCases(entries)}
+    esac
+    case $values in ?*) break ;; esac
+  done
   case $cur in -*) ;; *) words=$(printf '%s\\n' $words | grep -v '^-') ;; esac
+  case $cur:$values in -*|*:) ;; *) words="$words $(sluice complete $values 2> /dev/null)" ;; esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -o bashdefault -o default -F _sluice sluice`
@@ -96,15 +129,21 @@ const scripts: Readonly<Record<Shell, (entries: readonly Entry[]) => string>> = 
   fish: entries =>
     [
       'complete -c sluice -f',
-      ...entries.flatMap(({ name, words }) => {
+      ...entries.flatMap(({ name, words, values = [] }) => {
         const [first = '', second] = name.split(' ')
         const seen = [first, second].filter(word => word).map(word => `__fish_seen_subcommand_from ${word}`)
         const condition = seen.length === 0 ? '__fish_use_subcommand' : seen.join('; and ')
-        return words.map(word =>
-          word.startsWith('--')
-            ? `complete -c sluice -n '${condition}' -l ${word.slice(2)}${word === '--config' ? ' -rF' : ''}`
-            : `complete -c sluice -n '${condition}' -a ${word}`
-        )
+        return [
+          ...words.map(word =>
+            word.startsWith('--')
+              ? `complete -c sluice -n '${condition}' -l ${word.slice(2)}${word === '--config' ? ' -rF' : ''}`
+              : `complete -c sluice -n '${condition}' -a ${word}`
+          ),
+          ...values.map(({ place, list }) => {
+            const option = place.startsWith('--') ? ` -l ${place.slice(2)} -r` : ''
+            return `complete -c sluice -n '${condition}'${option} -a '(sluice complete ${list.join(' ')} 2> /dev/null)'`
+          })
+        ]
       })
     ].join('\n')
 }

@@ -108,7 +108,7 @@ export const optionsOf = (command: Described): string[] => [
   ...addedTo(command).map(([flag]) => flag.split(' ', 1)[0] ?? flag)
 ]
 
-const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
+export const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
 
 function descriptionOf(schema: TSchema): string {
   const { description = '', takesUnits = false } = schema as { description?: string; takesUnits?: boolean } // of ours
@@ -123,7 +123,7 @@ const snake = (options: Args): Args =>
     ])
   )
 
-const typeOf = (schema: TSchema): unknown => Reflect.get(schema, 'type')
+export const typeOf = (schema: TSchema): unknown => Reflect.get(schema, 'type')
 
 const isRequired = ({ required }: TObject, name: string): boolean =>
   Array.isArray(required) && required.includes(name)

@@ -1,10 +1,19 @@
 // The CLIENT argument of commands: an id, or a name that only one client has.
 import { clientNotFound, defineCode, Fault } from '../../kernel/base/errors.ts'
 import { isId } from '../../kernel/base/id.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import type { Api } from '../../kernel/cli/command.ts'
 import type { ClientRow } from './row.ts'
 
 export const clientNameAmbiguous = defineCode('client_name_ambiguous', 409, 5)
+
+/** Completed in a shell: clients by name. */
+export const clientNames = { values: ['/v1/clients', 'client_name'] } as const
+
+export const ClientArg = Type.String({
+  description: 'Id of a client, or a name that only one client has.',
+  ...clientNames
+})
 
 type Reader = Pick<Api, 'get' | 'list'>
 

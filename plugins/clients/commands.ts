@@ -1,10 +1,9 @@
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type Command, defineCommand } from '../../kernel/cli/command.ts'
-import { findClient } from './client-argument.ts'
+import { ClientArg, findClient } from './client-argument.ts'
 
-const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
-const oneClient = { args: Type.Object({ client: Client }), positional: ['client'] }
+const oneClient = { args: Type.Object({ client: ClientArg }), positional: ['client'] }
 const columns = ['client_id', 'client_name', 'state', 'address', 'agent_version', 'last_seen_at'] as const
 
 const list = defineCommand({
@@ -23,7 +22,7 @@ const show = defineCommand({
 const rename = defineCommand({
   name: 'client rename',
   summary: 'Rename a client; its id, rules and connections stay.',
-  args: Type.Object({ client: Client, name: Type.String({ description: 'The new name.' }) }),
+  args: Type.Object({ client: ClientArg, name: Type.String({ description: 'The new name.' }) }),
   positional: ['client', 'name'],
   async run({ api, args, print }) {
     const { client_id } = await findClient(api, args.client)
@@ -36,7 +35,7 @@ const setAddress = defineCommand({
   name: 'client set-address',
   summary: 'Set the public host of a client, or clear it.',
   args: Type.Object({
-    client: Client,
+    client: ClientArg,
     address: Type.Optional(Type.String({ description: 'DNS name or IP address, without a port.' })),
     clear: Type.Optional(Type.Boolean({ description: 'Remove the address.' }))
   }),
@@ -68,7 +67,7 @@ const actionCommand = (
   defineCommand({
     ...named,
     ...oneClient,
-    args: Type.Object({ client: Client, yes: Yes }),
+    args: Type.Object({ client: ClientArg, yes: Yes }),
     async run({ api, args, print, confirm }) {
       const { client_id: id, client_name: clientName } = await findClient(api, args.client)
       await confirm(`${verb} ${clientName} (${id})?`, {

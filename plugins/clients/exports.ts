@@ -4,7 +4,7 @@ import type { Client } from '../../kernel/identity/entities.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import type { ClientRow } from './row.ts'
 
-export { clientNameAmbiguous, findClient, findClientId } from './client-argument.ts'
+export { ClientArg, clientNameAmbiguous, clientNames, findClient, findClientId } from './client-argument.ts'
 export { invalidClientAddress, invalidClientName } from './name-and-address.ts'
 
 /** Returns the ids of clients that a user without the superadmin role may see. The results are united. */

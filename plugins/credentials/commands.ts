@@ -1,7 +1,8 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import { userIds } from '../users/command-exports.ts'
 
-const User = Type.Optional(Type.String({ description: 'user_id; default is the caller.' }))
+const User = Type.Optional(Type.String({ description: 'user_id; default is the caller.', ...userIds }))
 
 const oneCredential = {
   args: Type.Object({ credential: Type.String({ description: 'credential_id' }), user: User }),

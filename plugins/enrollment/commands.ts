@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand, type Print } from '../../kernel/cli/command.ts'
-import { findClient } from '../clients/exports.ts'
+import { ClientArg, findClient } from '../clients/exports.ts'
 import type { Invitation } from './schema.ts'
 
 const Ttl = Type.Optional(Type.Integer({ description: 'Lifetime of the code in seconds, 1 to 86400.' }))
@@ -23,7 +23,7 @@ const reEnroll = defineCommand({
   name: 'client re-enroll',
   summary: 'Make a one-time command that gives a client a new token.',
   args: Type.Object({
-    client: Type.String({ description: 'Id of a client, or a name that only one client has.' }),
+    client: ClientArg,
     ttl_secs: Ttl
   }),
   positional: ['client'],

@@ -1,6 +1,8 @@
 import { Fault, roleRequired, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
+import { clientNames } from '../clients/exports.ts'
+import { UserArg } from '../users/command-exports.ts'
 import type { GrantRow } from './schema.ts'
 
 const columns = [
@@ -23,8 +25,11 @@ const create = defineCommand({
     'sluice grant create ann paris 443 --target 10.0.0.0/8:443 db.example:5432'
   ],
   args: Type.Object({
-    user: Type.String({ description: 'user_id' }),
-    client: Type.String({ description: 'Id of a client, a name that only one client has, or * for all.' }),
+    user: UserArg,
+    client: Type.String({
+      description: 'Id of a client, a name that only one client has, or * for all.',
+      ...clientNames
+    }),
     ports: Type.String({ description: 'Listen ports: p, or a range such as 8000-8999.' }),
     protocol: Type.Optional(Type.Array(Type.String(), { description: 'tcp (default), udp, or both' })),
     target: Type.Optional(
@@ -52,7 +57,7 @@ const list = defineCommand({
   name: 'grant list',
   summary: 'List the grants.',
   args: Type.Object({
-    user: Type.Optional(Type.String({ description: 'user_id' })),
+    user: Type.Optional(UserArg),
     own: Type.Optional(Type.Boolean({ description: "The caller's own grants; needs no superadmin role." }))
   }),
   async run({ api, args: { user, own }, print }) {
@@ -66,7 +71,10 @@ const remove = defineCommand({
   name: 'grant delete',
   aliases: ['remove'],
   summary: 'Delete a grant, and the rules that no other grant allows.',
-  args: Type.Object({ grant: Type.String({ description: 'grant_id' }), yes: Yes }),
+  args: Type.Object({
+    grant: Type.String({ description: 'grant_id', values: ['/v1/grants', 'grant_id'] }),
+    yes: Yes
+  }),
   positional: ['grant'],
   async run({ api, args: { grant }, print, confirm }) {
     await confirm(`Delete the grant ${grant}, and the rules that no other grant allows?`)

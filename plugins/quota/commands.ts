@@ -1,7 +1,8 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
 import { size } from '../../kernel/cli/size.ts'
-import { findClientId } from '../clients/exports.ts'
+import { ClientArg, findClientId } from '../clients/exports.ts'
+import { UserArg, userIds } from '../users/command-exports.ts'
 import type { QuotaRow } from './schema.ts'
 
 const dateOf = (secs: number): string => new Date(secs * 1000).toISOString()
@@ -20,14 +21,12 @@ const columns: readonly Column<QuotaRow>[] = [
 ]
 
 const url = '/v1/users/{user_id}/quotas/{client_id}'
-const User = Type.String({ description: 'user_id' })
-const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
 const Bytes = Type.Integer({
   minimum: 0,
   takesUnits: true,
   description: 'Bytes in a calendar month, in plus out.'
 })
-const pair = Type.Object({ user: User, client: Client })
+const pair = Type.Object({ user: UserArg, client: ClientArg })
 
 const set = defineCommand({
   name: 'quota set',
@@ -72,8 +71,10 @@ const list = defineCommand({
   name: 'quota list',
   summary: 'List the quotas: of a user, with --client on a client; of a superadmin all.',
   args: Type.Object({
-    user: Type.Optional(Type.String({ description: 'user_id; default: all, or for a user the own ones.' })),
-    client: Type.Optional(Client)
+    user: Type.Optional(
+      Type.String({ description: 'user_id; default: all, or for a user the own ones.', ...userIds })
+    ),
+    client: Type.Optional(ClientArg)
   }),
   positional: ['user'],
   async run({ api, args: { user, client }, print }) {

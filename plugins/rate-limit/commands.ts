@@ -1,13 +1,12 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import { findClientId } from '../clients/exports.ts'
-import { pushOptionsSlot } from '../rules/command-exports.ts'
+import { ClientArg, findClientId } from '../clients/exports.ts'
+import { pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
+import { UserArg } from '../users/command-exports.ts'
 import { eachLimit, limitNames } from './limit-names.ts'
 import type { EnvelopeRow } from './schema.ts'
 
 const url = '/v1/clients/{client_id}/owners/{owner_id}/rate-limit'
-const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
-const Owner = Type.String({ description: 'user_id' })
 const limitArgs = eachLimit((description, name) =>
   Type.Optional(
     Type.Integer({
@@ -22,7 +21,7 @@ const set = defineCommand({
   name: 'owner-limit set',
   summary: 'Limit all rules of an owner on a client together.',
   examples: ['sluice owner-limit set ann paris --bandwidth-out-bps 500M --concurrent-connections 1000'],
-  args: Type.Object({ owner: Owner, client: Client, ...limitArgs }),
+  args: Type.Object({ owner: UserArg, client: ClientArg, ...limitArgs }),
   positional: ['owner', 'client'],
   async run({ api, args: { client, owner, ...limits }, print }) {
     const { path } = await placeOf(api, { client, owner })
@@ -33,7 +32,7 @@ const set = defineCommand({
 const show = defineCommand({
   name: 'owner-limit show',
   summary: 'Show the limits for all rules of an owner on a client together.',
-  args: Type.Object({ owner: Owner, client: Client }),
+  args: Type.Object({ owner: UserArg, client: ClientArg }),
   positional: ['owner', 'client'],
   run: async ({ api, args, print }) =>
     print.data(flat(await api.call(`GET ${url}`, await placeOf(api, args))), columns)
@@ -42,7 +41,7 @@ const show = defineCommand({
 const list = defineCommand({
   name: 'owner-limit list',
   summary: 'List the owners that have rules or limits on a client.',
-  args: Type.Object({ client: Client }),
+  args: Type.Object({ client: ClientArg }),
   positional: ['client'],
   async run({ api, args: { client }, print }) {
     const path = { client_id: await findClientId(api, client) }
@@ -55,7 +54,7 @@ const remove = defineCommand({
   name: 'owner-limit delete',
   aliases: ['remove'],
   summary: 'Remove the limits of an owner on a client.',
-  args: Type.Object({ owner: Owner, client: Client }),
+  args: Type.Object({ owner: UserArg, client: ClientArg }),
   positional: ['owner', 'client'],
   async run({ api, args, print }) {
     const { path, client, owner } = await placeOf(api, args)
@@ -69,7 +68,7 @@ const remove = defineCommand({
 const setRule = defineCommand({
   name: 'rule set-limit',
   summary: 'Limit a rule, open connections included; without options, remove all its limits.',
-  args: Type.Object({ rule: Type.String({ description: 'rule_id' }), ...limitArgs }),
+  args: Type.Object({ rule: RuleArg, ...limitArgs }),
   positional: ['rule'],
   async run({ api, args: { rule, ...limits }, print }) {
     const parts = { path: { rule_id: rule }, body: { rate_limit: limits } }

@@ -2,9 +2,11 @@ import type { Static } from 'typebox'
 import { Fault, internal, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { findClientId } from '../clients/exports.ts'
+import { ClientArg, clientNames, findClientId } from '../clients/exports.ts'
+import { UserArg, userIds } from '../users/command-exports.ts'
 import { immutableField } from './codes.ts'
 import type { RuleRecord } from './record.ts'
+import { RuleArg, ruleIds } from './rule-argument.ts'
 import { columnSlot, pushOptionsSlot } from './slots.ts'
 
 const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleRecord>[] => [
@@ -21,7 +23,6 @@ const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleR
 const listenOf = ({ protocol, listen_port: from, listen_port_end: to }: RuleRecord): string =>
   `${protocol}/${from}${to === null ? '' : `-${to}`}`
 
-const Rule = Type.String({ description: 'rule_id' })
 const Wait = Type.Optional(
   Type.Integer({
     minimum: 1,
@@ -31,8 +32,8 @@ const Wait = Type.Optional(
 )
 
 const filter = {
-  client: Type.Optional(Type.String({ description: 'Id or name of clients.' })),
-  owner: Type.Optional(Type.String({ description: 'user_id' })),
+  client: Type.Optional(Type.String({ description: 'Id or name of clients.', ...clientNames })),
+  owner: Type.Optional(UserArg),
   state: Type.Optional(Type.String({ description: 'State, for example failed.' }))
 }
 
@@ -60,7 +61,7 @@ const push = defineCommand({
     'sluice rule push paris 443 10.0.0.5:443 10.0.0.6:443@9 --owner ann'
   ],
   args: Type.Object({
-    client: Type.String({ description: 'Id of a client, or a name that only one client has.' }),
+    client: ClientArg,
     listen: Type.String({ description: 'Port on the client, or a range such as 8000-8010.' }),
     target: Type.Array(Type.String(), {
       minItems: 1,
@@ -68,7 +69,7 @@ const push = defineCommand({
     }),
     protocol: Type.Optional(Type.String({ description: 'tcp (default) or udp' })),
     prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Try the IPv6 addresses of a name first.' })),
-    owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.' })),
+    owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.', ...userIds })),
     ack_timeout_secs: Wait
   }),
   positional: ['client', 'listen', 'target'],
@@ -129,7 +130,7 @@ const list = defineCommand({
 const show = defineCommand({
   name: 'rule show',
   summary: 'Show one rule.',
-  args: Type.Object({ rule: Rule }),
+  args: Type.Object({ rule: RuleArg }),
   positional: ['rule'],
   run: async ({ api, args, print }) => print.data(await api.get<RuleRecord>(pathOf(args.rule)))
 })
@@ -144,7 +145,10 @@ const remove = defineCommand({
   ],
   args: Type.Object({
     rule: Type.Optional(
-      Type.Array(Type.String(), { description: 'rule_id; without one, --client, --owner or --state.' })
+      Type.Array(Type.String(), {
+        description: 'rule_id; without one, --client, --owner or --state.',
+        ...ruleIds
+      })
     ),
     ...filter,
     ack_timeout_secs: Wait,

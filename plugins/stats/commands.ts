@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
+import { RuleArg } from '../rules/command-exports.ts'
 
 const everyMs = 5_000
 
@@ -8,7 +9,7 @@ const stats = defineCommand({
   name: 'rule stats',
   summary: 'Show what a rule has forwarded so far.',
   args: Type.Object({
-    rule: Type.String({ description: 'Id of a rule.' }),
+    rule: RuleArg,
     by: Type.Optional(
       Type.Union([Type.Literal('port'), Type.Literal('target')], {
         description: 'Show a row for each port or target instead.'

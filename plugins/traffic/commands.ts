@@ -4,7 +4,8 @@ import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { size } from '../../kernel/cli/size.ts'
-import { findClientId } from '../clients/exports.ts'
+import { ClientArg, findClientId } from '../clients/exports.ts'
+import { UserArg } from '../users/command-exports.ts'
 import { bar, csv } from './chart.ts'
 import type { Traffic } from './schema.ts'
 
@@ -86,14 +87,11 @@ function isOtherDay(text: string, ms: number): boolean {
   )
 }
 
-const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
-const User = Type.String({ description: 'Id of a user.' })
-
 export const commands = [
   defineTraffic(
     'user',
     'Show what the rules of a user have forwarded over time.',
-    { user: User, client: Type.Optional(Client) },
+    { user: UserArg, client: Type.Optional(ClientArg) },
     async (api, { user = '', client }, window) => {
       const filter = client === undefined ? {} : { client_id: await findClientId(api, client) }
       return api.call('GET /v1/users/{id}/traffic', { path: { id: user }, query: { ...window, ...filter } })
@@ -102,7 +100,7 @@ export const commands = [
   defineTraffic(
     'client',
     'Show what a client has forwarded over time.',
-    { client: Client, user: Type.Optional(User) },
+    { client: ClientArg, user: Type.Optional(UserArg) },
     async (api, { client = '', user }, window) => {
       const path = { client_id: await findClientId(api, client) }
       const query = { ...window, ...(user !== undefined && { user_id: user }) }

@@ -2,9 +2,9 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { askPassword } from './ask-password.ts'
+import { UserArg } from './user-argument.ts'
 
-const User = Type.String({ description: 'user_id' })
-const oneUser = { args: Type.Object({ user: User }), positional: ['user'] }
+const oneUser = { args: Type.Object({ user: UserArg }), positional: ['user'] }
 const Role = Type.Optional(
   Type.Union([Type.Literal('superadmin'), Type.Literal('user')], { description: 'Default: user.' })
 )
@@ -50,7 +50,7 @@ const update = defineCommand({
   name: 'user update',
   summary: 'Rename a user, change the role, disable or enable.',
   args: Type.Object({
-    user: User,
+    user: UserArg,
     display_name: Type.Optional(Type.String({ description: '1 to 64 characters.' })),
     role: Role,
     disable: Type.Optional(
@@ -73,7 +73,7 @@ const remove = defineCommand({
   name: 'user delete',
   aliases: ['remove'],
   summary: 'Delete a user and everything that belongs to it; its live connections are cut.',
-  args: Type.Object({ user: User, yes: Yes }),
+  args: Type.Object({ user: UserArg, yes: Yes }),
   positional: ['user'],
   async run({ api, args: { user }, print, confirm }) {
     await confirm(`Delete the user ${user}?`, { losses: () => lossesOf(api, user) })

@@ -7,10 +7,20 @@ import { completion } from '../completion.ts'
 const command = (name: string, args = {}): Command =>
   defineCommand({ name, summary: name, args: Type.Object(args), needs: 'nothing', async run() {} })
 
+const values = (kind: string) => Type.String({ values: [`/v1/${kind}s`, `${kind}_id`] })
+
 const commands = [
   command('backup', { to: Type.String(), dry_run: Type.Optional(Type.Boolean()) }),
   command('client list'),
-  command('client rename', { new_name: Type.String() })
+  command('client rename', { new_name: Type.String() }),
+  {
+    ...command('rule move', { rule: values('rule'), by: Type.Optional(values('user')) }),
+    positional: ['rule']
+  },
+  {
+    ...command('rule remove', { rules: Type.Array(Type.String(), { values: ['/v1/rules', 'rule_id'] }) }),
+    positional: ['rules']
+  }
 ]
 
 async function script(shell: string): Promise<string> {
@@ -34,12 +44,18 @@ t.test('bash completes commands, groups and options', { skip }, async t => {
     [['--config', '=', 'server.toml', 'client', 'r'], 'rename'], // how bash splits --config=FILE
     [['client', 'list', '--config', 'server.t'], ''], // the shell completes file names itself
     [['completion', 'f'], 'fish'],
-    [['nonsense', 'x'], '']
+    [['nonsense', 'x'], ''],
+    [['rule', 'move', ''], '/v1/rules-rule_id'],
+    [['rule', 'move', 'x', ''], ''],
+    [['rule', 'move', '--by', ''], '/v1/users-user_id'],
+    [['rule', 'move', '--'], '--by --config --output --help'],
+    [['rule', 'remove', 'x', 'y', '/'], '/v1/rules-rule_id']
   ]
   const bash = await script('bash')
   for (const [args, expected] of table) {
     const line = ['sluice', ...args].map(arg => `'${arg}'`).join(' ')
-    const command = `COMP_WORDS=(${line}); COMP_CWORD=${args.length}; _sluice; echo "\${COMPREPLY[*]}"`
+    const values = 'sluice() { test "$1" = complete && echo "$2-$3"; }'
+    const command = `${values}; COMP_WORDS=(${line}); COMP_CWORD=${args.length}; _sluice; echo "\${COMPREPLY[*]}"`
 
     const { stdout, stderr } = spawnSync('bash', ['-c', `${bash}\n${command}`], { encoding: 'utf8' })
 
@@ -52,5 +68,9 @@ t.test('zsh and fish get the same table', async t => {
   t.match(
     await script('fish'),
     /__fish_seen_subcommand_from client; and __fish_seen_subcommand_from rename' -l new-name/
+  )
+  t.match(
+    await script('fish'),
+    /from move' -l by -r -a '\(sluice complete \/v1\/users user_id 2> \/dev\/null\)'/
   )
 })

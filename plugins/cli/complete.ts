@@ -1,0 +1,18 @@
+import { Type } from '../../kernel/cli/args.ts'
+import { defineCommand } from '../../kernel/cli/command.ts'
+
+/** Prints values for completion. A shell shows no error in the middle of a line. */
+export const complete = defineCommand({
+  name: 'complete',
+  summary: 'Print values for the completion of arguments; the scripts of completion run it.',
+  examples: ['sluice complete /v1/clients client_name'],
+  args: Type.Object({
+    path: Type.String({ description: 'A list of the operator API.' }),
+    property: Type.String({ description: 'The property of its rows.' })
+  }),
+  positional: ['path', 'property'],
+  async run({ api, args: { path, property }, print }) {
+    const rows = await api.get<readonly Readonly<Record<string, unknown>>[]>(path) // of many, the first page
+    print.line(rows.map(row => String(row[property])).join('\n'))
+  }
+})
