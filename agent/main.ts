@@ -59,7 +59,7 @@ export async function startAgent(
       ...(threads !== undefined && { threads }),
       ...(start.env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
     })
-  const internal = await metricsPlugins(config.metrics_listen)
+  const internal = await metricsPlugins(config.metrics_listen, selection.engine)
   const takenOver = ({ plugins, configs, config: { guardrails } }: Setup) => ({
     plugins: [...plugins, ...internal],
     configs,
@@ -117,10 +117,10 @@ function warnOfRestart(running: Setup['config'], next: Setup['config'], log: Lev
 }
 
 /** Loads the module only where /metrics is configured. */
-async function metricsPlugins(listen: string | undefined): Promise<readonly AgentPlugin[]> {
+async function metricsPlugins(listen: string | undefined, engine: string): Promise<readonly AgentPlugin[]> {
   if (listen === undefined) return []
   const { metricsPlugin } = await import('./observe/metrics.ts')
-  return [metricsPlugin(listen)]
+  return [metricsPlugin(listen, engine)]
 }
 
 async function enrollHere(setup: Setup, uri: string, signal: AbortSignal): Promise<Bundle> {

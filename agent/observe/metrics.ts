@@ -1,5 +1,6 @@
 // The agent's /metrics: counters of the engine since the start, and whether the control stream is up. And its health.
 import {
+  buildInfo,
   livePage,
   type Metric,
   openListener,
@@ -15,7 +16,7 @@ import { checksOf } from './readiness.ts'
 type RuleCounters = readonly [rule: string, runs: readonly Counters[]]
 
 /** Serves /metrics. An internal plugin, so that no other part of the agent depends on metrics. */
-export function metricsPlugin(listen: string): AgentPlugin {
+export function metricsPlugin(listen: string, engine: string): AgentPlugin {
   // The engine's counters restart when a rule is reopened; the sums include the counters of its earlier runs.
   const ended = new Map<string, Counters>()
   let streams = 0
@@ -44,6 +45,7 @@ export function metricsPlugin(listen: string): AgentPlugin {
         )
         const open = all.filter(([rule]) => rules.isOpen(rule)).length
         return [
+          buildInfo('svc_agent_build_info', { engine }),
           single('rules', 'Rules that are open.', open),
           single('connected', '1 while the control stream is up.', streams > 0 ? 1 : 0),
           ...metricsOf(all, sample)

@@ -1,6 +1,8 @@
+import { X509Certificate } from 'node:crypto'
 import { asFunction } from 'awilix'
 import { Type } from 'typebox'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { type Metrics, metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { live, livePage, pageSlot, readyPage } from '../metrics/exports.ts'
 import { openReadiness, type Readiness } from './readiness.ts'
@@ -32,12 +34,30 @@ const readyz = defineRoute({
   run: ({ readiness }: Deps) => readiness()
 })
 
+/** The plugin http adds the certificate of the API. */
+function expiryOf(certificate: string): Metrics {
+  const value = new X509Certificate(certificate).validToDate.getTime() / 1000
+  return async () => [
+    {
+      name: 'svc_certificate_expiry_timestamp_seconds',
+      type: 'gauge',
+      help: 'When the certificate expires: of the control stream, and of the API.',
+      labels: ['certificate'],
+      samples: [{ labelValues: ['control'], value }]
+    }
+  ]
+}
+
 export default definePlugin<Deps>({
   name: 'health',
   version: '1.0.0',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0', metrics: '^1.0.0' },
   services: { readiness: asFunction(openReadiness).singleton() },
-  fills: [pageSlot.fill(livePage), pageSlot.fillWith(({ readiness }: Deps) => readyPage(readiness))],
+  fills: [
+    pageSlot.fill(livePage),
+    pageSlot.fillWith(({ readiness }: Deps) => readyPage(readiness)),
+    metricsSlot.fillWith(({ control }: Deps) => expiryOf(control.certificate))
+  ],
   routes: [livez, readyz]
 })

@@ -28,6 +28,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   app.setValidatorCompiler(validator(codes))
   await app.register(cookie)
   const handlerOf = openPipeline(app, options)
+  if (options.tls) options.httpMetrics.setCertificate(serveCertificate(app.server, options.tls))
 
   const plugins: Plugin[] = []
   const mounted: Declared[] = []
@@ -68,14 +69,18 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   }
 
   const document = () => documentOf({ plugins, routes: mounted, codes }, options)
-  /** A certificate that appears or disappears needs another server. */
-  function renewCertificate(config: object): string | null {
-    const tls = options.tls && openTls(config as Keys) // validated by the caller
-    return tls && serveCertificate(app.server, tls)
-  }
-
-  return { app, mount, document, listen, renewCertificate, close: () => app.close() }
+  return { app, mount, document, listen, renewCertificate: renewalOf(app, options), close: () => app.close() }
 }
+
+/** A certificate that appears or disappears needs another server. */
+const renewalOf =
+  (app: FastifyInstance, { tls: served, httpMetrics }: HttpOptions) =>
+  (config: object): string | null => {
+    const tls = served && openTls(config as Keys) // validated by the caller
+    const validTo = tls && serveCertificate(app.server, tls)
+    httpMetrics.setCertificate(validTo)
+    return validTo?.toISOString() ?? null
+  }
 
 function warnPlainHttp(host: string, { tls, publicOrigin, log }: HttpOptions): void {
   const isLoopback = host === 'localhost' || host === '::1' || /^127\./.test(host)

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../../kernel/base/errors.ts'
-import type { Metrics } from '../../kernel/metrics.ts'
+import type { Metric, Metrics } from '../../kernel/metrics.ts'
 import type { RequestContext } from './request-context.ts'
 
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] // seconds
@@ -16,6 +16,7 @@ export function openHttpMetrics() {
   const requests = new Map<string, number>()
   const durations = new Map<string, Durations>()
   const failures = new Map<string, number>()
+  let certificate: Date | null = null
 
   /** Counts a response. Requests without a route share one label, so that unknown paths add no series. */
   function countResponse({ method, routeOptions }: FastifyRequest, reply: FastifyReply): void {
@@ -62,11 +63,23 @@ export function openHttpMetrics() {
       help: 'Failed authentications of callers and agents, by code.',
       labels: ['reason'],
       samples: samplesOf(failures)
-    }
+    },
+    expiryOf(certificate)
   ]
 
-  return { countResponse, countRefusal, collect }
+  const setCertificate = (validTo: Date | null): void => {
+    certificate = validTo
+  }
+  return { countResponse, countRefusal, setCertificate, collect }
 }
+
+const expiryOf = (certificate: Date | null): Metric => ({
+  name: 'svc_certificate_expiry_timestamp_seconds',
+  type: 'gauge',
+  help: 'When the certificate expires: of the control stream, and of the API.',
+  labels: ['certificate'],
+  samples: certificate ? [{ labelValues: ['api'], value: certificate.getTime() / 1000 }] : []
+})
 
 const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
 

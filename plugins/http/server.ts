@@ -55,13 +55,10 @@ function fastify({ trustedProxies }: Options, serverFactory: FastifyServerFactor
 }
 
 /** Replaces the certificate for connections that begin from now on. Returns until when it is valid. */
-export function serveCertificate(
-  server: Server,
-  tls: { readonly cert: string; readonly key: string }
-): string {
+export function serveCertificate(server: Server, tls: { readonly cert: string; readonly key: string }): Date {
   try {
     if (server instanceof TlsServer) server.setSecureContext(tls)
-    return new X509Certificate(tls.cert).validToDate.toISOString()
+    return new X509Certificate(tls.cert).validToDate
   } catch (cause) {
     throw new Fault(tlsInvalid, `the operator API's certificate or key: ${reasonOf(cause)}`, { cause })
   }

@@ -1,7 +1,9 @@
 import { asFunction } from 'awilix'
 import { Type } from 'typebox'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { Listen } from '../../kernel/settings.ts'
+import { buildInfo } from './build-info.ts'
 import { openListener } from './listener.ts'
 import { pageSlot } from './page.ts'
 import { routes } from './routes.ts'
@@ -24,6 +26,7 @@ export default definePlugin<Deps>({
   keys,
   services: { scrape: asFunction(openScrape).singleton() },
   slots: [pageSlot],
+  fills: [metricsSlot.fill(async () => [buildInfo('svc_build_info')])],
   routes,
   async start({ deps: { config, scrape, filled, clock, log }, defer }) {
     const pages = filled(pageSlot).map(({ value }) => value)

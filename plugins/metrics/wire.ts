@@ -1,5 +1,6 @@
 // Shared by server and agent: collects metrics as a page of Prometheus' text format, and serves it.
 export type { Metric } from '../../kernel/metrics.ts'
+export { buildInfo } from './build-info.ts'
 export { type Check, livePage, readinessOf, readyPage } from './health.ts'
 export { openListener } from './listener.ts'
 export { openScrape } from './scrape.ts'

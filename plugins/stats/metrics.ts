@@ -9,13 +9,14 @@ import { type Counter, type Counts, noCounts, selectedCounts } from './counters.
 import type { JournalRow } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
-  readonly rules: Pick<Rules, 'page'>
+  readonly rules: Pick<Rules, 'page' | 'matching'>
   readonly activeConnections: Pick<ActiveConnections, 'ofRule'>
 }
 
 interface RuleSample {
   readonly labelValues: readonly string[] // client, owner, rule
   readonly protocol: 'tcp' | 'udp'
+  readonly state: string
   readonly counts: Counts
   readonly rejected: readonly JournalRow[] // by reason
   readonly active: number
@@ -30,18 +31,28 @@ export function openMetrics({ store, rules, activeConnections }: Services): Metr
     return store.read(async em => {
       const page = await rules.page(last, rulesPerPage, em)
       const ids = page.map(({ id }) => id)
+      const states = await othersThanActive(ids, em)
       const totals = Map.groupBy(await totalsOf(ids, em), ({ ruleId }) => ruleId)
       return page.map(({ id, clientId, owner, protocol }) => {
         const ofRule = totals.get(id) ?? []
         return {
           labelValues: [clientId, owner, id],
           protocol,
+          state: states.get(id) ?? 'active',
           counts: ofRule.find(({ kind }) => kind === 'rule') ?? noCounts,
           rejected: ofRule.filter(({ kind }) => kind === 'rejected'),
           active: sumOf(activeConnections.ofRule(clientId, id))
         }
       })
     })
+  }
+
+  /** Few rules are not active, so that these are read in full. */
+  async function othersThanActive(ids: readonly string[], em: EntityManager): Promise<Map<string, string>> {
+    const found = new Map<string, string>()
+    for (const state of ['pending', 'failed', 'draining'] as const)
+      for (const { id } of await rules.matching({ id: { $in: [...ids] }, state }, em)) found.set(id, state)
+    return found
   }
 
   return async () => {
@@ -67,6 +78,15 @@ function metricsOf(rules: readonly RuleSample[]): readonly Metric[] {
   const tcp = rules.filter(({ protocol }) => protocol === 'tcp')
   const udp = rules.filter(({ protocol }) => protocol === 'udp')
   return [
+    {
+      name: 'svc_rule_state',
+      type: 'gauge',
+      help: 'Always 1; carries the state of the rule.',
+      labels: [...labels, 'state'],
+      samples: rules
+        .values()
+        .map(({ labelValues, state }) => ({ labelValues: [...labelValues, state], value: 1 }))
+    },
     inAndOut('svc_rule_bytes_total', 'Payload bytes delivered.', rules, ['bytesIn', 'bytesOut']),
     counter('svc_rule_connections_total', 'Connections and flows.', rules, 'connections'),
     gauge('svc_rule_active_connections', 'Open TCP connections.', tcp),

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { metricsPlugin } from '../../agent/observe/metrics.ts'
 import type { AgentPlugin } from '../../agent/plugin.ts'
+import { ownVersion } from '../../kernel/base/version.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { readExposition } from '../support/exposition.ts'
@@ -12,7 +13,7 @@ async function agentWithMetrics(t: Test, ...more: readonly AgentPlugin[]) {
   const agent = startTestAgent(t, {
     dir: t.testdir(),
     server,
-    plugins: [rules, ...more, metricsPlugin('127.0.0.1:0')]
+    plugins: [rules, ...more, metricsPlugin('127.0.0.1:0', 'fake')]
   })
   const connection = await server.next()
   const { fields } = await agent.log.until('metrics.listening')
@@ -41,6 +42,7 @@ t.test("/metrics has the engine's counters of each rule while the rule exists", 
   const value = await scrape()
 
   t.equal(value('rules'), 1)
+  t.equal(value('build_info', `version="${ownVersion()}",node="${process.version}",engine="fake"`), 1)
   t.equal(value('engine_events_dropped_total'), 0)
   t.equal(value('rule_bytes_total', 'rule="rule-1",direction="in"'), 10)
   t.equal(value('rule_bytes_total', 'rule="rule-1",direction="out"'), 20)

@@ -119,6 +119,8 @@ t.test(
     const second = await fingerprint()
     t.not(second, first)
     t.equal(await statusOn(open), 200, 'the old connection goes on')
+    const { port: metrics } = await server.until('metrics.listening')
+    t.match(await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text(), /certificate="api"\} \d{10}\n/)
 
     writeFileSync(cert, (await makeCertificate([])).cert)
     t.match((await reload(server)).ended, { event: 'server.reload_refused', msg: /certificate or key/ })

@@ -35,6 +35,10 @@ t.test('/livez and /readyz answer without a credential, on the API and on the me
   )
   t.notMatch(JSON.stringify(body), app.dir, 'no path')
   t.equal(app.decisions.length, 0)
+  const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  const [, expiry] =
+    /^svc_certificate_expiry_timestamp_seconds\{certificate="control"\} (\d+)$/m.exec(page) ?? []
+  t.ok(Number(expiry) * 1000 > Date.now())
 })
 
 t.test('an expired certificate makes the server not ready, with the reason', async t => {

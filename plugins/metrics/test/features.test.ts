@@ -1,5 +1,6 @@
 // Metrics of the built-in plugins, as a scraper sees them.
 import t from 'tap'
+import { ownVersion } from '../../../kernel/base/version.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { readExposition } from '../../../test/support/exposition.ts'
 import { minute, row, statsFixture } from '../../stats/test/fixture.ts'
@@ -72,6 +73,8 @@ t.test('a rule has series from its creation to its deletion', async t => {
   t.equal(value('svc_rule_bytes_total', `${of},direction="in"`), 2 ** 40)
   t.equal(value('svc_rule_bytes_total', `${of},direction="out"`), 7)
   t.equal(value('svc_rule_connections_total', of), 3)
+  t.equal(value('svc_rule_state', `${of},state="active"`), 1)
+  t.equal(value('svc_build_info', `version="${ownVersion()}",node="${process.version}"`), 1)
   t.equal(value('svc_rule_active_connections', of), 2)
   t.equal(value('svc_rule_dns_failures_total', of), 2)
   t.equal(value('svc_rule_target_failovers_total', of), 1)
@@ -82,6 +85,7 @@ t.test('a rule has series from its creation to its deletion', async t => {
 
   const removal = call('DELETE', `/v1/rules/${ruleId}`)
   const removed = await agent.until('sluice.rules.RuleRemove')
+  t.equal((await scrape()).value('svc_rule_state', `${of},state="draining"`), 1)
   await removal
   agent.sendRemoved({ kind: 'rule', id: ruleId, revision: Number(removed.body['revision']) })
   while ((await call<unknown[]>('GET', '/v1/rules')).body.length > 0) await new Promise(setImmediate)
