@@ -68,10 +68,11 @@ const headersOf = ({ key }: Endpoint, { id, body }: Payload, atSecs: number) => 
 
 /** Reads and ignores the body, so that the connection closes in order. A body over the limit is cut off. */
 async function drain(reply: IncomingMessage): Promise<void> {
+  const chunks: AsyncIterable<Buffer> = reply
   let bytes = 0
   try {
-    for await (const chunk of reply) {
-      bytes += (chunk as Buffer).length
+    for await (const chunk of chunks) {
+      bytes += chunk.length
       if (bytes > maxReplyBytes) return
     }
   } catch {
@@ -89,6 +90,7 @@ const timeoutText = `no answer within ${deadlineMs / 1000} s`
 
 /** If several addresses failed, Node's error has only a code. */
 const messageOf = (error: unknown): string => {
-  const { message = '', code = '' } = error as NodeJS.ErrnoException // whatever a socket throws is an Error
+  const message = error instanceof Error ? error.message : ''
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return (message || code || 'the request failed').slice(0, 255)
 }
