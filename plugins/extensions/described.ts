@@ -11,6 +11,7 @@ export interface Described {
   readonly routes: readonly string[]
   readonly commands: readonly string[]
   readonly tables: readonly string[]
+  readonly services: readonly string[] // that plugins get which need it
   readonly slots: readonly string[] // that it owns
   readonly fills: readonly string[]
   readonly fields: readonly string[] // rule fields of its agent half
@@ -65,6 +66,7 @@ export function describe({ servers, agents, fromOf }: Loaded, plugin: string): D
     routes: (server?.routes ?? []).map(({ method, url }) => `${method} ${url}`),
     commands: (server?.commands ?? []).map(({ name }) => name),
     tables: (server?.store?.entities ?? []).map(({ meta }) => meta.tableName),
+    services: Object.keys(server?.exports ?? {}),
     slots: (server?.slots ?? []).map(({ id }) => id),
     fills,
     fields: (agent?.fields ?? []).map(({ key }) => key),

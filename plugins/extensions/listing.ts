@@ -37,6 +37,7 @@ export const details: readonly Column<Described>[] = [
   'routes',
   'commands',
   'tables',
+  'services',
   'slots',
   'fills',
   'fields',

@@ -18,6 +18,7 @@ import {
   metricsText,
   ruleFieldsText,
   sectionText,
+  servicesText,
   slotsText,
   tablesText,
   topOf
@@ -69,6 +70,7 @@ function chapter(plugin: Plugin, preview: Preview, loaded: Loaded): Chapter {
         described,
         loaded.agents.find(agent => agent.name === name)
       ),
+      { title: 'Services', text: servicesText(described) },
       { title: 'Slots', text: slotsText(described) },
       { title: 'Messages', text: messagesText(plugin) },
       { title: 'Error codes', text: codesTable(rows) }

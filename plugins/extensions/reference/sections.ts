@@ -83,6 +83,9 @@ export function metricsText({ name }: Plugin, { metrics }: Preview): string {
   )
 }
 
+export const servicesText = ({ name, services }: Described): string =>
+  services.length > 0 ? `A plugin that needs \`${name}\` has ${codes(services)} among its services.` : ''
+
 export const slotsText = ({ slots, fills }: Described): string =>
   [slots.length > 0 ? `Owns ${codes(slots)}.` : '', fills.length > 0 ? `Fills ${codes(fills)}.` : '']
     .filter(text => text !== '')

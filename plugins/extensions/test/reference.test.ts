@@ -12,6 +12,7 @@ import { definePlugin, type Kernel, type Plugin } from '../../../kernel/plugin.t
 import { testServer } from '../../../kit/test-server.ts'
 import { sluice } from '../../../test/support/process.ts'
 import { openProgram } from '../../cli/program.ts'
+import * as publicNames from '../../public.ts'
 import { type Loaded, load, pick } from '../catalogue.ts'
 import { describe } from '../described.ts'
 import { fieldsOf, typeOf } from '../reference/fields.ts'
@@ -117,6 +118,7 @@ t.test(
       keys,
       config,
       store,
+      exports,
       slots
     } of loaded.servers)
       for (const expected of [
@@ -126,6 +128,7 @@ t.test(
         ...codes.map(({ code }) => `| \`${code}\` |`),
         ...Object.keys({ ...keys?.properties, ...config?.properties }).map(key => `| \`${key}\` |`),
         ...(store?.entities ?? []).map(({ meta }) => `\n\`${meta.tableName}\`\n`),
+        ...Object.keys(exports ?? {}).map(key => `A plugin that needs \`${name}\` has \`${key}\``),
         ...(slots ?? []).map(({ id }) => `\`${id}\``)
       ])
         t.ok(page.includes(expected), `${name}: ${expected}`)
@@ -240,7 +243,7 @@ t.test('nested fields are shown by their paths', async t => {
 
 t.test('the services that the guide names are exports of their owners, with a public type', async t => {
   const root = join(import.meta.dirname, '../../..')
-  const guide = readFileSync(join(root, 'plugins/README.md'), 'utf8')
+  const guide = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
   const rows = [...guide.matchAll(/^\| `(\w+)` \| (\w+) \| `(?:\w+\.)?(\w+)` \|/gm)]
 
   t.ok(rows.length > 4)
@@ -300,3 +303,26 @@ t.test('an agent half is described with its settings, fields, commands, meters a
   })
   t.equal((await pick(loaded, 'acme-log')).name, 'acme-log')
 })
+
+t.test(
+  'the guide names every slot that plugins can import, and the services of the plugins that own them',
+  async t => {
+    const guide = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
+    const { servers } = await load(undefined)
+    const isSlot = (value: unknown): boolean =>
+      value instanceof Object && 'fill' in value && 'fillWith' in value
+    const slots = Object.entries(publicNames).flatMap(([name, value]) =>
+      Object.prototype.toString.call(value) === '[object Module]'
+        ? Object.entries(value).flatMap(([key, one]) => (isSlot(one) ? [`${name}.${key}`] : []))
+        : isSlot(value)
+          ? [name]
+          : []
+    )
+    const offered = servers.filter(({ name }) => name in publicNames || ['auth', 'http'].includes(name))
+
+    t.ok(slots.length > 20, 'slots are found')
+    for (const slot of slots) t.ok(guide.includes(`| \`${slot}\` |`), slot)
+    for (const { name, exports = {} } of offered)
+      for (const key of Object.keys(exports)) t.ok(guide.includes(`| \`${key}\` | ${name} |`), key)
+  }
+)
