@@ -152,7 +152,8 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
     forceSignal: force.signal,
     onReload
   }
-  const dir = command.needs === 'data' ? serverSide.dataDir() : given['state_dir']
+  const worksOnData = command.needs === 'data' || (command.needs === 'server' && command.until !== 'stopped')
+  const dir = worksOnData ? serverSide.dataDir() : given['state_dir']
   const restoreOwner = typeof dir === 'string' ? keepOwner(dir) : () => {}
   try {
     return (await command.run(call)) ?? 0

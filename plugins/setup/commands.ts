@@ -97,17 +97,18 @@ async function setUpNew(call: Call, origin: string, questions: Questions) {
   const endpoint = await askEndpoint(questions, keys()['advertised_endpoint'])
   const settings = endpoint === undefined ? {} : { advertised_endpoint: endpoint }
   const file = fileOf(call)
-  const takeBack = file === undefined ? () => {} : writeConfig(file, { data_dir: dataDir, ...settings })
+  const known = { data_dir: dataDir, ...settings }
+  const written = file === undefined ? null : writeConfig(file, known)
   try {
     const server = await startServer(call, settings)
     const publicOrigin = keys()['operator_http_public_origin'] as string | undefined // checked
     const given = { origin, publicOrigin, user, displayName: args.display_name ?? user, password }
     const login = await createAdministrator(call, { ...given, ...server }, questions).finally(server.stop)
-    const options = file === undefined ? optionsOf({ data_dir: dataDir, ...settings }) : ['--config', file]
-    const start = ['sluice', 'server', ...options].map(quote).join(' ')
+    const options = file === undefined ? [] : ['--config', file]
+    const start = ['sluice', 'server', ...options, ...(written ? [] : optionsOf(known))].map(quote).join(' ')
     return { ...login, data_dir: dataDir, next: [start, ...firstSteps(call, origin)] }
   } catch (error) {
-    takeBack()
+    written?.takeBack()
     throw error
   }
 }

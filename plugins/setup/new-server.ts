@@ -52,11 +52,10 @@ export async function startServer(
 }
 
 /**
- * Writes a configuration that any user may read, since it has no secret; one that exists stays. Returns a function that
- * takes it away again.
+ * Writes a configuration that any user may read, since it has no secret. Null: there is one, which stays.
  */
-export function writeConfig(file: string, keys: Keys): () => void {
-  if (existsSync(file)) return () => {}
+export function writeConfig(file: string, keys: Keys): { readonly takeBack: () => void } | null {
+  if (existsSync(file)) return null
   const lines = Object.entries(keys).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
   const head = '# Configuration of the sluice server. config/server.toml in the package shows every key.\n'
   try {
@@ -64,7 +63,7 @@ export function writeConfig(file: string, keys: Keys): () => void {
     if (isNew) chmodSync(dirname(file), 0o755)
     writeFileSync(file, head + lines.join(''), { flag: 'wx' })
     chmodSync(file, 0o644)
-    return () => rmSync(file)
+    return { takeBack: () => rmSync(file) }
   } catch (cause) {
     throw new Fault(wrongUsage, `${file} cannot be written: ${reasonOf(cause)}`, { cause })
   }

@@ -1,5 +1,5 @@
 // From nothing to the first administrator, with real processes.
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
@@ -100,3 +100,35 @@ t.test('a data directory that has an administrator is left as it is', async t =>
 
   t.match(await sluice(['setup', 'ann'], env, `${password}\n`), { code: 2, stderr: /^already_bootstrapped/ })
 })
+
+t.test('an existing configuration stays; what it lacks is in the command that starts the server', async t => {
+  const { dir, env } = await newHost(t)
+  const config = join(dir, 'server.toml')
+  writeFileSync(config, '# mine\n')
+  const args = ['--config', config, '--advertised-endpoint', 'a.example:7443', '--output', 'json']
+
+  const { stdout } = await sluice(['setup', 'root', ...args], env, `${password}\n`)
+
+  const [start] = JSON.parse(stdout).next
+  t.equal(
+    start,
+    `sluice server --config ${config} --data-dir ${env.SVC_DATA_DIR} --advertised-endpoint a.example:7443`
+  )
+  t.equal(readFileSync(config, 'utf8'), '# mine\n')
+})
+
+t.test(
+  'what root makes in the directory of a service belongs to the user of the service',
+  { skip: process.getuid?.() !== 0 && 'only root can give a directory away' },
+  async t => {
+    const { env } = await newHost(t)
+    mkdirSync(env.SVC_DATA_DIR, { mode: 0o700 })
+    chownSync(env.SVC_DATA_DIR, 65_534, 65_534)
+
+    t.match(await sluice(['setup', 'root'], env, `${password}\n`), { code: 0 })
+
+    const files = readdirSync(env.SVC_DATA_DIR)
+    t.ok(files.includes('sluice.db'))
+    t.same([...new Set(files.map(name => statSync(join(env.SVC_DATA_DIR, name)).uid))], [65_534])
+  }
+)
