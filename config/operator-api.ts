@@ -3393,13 +3393,13 @@ export interface components {
                 "application/json": components["schemas"]["InternalError"];
             };
         };
-        /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.unknown_parameter`. */
+        /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.schema`, `validation.unknown_parameter`. */
         InvalidPage: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationUnknownParameterError"];
+                "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
             };
         };
         /** @description Bad Request: `invalid_json`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
@@ -3409,6 +3409,15 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+            };
+        };
+        /** @description Unprocessable Entity: `limit_reached`. */
+        LimitReached: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["LimitReachedError"];
             };
         };
         /** @description Not Found: `not_found`. */
@@ -4089,6 +4098,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Rows in one response. */
                 limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "enrollment_id" | "-enrollment_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "address" | "-address" | "created_by" | "-created_by" | "created_at" | "-created_at" | "expires_at" | "-expires_at";
             };
             header?: {
                 /**
@@ -4129,6 +4140,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -4272,10 +4284,19 @@ export interface operations {
     "client.list": {
         parameters: {
             query?: {
+                /** @description Only rows with this value. */
+                connected?: boolean;
                 /** @description From the Link header of the previous page. */
                 cursor?: string;
                 /** @description Rows in one response. */
                 limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "client_id" | "-client_id" | "client_name" | "-client_name" | "address" | "-address" | "state" | "-state" | "connected" | "-connected" | "remote_addr" | "-remote_addr" | "connected_at" | "-connected_at" | "last_seen_at" | "-last_seen_at" | "agent_version" | "-agent_version" | "enrolled_at" | "-enrolled_at" | "revoked_at" | "-revoked_at";
+                /**
+                 * @description Only rows with this value.
+                 * @example connected
+                 */
+                state?: "connected" | "disconnected" | "revoked";
             };
             header?: {
                 /**
@@ -4323,6 +4344,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["PasswordChangeRequired"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -4725,8 +4747,12 @@ export interface operations {
             query?: {
                 /** @description From the Link header of the previous page. */
                 cursor?: string;
+                /** @description Only rows with this value. */
+                has_rate_limit?: boolean;
                 /** @description Rows in one response. */
                 limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "owner_id" | "-owner_id" | "rule_count" | "-rule_count" | "has_rate_limit" | "-has_rate_limit";
             };
             header?: {
                 /**
@@ -4770,6 +4796,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["ClientNotFound"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5031,8 +5058,14 @@ export interface operations {
             query?: {
                 /** @description From the Link header of the previous page. */
                 cursor?: string;
+                /** @description Only rows with this value. */
+                enforced?: boolean;
+                /** @description Only rows with this value. */
+                exhausted?: boolean;
                 /** @description Rows in one response. */
                 limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "user_id" | "-user_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "monthly_bytes" | "-monthly_bytes" | "billing_anchor" | "-billing_anchor" | "bytes_used" | "-bytes_used" | "bytes_remaining" | "-bytes_remaining" | "period_start" | "-period_start" | "period_end" | "-period_end" | "exhausted" | "-exhausted" | "exhausted_at" | "-exhausted_at" | "enforced" | "-enforced" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
             };
             header?: {
                 /**
@@ -5087,6 +5120,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["ClientNotFound"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5238,6 +5272,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Rows in one response. */
                 limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "grant_id" | "-grant_id" | "user_id" | "-user_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port_start" | "-listen_port_start" | "listen_port_end" | "-listen_port_end" | "note" | "-note" | "created_at" | "-created_at";
                 /**
                  * @description Only grants of this user.
                  * @example ann
@@ -5286,18 +5322,11 @@ export interface operations {
                     "application/json": components["schemas"]["Grant"][];
                 };
             };
-            /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.schema`, `validation.unknown_parameter`. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
-                };
-            };
+            400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5560,8 +5589,14 @@ export interface operations {
             query?: {
                 /** @description From the Link header of the previous page. */
                 cursor?: string;
+                /** @description Only rows with this value. */
+                enforced?: boolean;
+                /** @description Only rows with this value. */
+                exhausted?: boolean;
                 /** @description Rows in one response. */
                 limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "user_id" | "-user_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "monthly_bytes" | "-monthly_bytes" | "billing_anchor" | "-billing_anchor" | "bytes_used" | "-bytes_used" | "bytes_remaining" | "-bytes_remaining" | "period_start" | "-period_start" | "period_end" | "-period_end" | "exhausted" | "-exhausted" | "exhausted_at" | "-exhausted_at" | "enforced" | "-enforced" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
             };
             header?: {
                 /**
@@ -5609,6 +5644,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5632,6 +5668,22 @@ export interface operations {
                  * @example ann
                  */
                 owner?: string;
+                /** @description Only rows with this value. */
+                prefer_ipv6?: boolean;
+                /**
+                 * @description Only rows with this value.
+                 * @example tcp
+                 */
+                protocol?: "tcp" | "udp";
+                /** @description Only rows with this value. */
+                sni_fallback?: boolean;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "rule_id" | "-rule_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port" | "-listen_port" | "listen_port_end" | "-listen_port_end" | "protocol" | "-protocol" | "prefer_ipv6" | "-prefer_ipv6" | "owner" | "-owner" | "placed_by" | "-placed_by" | "state" | "-state" | "state_reason" | "-state_reason" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "state_changed_at" | "-state_changed_at" | "health_check_interval_secs" | "-health_check_interval_secs" | "sni_pattern" | "-sni_pattern" | "sni_fallback" | "-sni_fallback";
+                /**
+                 * @description Only rows with this value.
+                 * @example pending
+                 */
+                state?: "pending" | "active" | "failed" | "draining";
             };
             header?: {
                 /**
@@ -5696,15 +5748,7 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"][];
                 };
             };
-            /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.schema`, `validation.unknown_parameter`. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
-                };
-            };
+            400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthenticated"];
             /** @description Forbidden: `not_owner`, `password_change_required`. */
             403: {
@@ -5716,6 +5760,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6814,8 +6859,19 @@ export interface operations {
             query?: {
                 /** @description From the Link header of the previous page. */
                 cursor?: string;
+                /** @description Only rows with this value. */
+                disabled?: boolean;
                 /** @description Rows in one response. */
                 limit?: number;
+                /** @description Only rows with this value. */
+                password_change_required?: boolean;
+                /**
+                 * @description Only rows with this value.
+                 * @example superadmin
+                 */
+                role?: "superadmin" | "user";
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "user_id" | "-user_id" | "display_name" | "-display_name" | "role" | "-role" | "disabled" | "-disabled" | "created_at" | "-created_at" | "rule_count" | "-rule_count" | "password_change_required" | "-password_change_required" | "credential_count" | "-credential_count" | "grant_count" | "-grant_count";
             };
             header?: {
                 /**
@@ -6858,6 +6914,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -7194,6 +7251,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Rows in one response. */
                 limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "credential_id" | "-credential_id" | "user_id" | "-user_id" | "label" | "-label" | "created_at" | "-created_at" | "last_used_at" | "-last_used_at" | "expires_at" | "-expires_at" | "revoked_at" | "-revoked_at";
             };
             header?: {
                 /**
@@ -7249,6 +7308,7 @@ export interface operations {
             };
             404: components["responses"]["UserNotFound"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -7685,8 +7745,14 @@ export interface operations {
             query?: {
                 /** @description From the Link header of the previous page. */
                 cursor?: string;
+                /** @description Only rows with this value. */
+                enforced?: boolean;
+                /** @description Only rows with this value. */
+                exhausted?: boolean;
                 /** @description Rows in one response. */
                 limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "user_id" | "-user_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "monthly_bytes" | "-monthly_bytes" | "billing_anchor" | "-billing_anchor" | "bytes_used" | "-bytes_used" | "bytes_remaining" | "-bytes_remaining" | "period_start" | "-period_start" | "period_end" | "-period_end" | "exhausted" | "-exhausted" | "exhausted_at" | "-exhausted_at" | "enforced" | "-enforced" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
             };
             header?: {
                 /**
@@ -7749,6 +7815,7 @@ export interface operations {
             };
             404: components["responses"]["UserNotFound"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -8178,6 +8245,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Rows in one response. */
                 limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "grant_id" | "-grant_id" | "user_id" | "-user_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port_start" | "-listen_port_start" | "listen_port_end" | "-listen_port_end" | "note" | "-note" | "created_at" | "-created_at";
             };
             header?: {
                 /**
@@ -8225,6 +8294,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["PasswordChangeRequired"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -8313,10 +8383,14 @@ export interface operations {
     "session.list": {
         parameters: {
             query?: {
+                /** @description Only rows with this value. */
+                current?: boolean;
                 /** @description From the Link header of the previous page. */
                 cursor?: string;
                 /** @description Rows in one response. */
                 limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "session_id" | "-session_id" | "created_at" | "-created_at" | "last_seen_at" | "-last_seen_at" | "expires_at" | "-expires_at" | "remote_addr" | "-remote_addr" | "current" | "-current";
             };
             header?: {
                 /**
@@ -8357,6 +8431,7 @@ export interface operations {
             403: components["responses"]["PasswordChangeRequired"];
             404: components["responses"]["UserNotFound"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];

@@ -43,7 +43,12 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
         const schemas = route.schema(deps.filled)
         const declared = { plugin: name, codes: ownCodes, route, schemas }
         mounted.push(declared)
-        const config = { route, plugin: name, ...(schemas.errors && { errors: errorCodesOf(declared) }) }
+        const config = {
+          route,
+          plugin: name,
+          ...(schemas.query && { query: schemas.query }),
+          ...(schemas.errors && { errors: errorCodesOf(declared) })
+        }
         const schema = requestSchemas(route, schemas)
         app.route({ method, url, schema, config, handler: handlerOf(route, deps) })
       }

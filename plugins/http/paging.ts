@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/list-route.ts'
 import { invalidCursor } from './codes.ts'
+import { isSorted, queried } from './list-query.ts'
 import type { HttpOptions } from './settings.ts'
 
 const defaultLimit = 10_000 // rows
@@ -16,17 +17,31 @@ export const pageQuery = {
   )
 }
 
+/** By `pageQuery`; the other members are filters, and parameters of the route. */
+interface PageQuery {
+  readonly limit?: number
+  readonly cursor?: string
+  readonly sort?: string
+  readonly [parameter: string]: unknown
+}
+
 /** Returns one page of a list and sets the Link header to the next. Cursors hold the last key, or an offset. */
 export async function pageOf(
   listing: Listing<unknown>,
-  { query, url }: FastifyRequest,
+  { query, url, routeOptions }: FastifyRequest,
   reply: FastifyReply,
   store: HttpOptions['store']
 ): Promise<readonly unknown[]> {
-  const { limit = defaultLimit, cursor } = query as { readonly limit?: number; readonly cursor?: string } // by pageQuery
-  const { rows, next } = await ('page' in listing
-    ? store.read(em => pageByKey(key => listing.page(key, limit + 1, em), limit, cursor))
-    : pageByOffset(listing, limit, cursor))
+  const { limit = defaultLimit, cursor, sort, ...rest } = query as PageQuery
+  const own = routeOptions.config.query
+  const isOwn = (name: string): boolean => Type.IsObject(own) && name in own.properties
+  const filters = Object.fromEntries(Object.entries(rest).filter(([name]) => !isOwn(name)))
+  const found = queried(listing, { ...(sort !== undefined && !isOwn('sort') && { sort }), filters })
+  const { rows, next } = await (isSorted(found)
+    ? store.read(async em => pageByOffset(await found.all(em), limit, cursor))
+    : 'page' in found
+      ? store.read(em => pageByKey(key => found.page(key, limit + 1, em), limit, cursor))
+      : pageByOffset(found, limit, cursor))
   if (next !== null) {
     const [path = '', params] = url.split('?', 2)
     const others = new URLSearchParams(params)

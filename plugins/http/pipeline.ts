@@ -1,6 +1,7 @@
 // The steps of every request, in the order in which README.md lists them.
 import { finished } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
+import type { TSchema } from 'typebox'
 import { currentRequestId, currentTraceId } from '../../kernel/base/request-id.ts'
 import type { Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -21,6 +22,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     route?: Route<Kernel>
     plugin?: string // which has the route
+    query?: TSchema // of the route itself
     errors?: ReadonlySet<string> // codes that the document lists for it, where its schema has `errors`
   }
   interface FastifyRequest {

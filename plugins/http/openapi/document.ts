@@ -59,7 +59,7 @@ const infoOf = ({ version }: Options) => ({
   description: `Bodies are JSON. Fields and parameters that an operation does not have are refused, with the closest name.
 
 - **Errors** have one shape, \`{error: {code, message, details?}}\`. \`code\` is for programs; each operation lists the codes that it may answer with.
-- **Lists** are arrays. \`limit\` and the \`Link\` header give pages.
+- **Lists** are arrays. \`limit\` and the \`Link\` header give pages; \`sort\` orders the rows, and properties with known values are filters.
 - **Retries**: a change with an \`Idempotency-Key\` is made once; the repeat gets the first response.
 - **Lost updates**: a change with \`If-Match\` and the \`ETag\` of the record is refused with 412 if somebody else changed the record.
 - **Times** are RFC 3339 in UTC; quotas and traffic have Unix seconds.

@@ -5,6 +5,7 @@ import {
   type ErrorCode,
   internal,
   invalidSchema,
+  limitReached,
   rateLimited,
   roleRequired,
   storeUnavailable,
@@ -14,6 +15,7 @@ import {
 import type { Route, Schemas } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import * as codes from '../codes.ts'
+import { listParameters } from '../list-query.ts'
 import { type JsonSchema, jsonOf, pascalCase, refTo } from './schemas.ts'
 
 /** A route as its plugin declares it. */
@@ -27,7 +29,7 @@ export interface Declared {
 /** Returns the codes of all error responses that the route may give. */
 export function errorCodesOf({ route, schemas, codes: ofPlugin }: Declared): ReadonlySet<string> {
   const { errors = ofPlugin, body, query } = schemas
-  const found = [...hostErrors(route, query !== undefined), ...errors].map(({ code }) => code)
+  const found = [...hostErrors(route, schemas), ...errors].map(({ code }) => code)
   return new Set([...found, ...[body, query].flatMap(part => (part ? codesIn(jsonOf(part)) : []))])
 }
 
@@ -39,8 +41,8 @@ export const isKeyed = ({ method, url }: Route<Kernel>): boolean =>
 export const isConditional = ({ method }: Route<Kernel>): boolean =>
   method === 'PUT' || method === 'PATCH' || method === 'DELETE'
 
-function hostErrors(route: Route<Kernel>, hasQuery: boolean): readonly ErrorCode[] {
-  const { method, access } = route
+function hostErrors(route: Route<Kernel>, { query, reply }: Schemas): readonly ErrorCode[] {
+  const { method, access, isList } = route
   const isWrite = method !== 'GET'
   return [
     ...[
@@ -51,11 +53,12 @@ function hostErrors(route: Route<Kernel>, hasQuery: boolean): readonly ErrorCode
       internal,
       storeUnavailable
     ],
-    ...(isWrite || hasQuery ? [invalidSchema] : []),
+    ...(isWrite || isList || query ? [invalidSchema] : []),
     ...(isWrite
       ? [codes.invalidJson, codes.unknownField, codes.bodyTooLarge, codes.unsupportedMediaType]
       : []),
-    ...(route.isList ? [codes.invalidLimit, codes.invalidCursor] : []),
+    ...(isList ? [codes.invalidLimit, codes.invalidCursor] : []),
+    ...(isList && 'sort' in listParameters(reply, {}) ? [limitReached] : []),
     ...(route.takesForm ? [codes.invalidForm] : []),
     ...(isKeyed(route) ? keyErrors : []),
     ...(isConditional(route) ? [codes.resourceChanged] : []),
@@ -142,7 +145,7 @@ const commonSets: ReadonlyMap<string, string> = new Map([
   [setOf([codes.passwordChangeRequired, roleRequired]), 'Forbidden'],
   [setOf([codes.passwordChangeRequired, roleRequired, ...csrfErrors]), 'ForbiddenChange'],
   [setOf([codes.idempotencyInProgress, codes.idempotencySecretSpent]), 'IdempotencyConflict'],
-  [setOf([codes.unknownParameter, codes.invalidLimit, codes.invalidCursor]), 'InvalidPage'],
+  [setOf([codes.unknownParameter, invalidSchema, codes.invalidLimit, codes.invalidCursor]), 'InvalidPage'],
   [
     setOf([codes.unknownParameter, invalidSchema, codes.invalidJson, codes.unknownField, codes.invalidKey]),
     'InvalidRequest'

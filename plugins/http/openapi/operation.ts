@@ -3,6 +3,7 @@ import { type TSchema, Type } from 'typebox'
 import type { Route, Schemas } from '../../../kernel/http/route.ts'
 import { closed } from '../../../kernel/http/schema.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { listParameters } from '../list-query.ts'
 import { pageQuery } from '../paging.ts'
 import { type Declared, isConditional, isKeyed } from './errors.ts'
 import { exampleOf } from './examples.ts'
@@ -24,8 +25,9 @@ export function requestSchemas(route: Route<Kernel>, schemas: Schemas): FastifyS
   return { querystring: query, ...(params && { params }), ...(route.method !== 'GET' && { body }) }
 }
 
-function queryOf({ isList }: Route<Kernel>, { query = nothing }: Schemas): TSchema {
-  return isList && Type.IsObject(query) ? closed({ ...query.properties, ...pageQuery }) : query
+function queryOf({ isList }: Route<Kernel>, { query = nothing, reply }: Schemas): TSchema {
+  if (!isList || !Type.IsObject(query)) return query
+  return closed({ ...listParameters(reply, query.properties), ...pageQuery })
 }
 
 /** Returns the operation of a route, without its error responses. */
