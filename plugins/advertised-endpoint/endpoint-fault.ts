@@ -20,8 +20,9 @@ export function endpointFault(endpoint: string, certificate: string): Fault | nu
     ? null
     : new Fault(
         endpointNotInCertSan,
-        `the server certificate does not cover ${host}; use a host of its SAN, or reissue the certificate: ` +
-          `sluice cert reissue --san ${host}`
+        `the server certificate does not cover ${host}; use a host of its SAN, or stop the server and reissue it: ` +
+          `sluice cert reissue --san ${host}. With clients enrolled add --rotate, start the server, and when all ` +
+          'are connected stop it for sluice cert activate'
       )
 }
 

@@ -15,8 +15,14 @@ const enroll = defineCommand({
     ttl_secs: Ttl
   }),
   positional: ['name'],
-  run: async ({ api, args, print }) =>
-    printInvitation(print, await api.call('POST /v1/client-enrollments', { body: args }))
+  async run({ api, args, print }) {
+    const present = await Promise.all([api.rows('GET /v1/clients'), api.rows('GET /v1/client-enrollments')])
+    const [client, code] = present.map(rows => rows.find(({ client_name: name }) => name === args.name))
+    const invitation = await api.call('POST /v1/client-enrollments', { body: args })
+    if (client) print.line(`there is a client ${args.name} already; a new token for it: client re-enroll`)
+    if (code) print.line(`another code for a client ${args.name} is valid, too`)
+    printInvitation(print, invitation)
+  }
 })
 
 const reEnroll = defineCommand({
@@ -36,6 +42,10 @@ const reEnroll = defineCommand({
 
 /** The command is the last line, so that a script can take it with `tail -n 1`. */
 function printInvitation(print: Print, invitation: Invitation): void {
+  if (/^svc:\/\/(127\.|localhost)/.test(invitation.uri))
+    print.line(
+      'only agents on the host of the server reach this address; for others: sluice settings set-endpoint'
+    )
   print.data(invitation, ['enrollment_id', 'client_name', 'expires_at'], invitation.command)
 }
 
