@@ -43,33 +43,17 @@ export function openRepeatedChanges(): RepeatedChanges {
     const place = placeOfCaller()
     if (place === null) return opened.change(work)
     const counted = (em: EntityManager) => bodies.run({ place }, () => countRows(em, work))
-    const undone = new Error('undone')
-    let first: Run<T> | undefined
-    await opened
-      .change(async em => {
-        first = await counted(em)
-        await em.flush()
-        throw undone
-      })
-      .catch((error: unknown) => {
-        if (error !== undone) throw error
-      })
-    let second: Run<T> | undefined
-    const result = await opened
-      .change(async em => {
-        second = await counted(em)
-        return second.result
-      })
-      .catch((error: unknown) => {
+    return opened.change(async em => {
+      const first = await undone(em, counted)
+      const second = await counted(em).catch((error: unknown) => {
         const by = attributionOf(error)
-        report(
-          by ? `${by.filled_by}, in ${by.slot}` : place,
-          `the second time it throws "${reasonOf(error)}"`
-        )
+        const where = by ? `${by.filled_by}, in ${by.slot}` : place
+        report(where, `the second time it throws "${reasonOf(error)}"`)
         throw error
       })
-    if (first && second) for (const seen of differences(first, second)) report(place, seen)
-    return result
+      for (const seen of differences(first, second)) report(place, seen)
+      return second.result
+    })
   }
 
   return {
@@ -83,6 +67,23 @@ export function openRepeatedChanges(): RepeatedChanges {
 
 /** Of Node: sockets of clients, and requests of `http` and of `fetch`, which may go over an open connection. */
 const channels = ['net.client.socket', 'http.client.request.start', 'undici:request:create']
+
+/** Runs the work and undoes it. The transaction goes on, so that no other change comes between this run and the next. */
+async function undone<T>(em: EntityManager, work: Work<T>): Promise<T> {
+  const done: { result: T }[] = []
+  const back = new Error('undone')
+  try {
+    await em.transactional(async inner => {
+      done.push({ result: await work(inner) })
+      throw back // to the savepoint
+    })
+  } catch (error) {
+    if (error !== back) throw error
+  }
+  const [first] = done
+  if (!first) throw new TypeError('the savepoint was not undone')
+  return first.result
+}
 
 async function countRows<T>(em: EntityManager, work: Work<T>): Promise<Run<T>> {
   const written = async (): Promise<number> => {

@@ -97,3 +97,12 @@ t.test('a change that is not repeatable fails the test of its plugin, at the end
     message: /^acme: this change is not repeatable.*returns another result/
   })
 })
+
+t.test('a request that another one overtakes is no change that is not repeatable', async t => {
+  const server = await testServer(t)
+  const body = { user_id: 'ann', display_name: 'Ann' }
+
+  const both = await Promise.all([1, 2].map(() => server.call('POST', '/v1/users', body)))
+
+  t.same(both.map(({ status }) => status).sort(), [201, 409])
+})
