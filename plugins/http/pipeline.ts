@@ -2,7 +2,6 @@
 import { finished } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { TSchema } from 'typebox'
-import { currentRequestId, currentTraceId } from '../../kernel/base/request-id.ts'
 import type { Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openConcurrencyLimit } from './concurrency-limit.ts'
@@ -16,7 +15,7 @@ import { routeHandler } from './route-handler.ts'
 import { noSuchRoute, refuseMediaType } from './routing.ts'
 import type { HttpOptions } from './settings.ts'
 import { openStreams } from './streams.ts'
-import { traceIdOf } from './trace.ts'
+import { logTraced, runTraced } from './trace.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -32,7 +31,7 @@ declare module 'fastify' {
 
 /** Adds the steps to `app`. Returns the function that makes the handler of a route. */
 export function openPipeline(app: FastifyInstance, options: HttpOptions) {
-  const { httpMetrics, publicOrigin } = options
+  const { httpMetrics, publicOrigin, log } = options
   const guard = openGuard(options)
   const concurrencyLimit = openConcurrencyLimit()
   const idempotency = openIdempotency(options)
@@ -43,10 +42,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
   const routes: Route<Kernel>[] = []
 
   app.decorateRequest('requestContext', null)
-  app.addHook('onRequest', ({ id, headers }, _, done) => {
-    const traceId = traceIdOf(headers['traceparent'])
-    currentRequestId.run(id, () => (traceId === null ? done() : currentTraceId.run(traceId, done)))
-  })
+  app.addHook('onRequest', (request, _, done) => runTraced(request, done))
 
   app.addHook('onRequest', async (request, reply) => {
     responder.setCommonHeaders(request, reply)
@@ -83,7 +79,10 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
     if (context.claim) idempotency.release(context.claim)
   })
 
-  app.addHook('onResponse', async (request, reply) => httpMetrics.countResponse(request, reply))
+  app.addHook('onResponse', async (request, reply) => {
+    httpMetrics.countResponse(request, reply)
+    logTraced(log, request, reply)
+  })
   app.addHook('preClose', async () => streams.endAll())
 
   return (route: Route<Kernel>, deps: Kernel) => {

@@ -43,7 +43,7 @@ t.test('what a request does has its trace id; one without, or with a malformed o
       return {}
     }
   })
-  const { send } = await httpFixture(t, { routes: [route] })
+  const { send, log } = await httpFixture(t, { routes: [route] })
 
   for (const headers of [{ traceparent: `00-${id}-${span}-01` }, {}, { traceparent: 'nonsense' }])
     t.match(await send('GET', '/v1/seen', { 'x-request-id': 'r', ...headers }), { status: 200 })
@@ -53,4 +53,13 @@ t.test('what a request does has its trace id; one without, or with a malformed o
     ['r', undefined],
     ['r', undefined]
   ])
+  t.match(log, [
+    {
+      level: 'debug',
+      event: 'request.traced',
+      message: 'GET /v1/seen: 200',
+      fields: { request_id: 'r', trace_id: id, status: 200 }
+    }
+  ])
+  t.equal(log.length, 1)
 })
