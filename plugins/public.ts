@@ -34,6 +34,7 @@ export {
 } from '../kernel/wire/message.ts'
 export type { SignedIn, SignIn, SignInCall } from './auth/exports.ts'
 export * as clients from './clients/exports.ts'
+export type * as grants from './grants/exports.ts'
 export {
   type Act,
   type ActCall,

@@ -17,6 +17,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { type Rules, requireClient } from '../rules/exports.ts'
 import { covers } from './admission.ts'
 import { Grant } from './entities.ts'
+import type { Grants } from './exports.ts'
 import { type CreateBody, emptyProtocolSet, type GrantRow, invalidPortRange } from './schema.ts'
 import { formatTarget, parseTarget } from './targets.ts'
 import { maxTargetsPerUser } from './wire.ts'
@@ -27,7 +28,7 @@ export const grantAlreadyExists = defineCode('grant_already_exists', 409, 2)
 interface Services extends Pick<Kernel, 'store' | 'clock'> {
   readonly rules: Rules
 }
-export type Grants = ReturnType<typeof openGrants>
+export type GrantsService = ReturnType<typeof openGrants>
 
 type Change = Pick<Call, 'change'>
 
@@ -91,7 +92,10 @@ export function openGrants({ store, clock, rules }: Services) {
 
   const read = (id: string): Promise<GrantRow> => store.read(async em => rowOf(await find(id, em), em))
 
-  return { create, remove, list, read }
+  const ofUser = async (userId: string, em: EntityManager): Promise<GrantRow[]> =>
+    rowsOf(await em.find(Grant, { userId }, { orderBy: { id: 'asc' }, disableIdentityMap: true }), em)
+
+  return { create, remove, list, read, ofUser } satisfies Grants & Record<string, unknown>
 }
 
 async function find(id: string, em: EntityManager): Promise<Grant> {

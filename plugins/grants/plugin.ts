@@ -14,7 +14,7 @@ import {
 import { commands } from './commands.ts'
 import { grantsKind } from './document-kind.ts'
 import { Grant } from './entities.ts'
-import { type Grants, grantAlreadyExists, grantNotFound, openGrants } from './grants.ts'
+import { type GrantsService, grantAlreadyExists, grantNotFound, openGrants } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
 import { routes } from './routes.ts'
 import { emptyProtocolSet, invalidPortRange } from './schema.ts'
@@ -23,7 +23,7 @@ import { deletedGrants, grantCount, removal, sweep } from './users.ts'
 import { Targets } from './wire.ts'
 
 interface Deps extends Kernel {
-  readonly grants: Grants
+  readonly grants: GrantsService
   readonly rules: Rules
 }
 
@@ -45,7 +45,7 @@ export default definePlugin<Deps>({
     targetFilterUnsupported
   ],
   store: { entities: [Grant], migrations: [{ name: '0001-grants', class: Grants0001 }] },
-  services: { grants: asFunction(openGrants).singleton() },
+  exports: { grants: asFunction(openGrants).singleton() },
   fills: [
     admitSlot.fill(admission),
     grantTargets,

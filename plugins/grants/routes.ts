@@ -2,7 +2,7 @@ import { clientNotFound, limitReached, userNotFound } from '../../kernel/base/er
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { clientNameAmbiguous } from '../clients/exports.ts'
-import { type Grants, grantAlreadyExists, grantNotFound } from './grants.ts'
+import { type GrantsService, grantAlreadyExists, grantNotFound } from './grants.ts'
 import {
   CreateBody,
   emptyProtocolSet,
@@ -15,7 +15,7 @@ import {
 import { grantTarget } from './targets.ts'
 
 interface Deps {
-  readonly grants: Grants
+  readonly grants: GrantsService
 }
 
 const createErrors = [

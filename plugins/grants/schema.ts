@@ -73,6 +73,8 @@ export const Removed = closed({
   })
 })
 
+export type Removed = Static<typeof Removed>
+
 export const GrantParams = closed({ id: GrantId })
 export const Filter = closed({
   user_id: Type.Optional(Type.String({ ...UserId, description: 'Only grants of this user.' }))

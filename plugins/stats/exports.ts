@@ -1,5 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import type { Principal } from '../../kernel/http/principal.ts'
 import { defineSlot } from '../../kernel/slot.ts'
+import type { RuleStats, Summary } from './schema.ts'
 import type { StatsReport } from './wire.ts'
 
 /** Delivered payload bytes of a rule, committed for the first time. */
@@ -28,8 +30,18 @@ export interface JournalPosition {
   readonly seq: number
 }
 
+export type { RuleStats, Summary }
+
 /** The service `stats`. */
 export interface Stats {
+  /** Returns what a rule has forwarded so far. Throws `rule_not_found`, and `not_owner` where the caller may not read it. */
+  ofRule(
+    ruleId: string,
+    more: { readonly per_port?: boolean; readonly per_target?: boolean },
+    principal: Principal
+  ): Promise<RuleStats>
+  /** Returns counts and sums of everything that the caller may see. */
+  summary(principal: Principal): Promise<Summary>
   /** Resolves when the report is committed. Rejects with Refused if the store failed. */
   ingest(report: StatsReport & { readonly clientId: string }): Promise<void>
   /** Commits what `ingest` has gathered, without waiting for more. */
