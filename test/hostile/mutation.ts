@@ -37,16 +37,28 @@ export async function operationsOf({ origin, tenant }: Target): Promise<Operatio
   const headers = { authorization: `Bearer ${tenant.token}` }
   const reply = await fetch(`${origin}/v1/openapi.json`, { headers })
   const { paths, components } = (await reply.json()) as Document
-  const named = (schema: Schema | undefined): Schema | null =>
-    schema?.$ref === undefined
-      ? (schema ?? null)
-      : named(components.schemas[schema.$ref.split('/').at(-1) ?? ''])
+  const inline = ({ $ref, properties, items, anyOf, ...rest }: Schema): Schema => {
+    if ($ref !== undefined) return inline(components.schemas[$ref.split('/').at(-1) ?? ''] ?? {})
+    const parts = Object.entries(properties ?? {}).map(([key, part]) => [key, inline(part)])
+    return {
+      ...rest,
+      ...(properties && { properties: Object.fromEntries(parts) }),
+      ...(items && { items: inline(items) }),
+      ...(anyOf && { anyOf: anyOf.map(inline) })
+    }
+  }
+  const bodyOf = ({ requestBody }: Described): Schema | null => {
+    const schema = requestBody?.content['application/json']?.schema
+    return schema ? inline(schema) : null
+  }
   return Object.entries(paths).flatMap(([url, methods]) =>
-    Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
+    Object.entries(methods).map(([method, operation]) => ({
       method: method.toUpperCase(),
       url,
-      query: parameters.flatMap(({ in: place, name = '' }) => (place === 'query' ? [name] : [])),
-      body: named(requestBody?.content['application/json']?.schema)
+      query: (operation.parameters ?? []).flatMap(({ in: place, name = '' }) =>
+        place === 'query' ? [name] : []
+      ),
+      body: bodyOf(operation)
     }))
   )
 }
