@@ -101,7 +101,7 @@ function onTerminal(env: NodeJS.ProcessEnv): string | undefined {
     import { openLog } from ${JSON.stringify(import.meta.resolve('../../config/log.ts'))}
     const log = await openLog({ level: 'info', format: 'auto' })
     log.warn('test.line', 'number 1', { port: 7080 })`
-  const { TERM: _, NO_COLOR: __, FORCE_COLOR: ___, ...rest } = process.env
+  const { TERM: _, NO_COLOR: __, FORCE_COLOR: ___, CI: ____, ...rest } = process.env // each decides on colours
   const { error, stdout } = spawnSync(
     'script',
     ['--quiet', '--return', '--command', '"$NODE" --input-type=module -e "$CODE"', '/dev/null'],
