@@ -103,8 +103,8 @@ const apply = defineCommand({
       for (const [done, step] of plan.entries()) {
         await renew()
         await step.run().catch(error => {
-          const left = done === 0 ? '' : `${done} of ${plan.length} steps are done; `
-          throw named(`${left}${step.verb} ${step.label}`, error)
+          const before = done === 0 ? '' : `${done} of ${plan.length} steps are done; `
+          throw named(`${before}${step.verb} ${step.label}`, error)
         })
         call.print.line(`done: ${step.verb} ${step.label}`)
       }

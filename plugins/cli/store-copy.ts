@@ -1,16 +1,17 @@
 // A copy of the store before a migration: the way back to the build before.
-import { globSync, renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { systemClock, timestamp } from '../../kernel/base/clock.ts'
 import { Fault, reasonOf, storeUnavailable } from '../../kernel/base/errors.ts'
 
 const kept = 2
 
-/** Copies the store beside itself, readable by its owner alone; keeps the newest two copies. Returns the copy's file. */
+/** Copies the store beside itself, readable by its owner alone; keeps it and the newest other one. Returns the copy's file. */
 export async function copyStore(file: string, copyTo: (draft: string) => Promise<unknown>): Promise<string> {
   const copy = `${file}.before-${timestamp(systemClock.now()).replaceAll(/[-:]|\.\d+/g, '')}`
   const draft = `${copy}.tmp`
   try {
+    for (const old of besides(file, '.tmp')) rmSync(old) // of a start that was killed
     await copyTo(draft)
     renameSync(draft, copy)
   } catch (cause) {
@@ -18,9 +19,14 @@ export async function copyStore(file: string, copyTo: (draft: string) => Promise
     const message = `the store cannot be copied before its migration: ${reasonOf(cause)}; free space in ${dirname(file)}`
     throw new Fault(storeUnavailable, message, { cause })
   }
-  for (const old of copiesOf(file).slice(0, -kept)) rmSync(old)
+  const others = besides(file, 'Z').filter(other => other !== copy) // later ones, too: a clock may have been set back
+  for (const old of others.slice(0, 1 - kept)) rmSync(old)
   return copy
 }
 
-/** Oldest first: their names end with the time. */
-const copiesOf = (file: string): string[] => globSync(`${file}.before-*Z`).sort()
+/** Returns the files of copies with this ending, the oldest first: their names have the time. */
+const besides = (file: string, ending: string): string[] =>
+  readdirSync(dirname(file))
+    .filter(name => name.startsWith(`${basename(file)}.before-`) && name.endsWith(ending))
+    .sort()
+    .map(name => join(dirname(file), name))

@@ -52,9 +52,9 @@ export const queries = {
     after: string,
     take: number,
     em: EntityManager
-  ): Promise<(RuleOwnership & Pick<Rule, 'id' | 'protocol'>)[]> =>
+  ): Promise<(RuleOwnership & Pick<Rule, 'id' | 'protocol' | 'state'>)[]> =>
     em.execute(
-      'select id, client_id as clientId, owner, protocol from rules where id > ? order by id limit ?',
+      'select id, client_id as clientId, owner, protocol, state from rules where id > ? order by id limit ?',
       [after, take]
     ),
 

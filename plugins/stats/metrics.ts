@@ -9,7 +9,7 @@ import { type Counter, type Counts, noCounts, selectedCounts } from './counters.
 import type { JournalRow } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
-  readonly rules: Pick<Rules, 'page' | 'matching'>
+  readonly rules: Pick<Rules, 'page'>
   readonly activeConnections: Pick<ActiveConnections, 'ofRule'>
 }
 
@@ -31,28 +31,19 @@ export function openMetrics({ store, rules, activeConnections }: Services): Metr
     return store.read(async em => {
       const page = await rules.page(last, rulesPerPage, em)
       const ids = page.map(({ id }) => id)
-      const states = await othersThanActive(ids, em)
       const totals = Map.groupBy(await totalsOf(ids, em), ({ ruleId }) => ruleId)
-      return page.map(({ id, clientId, owner, protocol }) => {
+      return page.map(({ id, clientId, owner, protocol, state }) => {
         const ofRule = totals.get(id) ?? []
         return {
           labelValues: [clientId, owner, id],
           protocol,
-          state: states.get(id) ?? 'active',
+          state,
           counts: ofRule.find(({ kind }) => kind === 'rule') ?? noCounts,
           rejected: ofRule.filter(({ kind }) => kind === 'rejected'),
           active: sumOf(activeConnections.ofRule(clientId, id))
         }
       })
     })
-  }
-
-  /** Few rules are not active, so that these are read in full. */
-  async function othersThanActive(ids: readonly string[], em: EntityManager): Promise<Map<string, string>> {
-    const found = new Map<string, string>()
-    for (const state of ['pending', 'failed', 'draining'] as const)
-      for (const { id } of await rules.matching({ id: { $in: [...ids] }, state }, em)) found.set(id, state)
-    return found
   }
 
   return async () => {

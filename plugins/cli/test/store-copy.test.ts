@@ -1,6 +1,6 @@
 // The copy of the store before a migration, with the real program.
-import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { privateDir } from '../../../test/support/private-dir.ts'
@@ -39,12 +39,21 @@ t.test('the two newest copies are kept', async t => {
   t.equal(readFileSync(copy, 'utf8'), 'a copy')
 })
 
+t.test('a clock that was set back costs no new copy, and an unfinished copy is removed', async t => {
+  const dir = privateDir(t)
+  const file = join(dir, 'sluice.db')
+  const ahead = ['20990101', '20990102'].map(day => `${file}.before-${day}T000000Z`)
+  for (const name of [...ahead, `${file}.before-20260101T000000Z.tmp`]) writeFileSync(name, '')
+
+  const copy = await copyStore(file, async draft => writeFileSync(draft, 'a copy'))
+  t.same(readdirSync(dir).sort(), [copy, ahead[1]].map(name => basename(String(name))).sort())
+})
+
 t.test('a store that cannot be copied is not migrated, and the message says what to do', async t => {
   const full = () => Promise.reject(new Error('database or disk is full'))
-  await t.rejects(copyStore('/nowhere/sluice.db', full), {
+  await t.rejects(copyStore(join(privateDir(t), 'sluice.db'), full), {
     errorCode: { code: 'store_unavailable' },
-    message:
-      /^the store cannot be copied before its migration: database or disk is full; free space in \/nowhere$/
+    message: /^the store cannot be copied before its migration: database or disk is full; free space in \//
   })
 })
 
