@@ -101,7 +101,7 @@ t.test(
 
 t.test('the agent imports nothing of the server', async t => {
   const allowed =
-    /^(agent\/|kernel\/(wire|base)\/|kernel\/cli\/(args|command)\.ts|config\/(agent-plugins\.ts|connect-failure\.ts|log\.ts|low-port\.ts|sources\.ts|external\/)|native\/index\.ts|plugins\/[^/]+\/(wire|codes)\.ts)/
+    /^(agent\/|kernel\/(wire|base)\/|kernel\/cli\/(args|command)\.ts|config\/(agent-plugins\.ts|connect-failure\.ts|log\.ts|low-port\.ts|sources\.ts|sync\.ts|external\/)|native\/index\.ts|plugins\/[^/]+\/(wire|codes)\.ts)/
   const found = importsThat(
     ({ from, to }) =>
       from.startsWith('agent/') && /^(kernel|plugins|config|native)\//.test(to) && !allowed.test(to)

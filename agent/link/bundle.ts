@@ -1,17 +1,9 @@
 // The agent's identity and the server that it trusts: the file that `agent enroll` writes and `agent run` reads.
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync
-} from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Static, type TObject, Type } from 'typebox'
 import { Check } from 'typebox/value'
+import { syncDir } from '../../config/sync.ts'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, startupInvalid } from '../../kernel/base/errors.ts'
 
@@ -104,8 +96,5 @@ function write(file: string, value: object): void {
   const draft = `${file}.${process.pid}.tmp`
   writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true })
   renameSync(draft, file)
-  if (process.platform === 'win32') return // it cannot open directories
-  const dir = openSync(dirname(file), 'r')
-  fsyncSync(dir)
-  closeSync(dir)
+  syncDir(dirname(file))
 }

@@ -3,7 +3,6 @@ import {
   chmodSync,
   closeSync,
   existsSync,
-  fsyncSync,
   openSync,
   readFileSync,
   readSync,
@@ -13,6 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
+import { sync } from '../../config/sync.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { isAtLeast } from '../../kernel/base/version-range.ts'
@@ -140,10 +140,4 @@ export function isBackup(file: string): boolean {
   readSync(fd, header, 0, header.length, 0)
   closeSync(fd)
   return header.toString('latin1', 0, 16) === 'SQLite format 3\0' && header.readUInt32BE(68) === applicationId
-}
-
-export function sync(path: string): void {
-  const fd = openSync(path, 'r')
-  fsyncSync(fd)
-  closeSync(fd)
 }

@@ -10,6 +10,7 @@ import {
   writeFileSync
 } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { sync } from '../../config/sync.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { dataDirUnusable, Fault, reasonOf, storeInUse, wrongUsage } from '../../kernel/base/errors.ts'
 import { Releases } from '../../kernel/base/releases.ts'
@@ -25,7 +26,7 @@ import {
   restoredFile,
   settleFiles
 } from '../control/exports.ts'
-import { isBackup, onStore, type Parts, sync, unpack } from './file.ts'
+import { isBackup, onStore, type Parts, unpack } from './file.ts'
 import { renew } from './renewal.ts'
 import type { RevokedAgain } from './revocations.ts'
 

@@ -1,6 +1,7 @@
 // A copy of the store before a migration: the way back to the build before.
 import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { sync, syncDir } from '../../config/sync.ts'
 import { systemClock, timestamp } from '../../kernel/base/clock.ts'
 import { Fault, reasonOf, storeUnavailable } from '../../kernel/base/errors.ts'
 
@@ -13,7 +14,9 @@ export async function copyStore(file: string, copyTo: (draft: string) => Promise
   try {
     for (const old of besides(file, '.tmp')) rmSync(old) // of a start that was killed
     await copyTo(draft)
+    sync(draft) // SQLite does not
     renameSync(draft, copy)
+    syncDir(dirname(file))
   } catch (cause) {
     rmSync(draft, { force: true })
     const message = `the store cannot be copied before its migration: ${reasonOf(cause)}; free space in ${dirname(file)}`

@@ -1,7 +1,8 @@
 // The certificate that agents pin: made once and kept, or configured by the operator. It never changes by itself.
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { syncDir } from '../../config/sync.ts'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
 
@@ -75,11 +76,4 @@ export function saveCertificate(file: string, { cert, key }: Omit<Certificate, '
   renameSync(`${file}.new`, file)
   syncDir(dirname(file))
   return readCertificate({ certPath: file })
-}
-
-export function syncDir(dir: string): void {
-  if (process.platform === 'win32') return // directories cannot be opened
-  const fd = openSync(dir, 'r')
-  fsyncSync(fd)
-  closeSync(fd)
 }

@@ -1,6 +1,7 @@
 // The store names its certificates, so that a change of both is one commit: the files follow, here after a crash, too.
 import { existsSync, renameSync, rmSync } from 'node:fs'
-import { nextFile, ownFile, readCertificate, syncDir } from './certificate.ts'
+import { syncDir } from '../../config/sync.ts'
+import { nextFile, ownFile, readCertificate } from './certificate.ts'
 
 /** What a restore writes for a file, until its store is in place. */
 export const restoredFile = (file: string): string => `${file}.restored`
