@@ -78,7 +78,7 @@ export function openComponents(options: AgentOptions, plugins: PluginSet, defer:
   const settings = openRuleSettings(db)
   const closings = openClosings({ meters, clock, drainMs: () => settings.current().drainMs })
   const fieldRules = new FieldRules({ plugins: () => plugins.all, closings, time, call: () => call, log })
-  const rules = new Rules({ engine, planner, meters, fieldRules, closings, journal, settings, log })
+  const rules = new Rules({ engine, planner, meters, fieldRules, closings, journal, settings, clock, log })
   const kinds = plugins.derived(all => all.flatMap(({ kinds }) => kinds ?? []))
   const objects = new ManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
   const takeSample = () => {

@@ -14,14 +14,22 @@ export interface Engine {
    * the event loop come into force together: no caller of a shared port meets only some of them. Rejects with an EngineFault and
    * leaves no port open: EADDRINUSE also for a name or fallback that is taken, or a rule with neither on a port of
    * names; EINVAL also for an unknown meter.
+   *
+   * `replaces` is an open rule of the same protocol, which the caller closes next. Of the ports and the name that both
+   * have, the new rule takes over the sockets with the callers who wait there: none is refused. Live connections and
+   * flows stay with the old rule and its targets. Targets that both have keep their health. After a rejection the old
+   * rule is as it was.
    */
-  open(rule: EngineRule): Promise<void>
+  open(rule: EngineRule, replaces?: number): Promise<void>
   /**
    * Stops listening, or takes the rule's name off its port; resolves when done. Connections may continue for `drainMs`
-   * milliseconds and are then reset; 0 resets them at once. UDP flows end at once. When the last connection has ended,
-   * the event 'closed' brings the final counters.
+   * milliseconds and are then reset; 0 resets them at once; with `null` they end by themselves. A UDP flow ends with its
+   * socket, at once, unless another rule has taken that over. A second call can only bring the reset forward. When the
+   * last connection has ended, the event 'closed' brings the final counters.
    */
-  close(ruleId: number, drainMs: number): Promise<void>
+  close(ruleId: number, drainMs: number | null): Promise<void>
+  /** Resets the connections and flows of a rule, open or closed, to these targets: indices in `EngineRule.targets`. */
+  resetTargets(ruleId: number, targets: readonly number[]): void
   /** Replaces the filters of an open rule and resets the connections and flows that they do not allow. */
   setFilters(ruleId: number, filters: Filters): void
   /** Replaces the weights of a rule with `balance`, for connections and flows that begin later. */

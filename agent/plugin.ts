@@ -102,10 +102,10 @@ export function defineCommand<A extends TObject>(command: AgentCommand<A>): Agen
 export interface AgentField<B extends TSchema = TSchema> {
   readonly key: string
   readonly message: Message<B> // the type of its value
-  /** Writes the value into the draft of the engine rule. If a later value gives another draft, the rule is reopened. */
+  /** Writes the value into the draft of the engine rule. A later value with another draft gives the rule a new engine rule, which takes over its ports. */
   plan?(value: Static<B>, draft: EngineRuleDraft, rule: RuleSpec): void
   /**
-   * Sets meters from the value, before the rule opens and at every change, without reopening it. null: the rule does not
+   * Sets meters from the value, before the rule opens and at every change. null: the rule does not
    * have the field, or has ended. Throws Refused where the rule must not be open.
    */
   setMeters?(value: Static<B> | null, rule: RuleSpec, meters: AgentMeters): void

@@ -10,7 +10,9 @@ export const agentPlugins: Builtin<AgentPlugin> = {
   'multi-target': () => import('../plugins/multi-target/agent.ts'),
   'port-range': () => import('../plugins/port-range/agent.ts'),
   rules: () => import('../plugins/rules/agent.ts'),
+  schedule: () => import('../plugins/schedule/agent.ts'),
   sni: () => import('../plugins/sni/agent.ts'),
   stats: () => import('../plugins/stats/agent.ts'),
-  udp: () => import('../plugins/udp/agent.ts')
+  udp: () => import('../plugins/udp/agent.ts'),
+  memory: () => import('../plugins/memory/agent.ts')
 }

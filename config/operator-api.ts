@@ -263,7 +263,13 @@ export interface paths {
         delete: operations["client.delete"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Changes a client
+         * @description Absent fields stay. The id, the rules and the control stream of the client do not change.
+         *
+         *     Access: superadmins.
+         */
+        patch: operations["client.change"];
         trace?: never;
     };
     "/v1/clients/{client_id}/enrollment": {
@@ -479,6 +485,34 @@ export interface paths {
         delete: operations["grant.delete"];
         options?: never;
         head?: never;
+        /**
+         * Changes what is noted of a grant
+         * @description Absent fields stay. What the grant allows does not change.
+         *
+         *     Access: superadmins.
+         */
+        patch: operations["grant.change"];
+        trace?: never;
+    };
+    "/v1/installer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the hash of /install.sh, and for which machines it installs
+         * @description Returns the hash of /install.sh, and for which machines it installs.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["installer.read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -607,7 +641,13 @@ export interface paths {
         delete: operations["rule.delete"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Edits a rule while it runs
+         * @description A JSON Merge Patch (RFC 7396): all but client, protocol and owner may change, and live connections go on. Answers when the client has applied it; one that is not connected applies it when it is back.
+         *
+         *     Access: every user, for what he may see.
+         */
+        patch: operations["rule.patch"];
         trace?: never;
     };
     "/v1/rules/{rule_id}/definition": {
@@ -626,6 +666,50 @@ export interface paths {
          */
         put: operations["rule.replace"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/{rule_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Closes the port of a rule, and keeps the port for it
+         * @description Closes the port of a rule, and keeps the port for it.
+         *
+         *     Access: every user, for what he may see.
+         */
+        post: operations["rule.pause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/{rule_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Opens the port of a paused rule again
+         * @description Opens the port of a paused rule again.
+         *
+         *     Access: every user, for what he may see.
+         */
+        post: operations["rule.resume"];
         delete?: never;
         options?: never;
         head?: never;
@@ -670,6 +754,28 @@ export interface paths {
         get: operations["rule.stats-stream"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rules/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Changes many rules
+         * @description Pauses, resumes, deletes or patches up to 1000 rules, each on its own or all together, and answers when their clients have. Each change has its entry in the audit log, with the id of this request.
+         *
+         *     Access: every user, for what he may see.
+         */
+        post: operations["rule.bulk"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1166,7 +1272,7 @@ export interface components {
             lease_id: string;
             /**
              * @description Seconds until it ends unless it is renewed.
-             * @example 30
+             * @example 60
              */
             ttl_secs: number;
         };
@@ -1183,6 +1289,21 @@ export interface components {
              * @example api_token
              */
             auth_method: string;
+            /**
+             * @description What a change of an object changed; null: not told.
+             * @example null
+             */
+            changes: {
+                /**
+                 * @description As in requests.
+                 * @example targets
+                 */
+                field: string;
+                /** @description What it was; of a long value the beginning of its JSON. */
+                from: unknown;
+                /** @description What it is; null: nothing. */
+                to: unknown;
+            }[] | null;
             /**
              * @description How many requests this entry counts: denied, or refused mutations.
              * @example 1
@@ -1331,6 +1452,71 @@ export interface components {
                 code?: "bootstrap_required";
             };
         };
+        /**
+         * @example {
+         *       "ids": [
+         *         "01KCD3F0P7Q4Y6Z8V1T5S9R2NB"
+         *       ],
+         *       "action": "pause"
+         *     }
+         */
+        BulkChange: {
+            /**
+             * @description What becomes of each rule.
+             * @example pause
+             * @enum {string}
+             */
+            action: "pause" | "resume" | "delete" | "patch";
+            /**
+             * @description Change all rules, or none: the first refusal is the answer.
+             * @default false
+             */
+            atomic?: boolean;
+            /**
+             * @description Judge every change by the same code, and make none.
+             * @default false
+             */
+            dry_run?: boolean;
+            /** @description rule_ids, at most 1000. */
+            ids?: string[];
+            patch?: components["schemas"]["RulePatch"];
+            /**
+             * @description Labels of the rows, in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b). `!=` and `notin` also match rows without the label.
+             * @example env=prod,tier!=db
+             */
+            selector?: string;
+        };
+        BulkResult: {
+            /**
+             * @description Rules that were chosen.
+             * @example 1
+             */
+            matched: number;
+            /** @description In the order of the request, or of creation. */
+            results: {
+                /** @description Why the rule is not changed. */
+                error?: {
+                    /** @description Code of the refusal. */
+                    code: string;
+                    /** @description As in the answer of the single call. */
+                    details?: {
+                        [key: string]: unknown;
+                    };
+                    /** @description What is wrong, and the remedy. */
+                    message: string;
+                };
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id: string;
+                /**
+                 * @description HTTP status that the change by itself would have had.
+                 * @example 204
+                 */
+                status: number;
+            }[];
+        };
         BusyError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -1372,6 +1558,16 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             enrolled_at: string;
+            /**
+             * @description What the record is, in words of its operators.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels: {
+                [key: string]: string;
+            };
             /** @description When its agent was connected last. */
             last_seen_at: string | null;
             /** @description Address from which its agent is connected. */
@@ -1383,6 +1579,25 @@ export interface components {
              * @enum {string}
              */
             state: "connected" | "disconnected" | "revoked";
+        };
+        ClientChangeBody: {
+            /** @description Public host of the forwarded ports. */
+            address?: string | null;
+            /**
+             * @description Two clients may have the same name.
+             * @example paris
+             */
+            client_name?: string;
+            /**
+             * @description Labels to set; null removes one, or all. At most 32 in all.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels?: {
+                [key: string]: string | null;
+            } | null;
         };
         ClientNameAmbiguousError: components["schemas"]["Error"] & {
             error?: {
@@ -1455,6 +1670,16 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             enrolled_at?: string;
+            /**
+             * @description What the record is, in words of its operators.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels?: {
+                [key: string]: string;
+            };
             /** @description When its agent was connected last. */
             last_seen_at?: string | null;
             /** @description Address from which its agent is connected. */
@@ -1609,6 +1834,16 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             expires_at: string;
+            /**
+             * @description What the record is, in words of its operators.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels: {
+                [key: string]: string;
+            };
         };
         EnrollmentCreateBody: {
             /**
@@ -1616,6 +1851,16 @@ export interface components {
              * @example paris.example.net
              */
             address?: string | null;
+            /**
+             * @description At most 32. A key is a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /. A value is empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels?: {
+                [key: string]: string;
+            };
             /**
              * @description Name of the new client.
              * @example paris
@@ -1675,6 +1920,16 @@ export interface components {
              */
             grant_id: string;
             /**
+             * @description What the record is, in words of its operators.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels: {
+                [key: string]: string;
+            };
+            /**
              * @description Last listen port.
              * @example 8999
              */
@@ -1702,6 +1957,20 @@ export interface components {
                 code?: "grant_already_exists";
             };
         };
+        GrantChangeBody: {
+            /**
+             * @description Labels to set; null removes one, or all. At most 32 in all.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels?: {
+                [key: string]: string | null;
+            } | null;
+            /** @description Free text. */
+            note?: string | null;
+        };
         GrantCreateBody: {
             /**
              * @description In place of client_id: an id, or the name of one client.
@@ -1710,6 +1979,16 @@ export interface components {
             client?: string;
             /** @description An id, or * for every client. */
             client_id?: string;
+            /**
+             * @description At most 32. A key is a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /. A value is empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels?: {
+                [key: string]: string;
+            };
             /**
              * @description Last listen port.
              * @example 8999
@@ -1780,6 +2059,32 @@ export interface components {
             error?: {
                 /** @constant */
                 code?: "initial_password_required";
+            };
+        };
+        InstallerReadReply: {
+            /**
+             * @description Machines for which there are packages.
+             * @example [
+             *       "linux-x64",
+             *       "linux-arm64"
+             *     ]
+             */
+            machines: string[];
+            /**
+             * @description SHA-256 of /install.sh, in hex.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            script_sha256: string;
+            /**
+             * @description Version of the packages.
+             * @example 2.0.0
+             */
+            version: string;
+        };
+        InstallerUnavailableError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "installer_unavailable";
             };
         };
         InternalError: components["schemas"]["Error"] & {
@@ -2450,6 +2755,12 @@ export interface components {
         };
         Rule: {
             /**
+             * @description What becomes of live connections when the rule closes by its times.
+             * @example drain
+             * @enum {string}
+             */
+            at_end: "keep" | "drain" | "cut";
+            /**
              * @description ULID of a client.
              * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
              */
@@ -2465,8 +2776,25 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
+            /**
+             * @description The ETag of the rule, for If-Match: a change gives it another.
+             * @example "7"
+             */
+            etag: string;
+            /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
+            expires_at: string | null;
             /** @description Seconds between connection attempts to each target. */
             health_check_interval_secs: number | null;
+            /**
+             * @description At most 32. A key is a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /. A value is empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels: {
+                [key: string]: string;
+            };
             /**
              * @description Port on the client; of a range the first one.
              * @example 8443
@@ -2477,11 +2805,18 @@ export interface components {
              * @example null
              */
             listen_port_end: number | null;
+            /** @description The rule is closed until then (RFC 3339). */
+            not_before: string | null;
             /**
              * @description user_id of the user whose rule it is.
              * @example ann
              */
             owner: string;
+            /**
+             * @description Its port stays taken, and nothing is forwarded.
+             * @example false
+             */
+            paused: boolean;
             /**
              * @description The owner, or a superadmin: then grants do not limit the rule.
              * @example ann
@@ -2503,16 +2838,45 @@ export interface components {
              * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
              */
             rule_id: string;
+            /** @description Weekly hours: outside of them the rule is closed. */
+            schedule: {
+                /**
+                 * @description IANA name.
+                 * @example Europe/Paris
+                 */
+                time_zone: string;
+                /** @description 1 to 32; one past midnight is two. */
+                windows: {
+                    /**
+                     * @description mon to sun.
+                     * @example [
+                     *       "mon",
+                     *       "fri"
+                     *     ]
+                     */
+                    days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+                    /**
+                     * @description Local time at which the window begins.
+                     * @example 08:00
+                     */
+                    from: string;
+                    /**
+                     * @description Local time at which it ends, at most 24:00.
+                     * @example 18:00
+                     */
+                    to: string;
+                }[];
+            } | null;
             /** @description Takes connections without TLS or a matching name on its port. */
             sni_fallback: boolean;
             /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
             sni_pattern: string | null;
             /**
-             * @description active: the client forwards. failed: see `state_reason`. draining: live connections end.
+             * @description active: the client forwards. paused: it keeps the port closed. failed: see `state_reason`. draining: live connections end.
              * @example active
              * @enum {string}
              */
-            state: "pending" | "active" | "failed" | "draining";
+            state: "pending" | "active" | "paused" | "failed" | "draining" | "expired" | "outside_schedule";
             /**
              * Format: date-time
              * @description When its state changed last.
@@ -2545,14 +2909,28 @@ export interface components {
          *       ]
          *     }
          */
-        RuleDefinition: {
+        RuleCreate: {
+            /** @description What becomes of live connections when the rule closes by its times. */
+            at_end?: ("keep" | "drain" | "cut") | null;
             /**
              * @description client_id, or the name of one client.
              * @example paris
              */
             client: string;
+            /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
+            expires_at?: string | null;
             /** @description Seconds between connection attempts to each target. */
             health_check_interval_secs?: number | null;
+            /**
+             * @description Of a client that is not connected. queue: the rule is pending until the client is back.
+             * @default refuse
+             * @enum {string}
+             */
+            if_offline?: "refuse" | "queue";
+            /** @description At most 32. A key is a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /. A value is empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit. */
+            labels?: {
+                [key: string]: string;
+            } | null;
             /**
              * @description Port on the client; of a range the first one.
              * @example 8443
@@ -2560,8 +2938,15 @@ export interface components {
             listen_port: number;
             /** @description Last port of a range that begins at listen_port. */
             listen_port_end?: number | null;
+            /** @description The rule is closed until then (RFC 3339). */
+            not_before?: string | null;
             /** @description user_id; default is the caller. */
             owner?: string;
+            /**
+             * @description Keep the port, and forward nothing; default false.
+             * @example false
+             */
+            paused?: boolean;
             /** @description user_id, for superadmins: the owner if grants limit the rule; default is the caller. */
             placed_by?: string;
             /** @description Try the IPv6 addresses of a name first. */
@@ -2572,6 +2957,141 @@ export interface components {
              */
             protocol?: string;
             rate_limit?: components["schemas"]["RateLimit"] | null;
+            /** @description Weekly hours: outside of them the rule is closed. */
+            schedule?: {
+                /**
+                 * @description IANA name.
+                 * @example Europe/Paris
+                 */
+                time_zone: string;
+                /** @description 1 to 32; one past midnight is two. */
+                windows: {
+                    /**
+                     * @description mon to sun.
+                     * @example [
+                     *       "mon",
+                     *       "fri"
+                     *     ]
+                     */
+                    days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+                    /**
+                     * @description Local time at which the window begins.
+                     * @example 08:00
+                     */
+                    from: string;
+                    /**
+                     * @description Local time at which it ends, at most 24:00.
+                     * @example 18:00
+                     */
+                    to: string;
+                }[];
+            } | null;
+            /** @description Takes connections without TLS or a matching name on its port. */
+            sni_fallback?: boolean | null;
+            /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
+            sni_pattern?: string | null;
+            /** @description 1 to 8, without duplicates. */
+            targets: {
+                /**
+                 * @description IPv4, IPv6 with or without brackets, or a DNS name.
+                 * @example 10.0.0.7
+                 */
+                host: string;
+                /**
+                 * @description Port of the target; of a range the first one.
+                 * @example 443
+                 */
+                port: number;
+                /**
+                 * @description The lowest is tried first; default is the index.
+                 * @example 0
+                 */
+                priority?: number;
+            }[];
+        };
+        /**
+         * @example {
+         *       "client": "paris",
+         *       "listen_port": 8443,
+         *       "targets": [
+         *         {
+         *           "host": "10.0.0.7",
+         *           "port": 443
+         *         }
+         *       ]
+         *     }
+         */
+        RuleDefinition: {
+            /** @description What becomes of live connections when the rule closes by its times. */
+            at_end?: ("keep" | "drain" | "cut") | null;
+            /**
+             * @description client_id, or the name of one client.
+             * @example paris
+             */
+            client: string;
+            /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
+            expires_at?: string | null;
+            /** @description Seconds between connection attempts to each target. */
+            health_check_interval_secs?: number | null;
+            /** @description At most 32. A key is a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /. A value is empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit. */
+            labels?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Port on the client; of a range the first one.
+             * @example 8443
+             */
+            listen_port: number;
+            /** @description Last port of a range that begins at listen_port. */
+            listen_port_end?: number | null;
+            /** @description The rule is closed until then (RFC 3339). */
+            not_before?: string | null;
+            /** @description user_id; default is the caller. */
+            owner?: string;
+            /**
+             * @description Keep the port, and forward nothing; default false.
+             * @example false
+             */
+            paused?: boolean;
+            /** @description user_id, for superadmins: the owner if grants limit the rule; default is the caller. */
+            placed_by?: string;
+            /** @description Try the IPv6 addresses of a name first. */
+            prefer_ipv6?: boolean;
+            /**
+             * @description tcp or udp, in any case.
+             * @default tcp
+             */
+            protocol?: string;
+            rate_limit?: components["schemas"]["RateLimit"] | null;
+            /** @description Weekly hours: outside of them the rule is closed. */
+            schedule?: {
+                /**
+                 * @description IANA name.
+                 * @example Europe/Paris
+                 */
+                time_zone: string;
+                /** @description 1 to 32; one past midnight is two. */
+                windows: {
+                    /**
+                     * @description mon to sun.
+                     * @example [
+                     *       "mon",
+                     *       "fri"
+                     *     ]
+                     */
+                    days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+                    /**
+                     * @description Local time at which the window begins.
+                     * @example 08:00
+                     */
+                    from: string;
+                    /**
+                     * @description Local time at which it ends, at most 24:00.
+                     * @example 18:00
+                     */
+                    to: string;
+                }[];
+            } | null;
             /** @description Takes connections without TLS or a matching name on its port. */
             sni_fallback?: boolean | null;
             /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
@@ -2606,6 +3126,136 @@ export interface components {
                 /** @constant */
                 code?: "rule_not_found";
             };
+        };
+        /**
+         * @example {
+         *       "targets": [
+         *         {
+         *           "host": "10.0.0.8",
+         *           "port": 443
+         *         }
+         *       ]
+         *     }
+         */
+        RulePatch: {
+            /** @description What becomes of live connections when the rule closes by its times. */
+            at_end?: ("keep" | "drain" | "cut") | null;
+            /** @description Does not change: taken when equal to what is there. */
+            client?: unknown;
+            /** @description Does not change: taken when equal to what is there. */
+            client_id?: unknown;
+            /** @description Does not change: taken when equal to what is there. */
+            client_name?: unknown;
+            /** @description Does not change: taken when equal to what is there. */
+            created_at?: unknown;
+            /** @description Does not change: taken when equal to what is there. */
+            etag?: unknown;
+            /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
+            expires_at?: string | null;
+            /** @description Seconds between connection attempts to each target. */
+            health_check_interval_secs?: number | null;
+            /** @description At most 32. A key is a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /. A value is empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit. */
+            labels?: {
+                [key: string]: string | null;
+            } | null;
+            /**
+             * @description Port on the client; of a range the first one.
+             * @example 8443
+             */
+            listen_port?: number;
+            /** @description Last port of a range that begins at listen_port. */
+            listen_port_end?: number | null;
+            /** @description The rule is closed until then (RFC 3339). */
+            not_before?: string | null;
+            /** @description Does not change: taken when equal to what is there. */
+            owner?: unknown;
+            /** @description Keep the port, and forward nothing; default false. */
+            paused?: boolean | null;
+            /** @description user_id, for superadmins: the owner if grants limit the rule; default is the caller. */
+            placed_by?: string;
+            /** @description Try the IPv6 addresses of a name first. */
+            prefer_ipv6?: boolean | null;
+            /** @description Does not change: taken when equal to what is there. */
+            protocol?: unknown;
+            /** @description Its parts are merged. */
+            rate_limit?: {
+                /** @description Bits per second towards the targets. */
+                bandwidth_in_bps?: number | null;
+                /** @description Default: 100 ms of the rate, at least 16 KiB. */
+                bandwidth_in_burst_bytes?: number | null;
+                /** @description Bits per second towards the callers. */
+                bandwidth_out_bps?: number | null;
+                /** @description Default: 100 ms of the rate, at least 16 KiB. */
+                bandwidth_out_burst_bytes?: number | null;
+                /** @description Open at the same time; a UDP flow is a connection. */
+                concurrent_connections?: number | null;
+                /** @description Default: one second of the rate. */
+                new_connections_burst?: number | null;
+                /** @description A UDP flow is a connection. */
+                new_connections_per_sec?: number | null;
+            } | null;
+            /** @description Does not change: taken when equal to what is there. */
+            rule_id?: unknown;
+            /** @description Weekly hours: outside of them the rule is closed. */
+            schedule?: {
+                /** @description IANA name. */
+                time_zone?: string | null;
+                /** @description 1 to 32; one past midnight is two. */
+                windows?: {
+                    /**
+                     * @description mon to sun.
+                     * @example [
+                     *       "mon",
+                     *       "fri"
+                     *     ]
+                     */
+                    days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+                    /**
+                     * @description Local time at which the window begins.
+                     * @example 08:00
+                     */
+                    from: string;
+                    /**
+                     * @description Local time at which it ends, at most 24:00.
+                     * @example 18:00
+                     */
+                    to: string;
+                }[] | null;
+            } | null;
+            /** @description Takes connections without TLS or a matching name on its port. */
+            sni_fallback?: boolean | null;
+            /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
+            sni_pattern?: string | null;
+            /** @description Does not change: taken when equal to what is there. */
+            state?: unknown;
+            /** @description Does not change: taken when equal to what is there. */
+            state_changed_at?: unknown;
+            /** @description Does not change: taken when equal to what is there. */
+            state_reason?: unknown;
+            /** @description 1 to 8, without duplicates. */
+            targets?: {
+                /** @description Ignored: read-only. */
+                health?: unknown;
+                /**
+                 * @description IPv4, IPv6 with or without brackets, or a DNS name.
+                 * @example 10.0.0.7
+                 */
+                host: string;
+                /**
+                 * @description Port of the target; of a range the first one.
+                 * @example 443
+                 */
+                port: number;
+                /** @description Ignored: read-only. */
+                port_end?: unknown;
+                /**
+                 * @description The lowest is tried first; default is the index.
+                 * @example 0
+                 */
+                priority?: number;
+            }[];
+            /** @description Does not change: taken when equal to what is there. */
+            updated_at?: unknown;
         };
         RuleShapeNotLoadedError: components["schemas"]["Error"] & {
             error?: {
@@ -2708,6 +3358,8 @@ export interface components {
          *     }
          */
         RuleUpdate: {
+            /** @description What becomes of live connections when the rule closes by its times. */
+            at_end?: ("keep" | "drain" | "cut") | null;
             /**
              * @description client_id, or the name of one client.
              * @example paris
@@ -2719,8 +3371,16 @@ export interface components {
             client_name?: unknown;
             /** @description Ignored: read-only. */
             created_at?: unknown;
+            /** @description Ignored: read-only. */
+            etag?: unknown;
+            /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
+            expires_at?: string | null;
             /** @description Seconds between connection attempts to each target. */
             health_check_interval_secs?: number | null;
+            /** @description At most 32. A key is a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /. A value is empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit. */
+            labels?: {
+                [key: string]: string;
+            } | null;
             /**
              * @description Port on the client; of a range the first one.
              * @example 8443
@@ -2728,8 +3388,15 @@ export interface components {
             listen_port?: number;
             /** @description Last port of a range that begins at listen_port. */
             listen_port_end?: number | null;
+            /** @description The rule is closed until then (RFC 3339). */
+            not_before?: string | null;
             /** @description user_id; default is the caller. */
             owner?: string;
+            /**
+             * @description Keep the port, and forward nothing; default false.
+             * @example false
+             */
+            paused?: boolean;
             /** @description user_id, for superadmins: the owner if grants limit the rule; default is the caller. */
             placed_by?: string;
             /** @description Try the IPv6 addresses of a name first. */
@@ -2742,6 +3409,35 @@ export interface components {
             rate_limit?: components["schemas"]["RateLimit"] | null;
             /** @description Ignored: read-only. */
             rule_id?: unknown;
+            /** @description Weekly hours: outside of them the rule is closed. */
+            schedule?: {
+                /**
+                 * @description IANA name.
+                 * @example Europe/Paris
+                 */
+                time_zone: string;
+                /** @description 1 to 32; one past midnight is two. */
+                windows: {
+                    /**
+                     * @description mon to sun.
+                     * @example [
+                     *       "mon",
+                     *       "fri"
+                     *     ]
+                     */
+                    days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+                    /**
+                     * @description Local time at which the window begins.
+                     * @example 08:00
+                     */
+                    from: string;
+                    /**
+                     * @description Local time at which it ends, at most 24:00.
+                     * @example 18:00
+                     */
+                    to: string;
+                }[];
+            } | null;
             /** @description Takes connections without TLS or a matching name on its port. */
             sni_fallback?: boolean | null;
             /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
@@ -3075,6 +3771,16 @@ export interface components {
             display_name: string;
             /** @description Grants of the user. */
             grant_count: number;
+            /**
+             * @description What the record is, in words of its operators.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels: {
+                [key: string]: string;
+            };
             /** @description The password is a temporary one. */
             password_change_required: boolean;
             /**
@@ -3104,6 +3810,16 @@ export interface components {
             display_name: string;
             /** @description 12 to 1024 bytes. Without it: no web login. */
             initial_password?: string;
+            /**
+             * @description At most 32. A key is a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /. A value is empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels?: {
+                [key: string]: string;
+            };
             /** @description The initial password must be changed at the first login, within 24 hours. */
             password_change_required?: boolean;
             /**
@@ -3161,6 +3877,16 @@ export interface components {
              */
             display_name?: string;
             /**
+             * @description Labels to set; null removes one, or all. At most 32 in all.
+             * @example {
+             *       "env": "prod",
+             *       "example.com/tier": "db"
+             *     }
+             */
+            labels?: {
+                [key: string]: string | null;
+            } | null;
+            /**
              * @description A superadmin sees and changes everything.
              * @enum {string}
              */
@@ -3170,6 +3896,12 @@ export interface components {
             error?: {
                 /** @constant */
                 code?: "validation.body_empty";
+            };
+        };
+        ValidationExpiresInPastError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.expires_in_past";
             };
         };
         ValidationGrantTargetError: components["schemas"]["Error"] & {
@@ -3188,6 +3920,18 @@ export interface components {
             error?: {
                 /** @constant */
                 code?: "validation.idempotency_key";
+            };
+        };
+        ValidationLabelsError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.labels";
+            };
+        };
+        ValidationLabelsMissingError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.labels_missing";
             };
         };
         ValidationProtocolError: components["schemas"]["Error"] & {
@@ -3238,10 +3982,28 @@ export interface components {
                 code?: "validation.rule_immutable_field";
             };
         };
+        ValidationScheduleError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.schedule";
+            };
+        };
+        ValidationScheduleMissingError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.schedule_missing";
+            };
+        };
         ValidationSchemaError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
                 code?: "validation.schema";
+            };
+        };
+        ValidationSelectorError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.selector";
             };
         };
         ValidationSniOnUnsupportedRuleError: components["schemas"]["Error"] & {
@@ -3278,6 +4040,12 @@ export interface components {
             error?: {
                 /** @constant */
                 code?: "validation.targets_too_many";
+            };
+        };
+        ValidationTimeZoneError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.time_zone";
             };
         };
         ValidationUnknownFieldError: components["schemas"]["Error"] & {
@@ -3382,6 +4150,15 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["IdempotencyKeyReusedError"];
+            };
+        };
+        /** @description Not Found: `installer_unavailable`. */
+        InstallerUnavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["InstallerUnavailableError"];
             };
         };
         /** @description Internal Server Error: `internal`. */
@@ -3617,7 +4394,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "lease_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NL",
-                     *       "ttl_secs": 30
+                     *       "ttl_secs": 60
                      *     }
                      */
                     "application/json": components["schemas"]["ApplyLease"];
@@ -3686,7 +4463,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "lease_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NL",
-                     *       "ttl_secs": 30
+                     *       "ttl_secs": 60
                      *     }
                      */
                     "application/json": components["schemas"]["ApplyLease"];
@@ -3811,6 +4588,7 @@ export interface operations {
                      *         "outcome": "allow",
                      *         "status": 201,
                      *         "reason": null,
+                     *         "changes": null,
                      *         "request_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NR",
                      *         "count": 1
                      *       }
@@ -4129,7 +4907,11 @@ export interface operations {
                      *         "address": "paris.example.net",
                      *         "created_by": "ann",
                      *         "created_at": "2026-01-31T12:00:00.000Z",
-                     *         "expires_at": "2026-01-31T12:00:00.000Z"
+                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "labels": {
+                     *           "env": "prod",
+                     *           "example.com/tier": "db"
+                     *         }
                      *       }
                      *     ]
                      */
@@ -4171,7 +4953,11 @@ export interface operations {
                  * @example {
                  *       "name": "paris",
                  *       "address": "paris.example.net",
-                 *       "ttl_secs": 600
+                 *       "ttl_secs": 600,
+                 *       "labels": {
+                 *         "env": "prod",
+                 *         "example.com/tier": "db"
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["EnrollmentCreateBody"];
@@ -4197,13 +4983,13 @@ export interface operations {
                     "application/json": components["schemas"]["Invitation"];
                 };
             };
-            /** @description Bad Request: `invalid_client_address`, `invalid_client_name`, `invalid_enrollment_ttl`, `invalid_json`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_client_address`, `invalid_client_name`, `invalid_enrollment_ttl`, `invalid_json`, `validation.idempotency_key`, `validation.labels`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidClientAddressError"] | components["schemas"]["InvalidClientNameError"] | components["schemas"]["InvalidEnrollmentTtlError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidClientAddressError"] | components["schemas"]["InvalidClientNameError"] | components["schemas"]["InvalidEnrollmentTtlError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -4290,6 +5076,11 @@ export interface operations {
                 cursor?: string;
                 /** @description Rows in one response. */
                 limit?: number;
+                /**
+                 * @description Labels of the rows, in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b). `!=` and `notin` also match rows without the label.
+                 * @example env=prod,tier!=db
+                 */
+                selector?: string;
                 /** @description Order of the rows; with `-` descending. Null comes last. */
                 sort?: "client_id" | "-client_id" | "client_name" | "-client_name" | "address" | "-address" | "state" | "-state" | "connected" | "-connected" | "remote_addr" | "-remote_addr" | "connected_at" | "-connected_at" | "last_seen_at" | "-last_seen_at" | "agent_version" | "-agent_version" | "enrolled_at" | "-enrolled_at" | "revoked_at" | "-revoked_at";
                 /**
@@ -4333,14 +5124,26 @@ export interface operations {
                      *           "rule.sni": "0.9.0"
                      *         },
                      *         "enrolled_at": "2026-01-31T12:00:00.000Z",
-                     *         "revoked_at": "2026-01-31T12:00:00.000Z"
+                     *         "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *         "labels": {
+                     *           "env": "prod",
+                     *           "example.com/tier": "db"
+                     *         }
                      *       }
                      *     ]
                      */
                     "application/json": components["schemas"]["Client"][];
                 };
             };
-            400: components["responses"]["InvalidPage"];
+            /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.schema`, `validation.selector`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["PasswordChangeRequired"];
             408: components["responses"]["RequestTimeout"];
@@ -4394,7 +5197,11 @@ export interface operations {
                      *         "rule.sni": "0.9.0"
                      *       },
                      *       "enrolled_at": "2026-01-31T12:00:00.000Z",
-                     *       "revoked_at": "2026-01-31T12:00:00.000Z"
+                     *       "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Client"];
@@ -4473,19 +5280,23 @@ export interface operations {
                      *         "rule.sni": "0.9.0"
                      *       },
                      *       "enrolled_at": "2026-01-31T12:00:00.000Z",
-                     *       "revoked_at": "2026-01-31T12:00:00.000Z"
+                     *       "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Client"];
                 };
             };
-            /** @description Bad Request: `invalid_client_address`, `invalid_json`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_client_address`, `invalid_json`, `validation.idempotency_key`, `validation.labels`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidClientAddressError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidClientAddressError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -4565,6 +5376,118 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    "client.change": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_name": "paris",
+                 *       "address": "paris.example.net",
+                 *       "labels": {
+                 *         "env": "prod",
+                 *         "example.com/tier": "db"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ClientChangeBody"];
+                /**
+                 * @example {
+                 *       "client_name": "paris",
+                 *       "address": "paris.example.net",
+                 *       "labels": {
+                 *         "env": "prod",
+                 *         "example.com/tier": "db"
+                 *       }
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["ClientChangeBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "address": "paris.example.net",
+                     *       "state": "connected",
+                     *       "connected": true,
+                     *       "remote_addr": "198.51.100.7",
+                     *       "connected_at": "2026-01-31T12:00:00.000Z",
+                     *       "last_seen_at": "2026-01-31T12:00:00.000Z",
+                     *       "agent_version": "2.0.0",
+                     *       "capabilities": {
+                     *         "rule.sni": "0.9.0"
+                     *       },
+                     *       "enrolled_at": "2026-01-31T12:00:00.000Z",
+                     *       "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Client"];
+                };
+            };
+            /** @description Bad Request: `invalid_client_address`, `invalid_client_name`, `invalid_json`, `validation.idempotency_key`, `validation.labels`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidClientAddressError"] | components["schemas"]["InvalidClientNameError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     "enrollment.renew": {
         parameters: {
             query?: never;
@@ -4574,6 +5497,11 @@ export interface operations {
                  * @example push-8443-of-paris
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /**
                  * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
                  * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
@@ -4633,6 +5561,7 @@ export interface operations {
             404: components["responses"]["ClientNotFound"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             /** @description Unprocessable Entity: `endpoint_invalid`, `endpoint_not_in_cert_san`, `idempotency_key_reused`. */
@@ -4687,6 +5616,12 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["ClientRenameBody"];
+                /**
+                 * @example {
+                 *       "client_name": "paris"
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["ClientRenameBody"];
             };
         };
         responses: {
@@ -4712,7 +5647,11 @@ export interface operations {
                      *         "rule.sni": "0.9.0"
                      *       },
                      *       "enrolled_at": "2026-01-31T12:00:00.000Z",
-                     *       "revoked_at": "2026-01-31T12:00:00.000Z"
+                     *       "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Client"];
@@ -5137,6 +6076,11 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
                  * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
                  * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
@@ -5166,6 +6110,7 @@ export interface operations {
             404: components["responses"]["ClientNotFound"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
@@ -5272,6 +6217,11 @@ export interface operations {
                 cursor?: string;
                 /** @description Rows in one response. */
                 limit?: number;
+                /**
+                 * @description Labels of the rows, in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b). `!=` and `notin` also match rows without the label.
+                 * @example env=prod,tier!=db
+                 */
+                selector?: string;
                 /** @description Order of the rows; with `-` descending. Null comes last. */
                 sort?: "grant_id" | "-grant_id" | "user_id" | "-user_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port_start" | "-listen_port_start" | "listen_port_end" | "-listen_port_end" | "note" | "-note" | "created_at" | "-created_at";
                 /**
@@ -5315,14 +6265,26 @@ export interface operations {
                      *           "10.0.0.0/8"
                      *         ],
                      *         "note": "ticket 4711",
-                     *         "created_at": "2026-01-31T12:00:00.000Z"
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "labels": {
+                     *           "env": "prod",
+                     *           "example.com/tier": "db"
+                     *         }
                      *       }
                      *     ]
                      */
                     "application/json": components["schemas"]["Grant"][];
                 };
             };
-            400: components["responses"]["InvalidPage"];
+            /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.schema`, `validation.selector`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
@@ -5364,7 +6326,11 @@ export interface operations {
                  *       ],
                  *       "targets": [
                  *         "10.0.0.0/8"
-                 *       ]
+                 *       ],
+                 *       "labels": {
+                 *         "env": "prod",
+                 *         "example.com/tier": "db"
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["GrantCreateBody"];
@@ -5393,19 +6359,23 @@ export interface operations {
                      *         "10.0.0.0/8"
                      *       ],
                      *       "note": "ticket 4711",
-                     *       "created_at": "2026-01-31T12:00:00.000Z"
+                     *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Grant"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.grant_target`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.grant_target`, `validation.idempotency_key`, `validation.labels`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationGrantTargetError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationGrantTargetError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -5505,6 +6475,167 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "grant.change": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NG
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "labels": {
+                 *         "env": "prod",
+                 *         "example.com/tier": "db"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["GrantChangeBody"];
+                /**
+                 * @example {
+                 *       "labels": {
+                 *         "env": "prod",
+                 *         "example.com/tier": "db"
+                 *       }
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["GrantChangeBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "grant_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NG",
+                     *       "user_id": "ann",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "listen_port_start": 8000,
+                     *       "listen_port_end": 8999,
+                     *       "protocols": [
+                     *         "tcp"
+                     *       ],
+                     *       "targets": [
+                     *         "10.0.0.0/8"
+                     *       ],
+                     *       "note": "ticket 4711",
+                     *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Grant"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.idempotency_key`, `validation.labels`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["GrantNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `grant_already_exists`, `idempotency_in_progress`, `idempotency_secret_spent`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantAlreadyExistsError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"];
+                };
+            };
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "installer.read": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": "2.0.0",
+                     *       "script_sha256": "0000000000000000000000000000000000000000000000000000000000000000",
+                     *       "machines": [
+                     *         "linux-x64",
+                     *         "linux-arm64"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InstallerReadReply"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            404: components["responses"]["InstallerUnavailable"];
+            408: components["responses"]["RequestTimeout"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5655,6 +6786,11 @@ export interface operations {
         parameters: {
             query?: {
                 /**
+                 * @description Only rows with this value.
+                 * @example keep
+                 */
+                at_end?: "keep" | "drain" | "cut";
+                /**
                  * @description client_id, or a name that several may have.
                  * @example paris
                  */
@@ -5669,21 +6805,28 @@ export interface operations {
                  */
                 owner?: string;
                 /** @description Only rows with this value. */
+                paused?: boolean;
+                /** @description Only rows with this value. */
                 prefer_ipv6?: boolean;
                 /**
                  * @description Only rows with this value.
                  * @example tcp
                  */
                 protocol?: "tcp" | "udp";
+                /**
+                 * @description Labels of the rows, in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b). `!=` and `notin` also match rows without the label.
+                 * @example env=prod,tier!=db
+                 */
+                selector?: string;
                 /** @description Only rows with this value. */
                 sni_fallback?: boolean;
                 /** @description Order of the rows; with `-` descending. Null comes last. */
-                sort?: "rule_id" | "-rule_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port" | "-listen_port" | "listen_port_end" | "-listen_port_end" | "protocol" | "-protocol" | "prefer_ipv6" | "-prefer_ipv6" | "owner" | "-owner" | "placed_by" | "-placed_by" | "state" | "-state" | "state_reason" | "-state_reason" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "state_changed_at" | "-state_changed_at" | "health_check_interval_secs" | "-health_check_interval_secs" | "sni_pattern" | "-sni_pattern" | "sni_fallback" | "-sni_fallback";
+                sort?: "rule_id" | "-rule_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port" | "-listen_port" | "listen_port_end" | "-listen_port_end" | "protocol" | "-protocol" | "prefer_ipv6" | "-prefer_ipv6" | "owner" | "-owner" | "placed_by" | "-placed_by" | "paused" | "-paused" | "state" | "-state" | "state_reason" | "-state_reason" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "state_changed_at" | "-state_changed_at" | "etag" | "-etag" | "health_check_interval_secs" | "-health_check_interval_secs" | "not_before" | "-not_before" | "expires_at" | "-expires_at" | "at_end" | "-at_end" | "sni_pattern" | "-sni_pattern" | "sni_fallback" | "-sni_fallback";
                 /**
                  * @description Only rows with this value.
                  * @example pending
                  */
-                state?: "pending" | "active" | "failed" | "draining";
+                state?: "pending" | "active" | "paused" | "failed" | "draining" | "expired" | "outside_schedule";
             };
             header?: {
                 /**
@@ -5730,16 +6873,38 @@ export interface operations {
                      *         "prefer_ipv6": false,
                      *         "owner": "ann",
                      *         "placed_by": "ann",
+                     *         "paused": false,
                      *         "state": "active",
                      *         "state_reason": null,
                      *         "created_at": "2026-01-31T12:00:00.000Z",
                      *         "updated_at": "2026-01-31T12:00:00.000Z",
                      *         "state_changed_at": "2026-01-31T12:00:00.000Z",
+                     *         "etag": "\"7\"",
+                     *         "labels": {
+                     *           "env": "prod",
+                     *           "example.com/tier": "db"
+                     *         },
                      *         "health_check_interval_secs": 30,
                      *         "rate_limit": {
                      *           "bandwidth_out_bps": 50000000,
                      *           "concurrent_connections": 100
                      *         },
+                     *         "not_before": "2099-01-01T00:00:00Z",
+                     *         "expires_at": "2099-01-01T00:00:00Z",
+                     *         "schedule": {
+                     *           "time_zone": "Europe/Paris",
+                     *           "windows": [
+                     *             {
+                     *               "days": [
+                     *                 "mon",
+                     *                 "fri"
+                     *               ],
+                     *               "from": "08:00",
+                     *               "to": "18:00"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "at_end": "drain",
                      *         "sni_pattern": "shop.example.org",
                      *         "sni_fallback": true
                      *       }
@@ -5748,7 +6913,15 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"][];
                 };
             };
-            400: components["responses"]["InvalidPage"];
+            /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.schema`, `validation.selector`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
             401: components["responses"]["Unauthenticated"];
             /** @description Forbidden: `not_owner`, `password_change_required`. */
             403: {
@@ -5802,7 +6975,7 @@ export interface operations {
                  *       ]
                  *     }
                  */
-                "application/json": components["schemas"]["RuleDefinition"];
+                "application/json": components["schemas"]["RuleCreate"];
             };
         };
         responses: {
@@ -5838,16 +7011,38 @@ export interface operations {
                      *       "prefer_ipv6": false,
                      *       "owner": "ann",
                      *       "placed_by": "ann",
+                     *       "paused": false,
                      *       "state": "active",
                      *       "state_reason": null,
                      *       "created_at": "2026-01-31T12:00:00.000Z",
                      *       "updated_at": "2026-01-31T12:00:00.000Z",
                      *       "state_changed_at": "2026-01-31T12:00:00.000Z",
+                     *       "etag": "\"7\"",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       },
                      *       "health_check_interval_secs": 30,
                      *       "rate_limit": {
                      *         "bandwidth_out_bps": 50000000,
                      *         "concurrent_connections": 100
                      *       },
+                     *       "not_before": "2099-01-01T00:00:00Z",
+                     *       "expires_at": "2099-01-01T00:00:00Z",
+                     *       "schedule": {
+                     *         "time_zone": "Europe/Paris",
+                     *         "windows": [
+                     *           {
+                     *             "days": [
+                     *               "mon",
+                     *               "fri"
+                     *             ],
+                     *             "from": "08:00",
+                     *             "to": "18:00"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "at_end": "drain",
                      *       "sni_pattern": "shop.example.org",
                      *       "sni_fallback": true
                      *     }
@@ -5855,13 +7050,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -5964,16 +7159,38 @@ export interface operations {
                      *       "prefer_ipv6": false,
                      *       "owner": "ann",
                      *       "placed_by": "ann",
+                     *       "paused": false,
                      *       "state": "active",
                      *       "state_reason": null,
                      *       "created_at": "2026-01-31T12:00:00.000Z",
                      *       "updated_at": "2026-01-31T12:00:00.000Z",
                      *       "state_changed_at": "2026-01-31T12:00:00.000Z",
+                     *       "etag": "\"7\"",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       },
                      *       "health_check_interval_secs": 30,
                      *       "rate_limit": {
                      *         "bandwidth_out_bps": 50000000,
                      *         "concurrent_connections": 100
                      *       },
+                     *       "not_before": "2099-01-01T00:00:00Z",
+                     *       "expires_at": "2099-01-01T00:00:00Z",
+                     *       "schedule": {
+                     *         "time_zone": "Europe/Paris",
+                     *         "windows": [
+                     *           {
+                     *             "days": [
+                     *               "mon",
+                     *               "fri"
+                     *             ],
+                     *             "from": "08:00",
+                     *             "to": "18:00"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "at_end": "drain",
                      *       "sni_pattern": "shop.example.org",
                      *       "sni_fallback": true
                      *     }
@@ -6082,16 +7299,38 @@ export interface operations {
                      *       "prefer_ipv6": false,
                      *       "owner": "ann",
                      *       "placed_by": "ann",
+                     *       "paused": false,
                      *       "state": "active",
                      *       "state_reason": null,
                      *       "created_at": "2026-01-31T12:00:00.000Z",
                      *       "updated_at": "2026-01-31T12:00:00.000Z",
                      *       "state_changed_at": "2026-01-31T12:00:00.000Z",
+                     *       "etag": "\"7\"",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       },
                      *       "health_check_interval_secs": 30,
                      *       "rate_limit": {
                      *         "bandwidth_out_bps": 50000000,
                      *         "concurrent_connections": 100
                      *       },
+                     *       "not_before": "2099-01-01T00:00:00Z",
+                     *       "expires_at": "2099-01-01T00:00:00Z",
+                     *       "schedule": {
+                     *         "time_zone": "Europe/Paris",
+                     *         "windows": [
+                     *           {
+                     *             "days": [
+                     *               "mon",
+                     *               "fri"
+                     *             ],
+                     *             "from": "08:00",
+                     *             "to": "18:00"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "at_end": "drain",
                      *       "sni_pattern": "shop.example.org",
                      *       "sni_fallback": true
                      *     }
@@ -6099,13 +7338,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_missing`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.labels_missing`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_missing`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitMissingError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationLabelsMissingError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitMissingError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -6238,6 +7477,195 @@ export interface operations {
             504: components["responses"]["AckTimeout"];
         };
     };
+    "rule.patch": {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the client; default 5. */
+                ack_timeout_secs?: number;
+                /** @description What becomes of live connections whose target is no longer in the rule, or whose rule is paused; default keep. */
+                existing?: "keep" | "drain" | "cut";
+            };
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "targets": [
+                 *         {
+                 *           "host": "10.0.0.8",
+                 *           "port": 443
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RulePatch"];
+                /**
+                 * @example {
+                 *       "targets": [
+                 *         {
+                 *           "host": "10.0.0.8",
+                 *           "port": 443
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["RulePatch"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rule_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "listen_port": 8443,
+                     *       "listen_port_end": null,
+                     *       "protocol": "tcp",
+                     *       "targets": [
+                     *         {
+                     *           "host": "10.0.0.7",
+                     *           "port": 443,
+                     *           "port_end": null,
+                     *           "priority": 0,
+                     *           "health": {
+                     *             "state": "healthy",
+                     *             "consecutive_failures": 0,
+                     *             "last_failure_at": null,
+                     *             "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "prefer_ipv6": false,
+                     *       "owner": "ann",
+                     *       "placed_by": "ann",
+                     *       "paused": false,
+                     *       "state": "active",
+                     *       "state_reason": null,
+                     *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "updated_at": "2026-01-31T12:00:00.000Z",
+                     *       "state_changed_at": "2026-01-31T12:00:00.000Z",
+                     *       "etag": "\"7\"",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       },
+                     *       "health_check_interval_secs": 30,
+                     *       "rate_limit": {
+                     *         "bandwidth_out_bps": 50000000,
+                     *         "concurrent_connections": 100
+                     *       },
+                     *       "not_before": "2099-01-01T00:00:00Z",
+                     *       "expires_at": "2099-01-01T00:00:00Z",
+                     *       "schedule": {
+                     *         "time_zone": "Europe/Paris",
+                     *         "windows": [
+                     *           {
+                     *             "days": [
+                     *               "mon",
+                     *               "fri"
+                     *             ],
+                     *             "from": "08:00",
+                     *             "to": "18:00"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "at_end": "drain",
+                     *       "sni_pattern": "shop.example.org",
+                     *       "sni_fallback": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `client_not_granted`, `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `not_owner`, `password_change_required`, `port_outside_grant`, `protocol_not_granted`, `role_required`, `target_not_granted`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotGrantedError"] | components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["PortOutsideGrantError"] | components["schemas"]["ProtocolNotGrantedError"] | components["schemas"]["RoleRequiredError"] | components["schemas"]["TargetNotGrantedError"];
+                };
+            };
+            /** @description Not Found: `client_not_found`, `rule_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["RuleNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `client_name_ambiguous`, `conflict.legacy_to_sni_unsupported`, `conflict.sni_fallback_duplicate`, `conflict.sni_route_duplicate`, `idempotency_in_progress`, `idempotency_secret_spent`, `port_in_use`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNameAmbiguousError"] | components["schemas"]["ConflictLegacyToSniUnsupportedError"] | components["schemas"]["ConflictSniFallbackDuplicateError"] | components["schemas"]["ConflictSniRouteDuplicateError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["PortInUseError"];
+                };
+            };
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `activation_failed`, `client_not_connected`, `field_not_loaded`, `idempotency_key_reused`, `limit_reached`, `multi_target_unsupported_by_client`, `quota_unsupported_by_client`, `rate_limit_unsupported_by_client`, `rule_field_unsupported_by_client`, `rule_shape_not_loaded`, `sni_unsupported_by_client`, `target_filter_unsupported_by_client`, `unsupported_protocol`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivationFailedError"] | components["schemas"]["ClientNotConnectedError"] | components["schemas"]["FieldNotLoadedError"] | components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["LimitReachedError"] | components["schemas"]["MultiTargetUnsupportedByClientError"] | components["schemas"]["QuotaUnsupportedByClientError"] | components["schemas"]["RateLimitUnsupportedByClientError"] | components["schemas"]["RuleFieldUnsupportedByClientError"] | components["schemas"]["RuleShapeNotLoadedError"] | components["schemas"]["SniUnsupportedByClientError"] | components["schemas"]["TargetFilterUnsupportedByClientError"] | components["schemas"]["UnsupportedProtocolError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["AckTimeout"];
+        };
+    };
     "rule.replace": {
         parameters: {
             query?: {
@@ -6320,16 +7748,38 @@ export interface operations {
                      *       "prefer_ipv6": false,
                      *       "owner": "ann",
                      *       "placed_by": "ann",
+                     *       "paused": false,
                      *       "state": "active",
                      *       "state_reason": null,
                      *       "created_at": "2026-01-31T12:00:00.000Z",
                      *       "updated_at": "2026-01-31T12:00:00.000Z",
                      *       "state_changed_at": "2026-01-31T12:00:00.000Z",
+                     *       "etag": "\"7\"",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       },
                      *       "health_check_interval_secs": 30,
                      *       "rate_limit": {
                      *         "bandwidth_out_bps": 50000000,
                      *         "concurrent_connections": 100
                      *       },
+                     *       "not_before": "2099-01-01T00:00:00Z",
+                     *       "expires_at": "2099-01-01T00:00:00Z",
+                     *       "schedule": {
+                     *         "time_zone": "Europe/Paris",
+                     *         "windows": [
+                     *           {
+                     *             "days": [
+                     *               "mon",
+                     *               "fri"
+                     *             ],
+                     *             "from": "08:00",
+                     *             "to": "18:00"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "at_end": "drain",
                      *       "sni_pattern": "shop.example.org",
                      *       "sni_fallback": true
                      *     }
@@ -6337,13 +7787,213 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `client_not_granted`, `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `not_owner`, `password_change_required`, `port_outside_grant`, `protocol_not_granted`, `role_required`, `target_not_granted`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotGrantedError"] | components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["PortOutsideGrantError"] | components["schemas"]["ProtocolNotGrantedError"] | components["schemas"]["RoleRequiredError"] | components["schemas"]["TargetNotGrantedError"];
+                };
+            };
+            /** @description Not Found: `client_not_found`, `rule_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["RuleNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `client_name_ambiguous`, `conflict.legacy_to_sni_unsupported`, `conflict.sni_fallback_duplicate`, `conflict.sni_route_duplicate`, `idempotency_in_progress`, `idempotency_secret_spent`, `port_in_use`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNameAmbiguousError"] | components["schemas"]["ConflictLegacyToSniUnsupportedError"] | components["schemas"]["ConflictSniFallbackDuplicateError"] | components["schemas"]["ConflictSniRouteDuplicateError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["PortInUseError"];
+                };
+            };
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `activation_failed`, `client_not_connected`, `field_not_loaded`, `idempotency_key_reused`, `limit_reached`, `multi_target_unsupported_by_client`, `quota_unsupported_by_client`, `rate_limit_unsupported_by_client`, `rule_field_unsupported_by_client`, `rule_shape_not_loaded`, `sni_unsupported_by_client`, `target_filter_unsupported_by_client`, `unsupported_protocol`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivationFailedError"] | components["schemas"]["ClientNotConnectedError"] | components["schemas"]["FieldNotLoadedError"] | components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["LimitReachedError"] | components["schemas"]["MultiTargetUnsupportedByClientError"] | components["schemas"]["QuotaUnsupportedByClientError"] | components["schemas"]["RateLimitUnsupportedByClientError"] | components["schemas"]["RuleFieldUnsupportedByClientError"] | components["schemas"]["RuleShapeNotLoadedError"] | components["schemas"]["SniUnsupportedByClientError"] | components["schemas"]["TargetFilterUnsupportedByClientError"] | components["schemas"]["UnsupportedProtocolError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["AckTimeout"];
+        };
+    };
+    "rule.pause": {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the client; default 5. */
+                ack_timeout_secs?: number;
+                /** @description What becomes of live connections whose target is no longer in the rule, or whose rule is paused; default keep. */
+                existing?: "keep" | "drain" | "cut";
+            };
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `client_not_granted`, `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `not_owner`, `password_change_required`, `port_outside_grant`, `protocol_not_granted`, `role_required`, `target_not_granted`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotGrantedError"] | components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["PortOutsideGrantError"] | components["schemas"]["ProtocolNotGrantedError"] | components["schemas"]["RoleRequiredError"] | components["schemas"]["TargetNotGrantedError"];
+                };
+            };
+            /** @description Not Found: `client_not_found`, `rule_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["RuleNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `client_name_ambiguous`, `conflict.legacy_to_sni_unsupported`, `conflict.sni_fallback_duplicate`, `conflict.sni_route_duplicate`, `idempotency_in_progress`, `idempotency_secret_spent`, `port_in_use`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNameAmbiguousError"] | components["schemas"]["ConflictLegacyToSniUnsupportedError"] | components["schemas"]["ConflictSniFallbackDuplicateError"] | components["schemas"]["ConflictSniRouteDuplicateError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["PortInUseError"];
+                };
+            };
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `activation_failed`, `client_not_connected`, `field_not_loaded`, `idempotency_key_reused`, `limit_reached`, `multi_target_unsupported_by_client`, `quota_unsupported_by_client`, `rate_limit_unsupported_by_client`, `rule_field_unsupported_by_client`, `rule_shape_not_loaded`, `sni_unsupported_by_client`, `target_filter_unsupported_by_client`, `unsupported_protocol`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivationFailedError"] | components["schemas"]["ClientNotConnectedError"] | components["schemas"]["FieldNotLoadedError"] | components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["LimitReachedError"] | components["schemas"]["MultiTargetUnsupportedByClientError"] | components["schemas"]["QuotaUnsupportedByClientError"] | components["schemas"]["RateLimitUnsupportedByClientError"] | components["schemas"]["RuleFieldUnsupportedByClientError"] | components["schemas"]["RuleShapeNotLoadedError"] | components["schemas"]["SniUnsupportedByClientError"] | components["schemas"]["TargetFilterUnsupportedByClientError"] | components["schemas"]["UnsupportedProtocolError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["AckTimeout"];
+        };
+    };
+    "rule.resume": {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the client; default 5. */
+                ack_timeout_secs?: number;
+                /** @description What becomes of live connections whose target is no longer in the rule, or whose rule is paused; default keep. */
+                existing?: "keep" | "drain" | "cut";
+            };
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -6616,6 +8266,125 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    "rule.bulk": {
+        parameters: {
+            query?: {
+                /** @description How long to wait for the client; default 5. */
+                ack_timeout_secs?: number;
+                /** @description What becomes of live connections whose target is no longer in the rule, or whose rule is paused; default keep. */
+                existing?: "keep" | "drain" | "cut";
+            };
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "01KCD3F0P7Q4Y6Z8V1T5S9R2NB"
+                 *       ],
+                 *       "action": "pause"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BulkChange"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "matched": 1,
+                     *       "results": [
+                     *         {
+                     *           "rule_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *           "status": 204,
+                     *           "error": {
+                     *             "code": "text",
+                     *             "message": "text",
+                     *             "details": {}
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BulkResult"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `client_not_granted`, `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `not_owner`, `password_change_required`, `port_outside_grant`, `protocol_not_granted`, `role_required`, `target_not_granted`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotGrantedError"] | components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["PortOutsideGrantError"] | components["schemas"]["ProtocolNotGrantedError"] | components["schemas"]["RoleRequiredError"] | components["schemas"]["TargetNotGrantedError"];
+                };
+            };
+            /** @description Not Found: `client_not_found`, `rule_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["RuleNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `client_name_ambiguous`, `conflict.legacy_to_sni_unsupported`, `conflict.sni_fallback_duplicate`, `conflict.sni_route_duplicate`, `idempotency_in_progress`, `idempotency_secret_spent`, `port_in_use`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNameAmbiguousError"] | components["schemas"]["ConflictLegacyToSniUnsupportedError"] | components["schemas"]["ConflictSniFallbackDuplicateError"] | components["schemas"]["ConflictSniRouteDuplicateError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["PortInUseError"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `activation_failed`, `client_not_connected`, `field_not_loaded`, `idempotency_key_reused`, `limit_reached`, `multi_target_unsupported_by_client`, `quota_unsupported_by_client`, `rate_limit_unsupported_by_client`, `rule_field_unsupported_by_client`, `rule_shape_not_loaded`, `sni_unsupported_by_client`, `target_filter_unsupported_by_client`, `unsupported_protocol`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivationFailedError"] | components["schemas"]["ClientNotConnectedError"] | components["schemas"]["FieldNotLoadedError"] | components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["LimitReachedError"] | components["schemas"]["MultiTargetUnsupportedByClientError"] | components["schemas"]["QuotaUnsupportedByClientError"] | components["schemas"]["RateLimitUnsupportedByClientError"] | components["schemas"]["RuleFieldUnsupportedByClientError"] | components["schemas"]["RuleShapeNotLoadedError"] | components["schemas"]["SniUnsupportedByClientError"] | components["schemas"]["TargetFilterUnsupportedByClientError"] | components["schemas"]["UnsupportedProtocolError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["AckTimeout"];
+        };
+    };
     "settings.read": {
         parameters: {
             query?: never;
@@ -6870,6 +8639,11 @@ export interface operations {
                  * @example superadmin
                  */
                 role?: "superadmin" | "user";
+                /**
+                 * @description Labels of the rows, in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b). `!=` and `notin` also match rows without the label.
+                 * @example env=prod,tier!=db
+                 */
+                selector?: string;
                 /** @description Order of the rows; with `-` descending. Null comes last. */
                 sort?: "user_id" | "-user_id" | "display_name" | "-display_name" | "role" | "-role" | "disabled" | "-disabled" | "created_at" | "-created_at" | "rule_count" | "-rule_count" | "password_change_required" | "-password_change_required" | "credential_count" | "-credential_count" | "grant_count" | "-grant_count";
             };
@@ -6900,6 +8674,10 @@ export interface operations {
                      *         "role": "superadmin",
                      *         "disabled": true,
                      *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "labels": {
+                     *           "env": "prod",
+                     *           "example.com/tier": "db"
+                     *         },
                      *         "rule_count": 0,
                      *         "password_change_required": true,
                      *         "credential_count": 0,
@@ -6910,7 +8688,15 @@ export interface operations {
                     "application/json": components["schemas"]["User"][];
                 };
             };
-            400: components["responses"]["InvalidPage"];
+            /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.schema`, `validation.selector`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
@@ -6944,7 +8730,11 @@ export interface operations {
                 /**
                  * @example {
                  *       "user_id": "ann",
-                 *       "display_name": "Ann Miller"
+                 *       "display_name": "Ann Miller",
+                 *       "labels": {
+                 *         "env": "prod",
+                 *         "example.com/tier": "db"
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["UserCreateBody"];
@@ -6965,6 +8755,10 @@ export interface operations {
                      *       "role": "superadmin",
                      *       "disabled": true,
                      *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       },
                      *       "rule_count": 0,
                      *       "password_change_required": true,
                      *       "credential_count": 0,
@@ -6974,7 +8768,15 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
+            /** @description Bad Request: `invalid_json`, `validation.idempotency_key`, `validation.labels`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenChange"];
             408: components["responses"]["RequestTimeout"];
@@ -7048,6 +8850,10 @@ export interface operations {
                      *       "role": "superadmin",
                      *       "disabled": true,
                      *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       },
                      *       "rule_count": 0,
                      *       "password_change_required": true,
                      *       "credential_count": 0,
@@ -7182,10 +8988,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "display_name": "Ann Miller"
+                 *       "display_name": "Ann Miller",
+                 *       "labels": {
+                 *         "env": "prod",
+                 *         "example.com/tier": "db"
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["UserUpdateBody"];
+                /**
+                 * @example {
+                 *       "display_name": "Ann Miller",
+                 *       "labels": {
+                 *         "env": "prod",
+                 *         "example.com/tier": "db"
+                 *       }
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["UserUpdateBody"];
             };
         };
         responses: {
@@ -7203,6 +9023,10 @@ export interface operations {
                      *       "role": "superadmin",
                      *       "disabled": true,
                      *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       },
                      *       "rule_count": 0,
                      *       "password_change_required": true,
                      *       "credential_count": 0,
@@ -7212,7 +9036,15 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
+            /** @description Bad Request: `invalid_json`, `validation.idempotency_key`, `validation.labels`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["ForbiddenChange"];
             404: components["responses"]["UserNotFound"];
@@ -7325,6 +9157,11 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
                  * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
                  * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
@@ -7384,6 +9221,7 @@ export interface operations {
             404: components["responses"]["UserNotFound"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             /** @description Unprocessable Entity: `idempotency_key_reused`, `limit_reached`. */
@@ -7486,6 +9324,11 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
                  * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
                  * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
@@ -7548,6 +9391,7 @@ export interface operations {
             };
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
@@ -7566,6 +9410,11 @@ export interface operations {
                  * @example push-8443-of-paris
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /**
                  * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
                  * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
@@ -7616,6 +9465,7 @@ export interface operations {
             404: components["responses"]["UserNotFound"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             /** @description Unprocessable Entity: `idempotency_key_reused`, `invalid_password_reset`, `password_too_long`, `password_too_short`, `password_unchanged`. */
@@ -8045,6 +9895,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["QuotaUpdateBody"];
+                /**
+                 * @example {
+                 *       "monthly_bytes": 500000000000,
+                 *       "clear_period_usage": true
+                 *     }
+                 */
+                "application/merge-patch+json": components["schemas"]["QuotaUpdateBody"];
             };
         };
         responses: {
@@ -8245,6 +10102,11 @@ export interface operations {
                 cursor?: string;
                 /** @description Rows in one response. */
                 limit?: number;
+                /**
+                 * @description Labels of the rows, in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b). `!=` and `notin` also match rows without the label.
+                 * @example env=prod,tier!=db
+                 */
+                selector?: string;
                 /** @description Order of the rows; with `-` descending. Null comes last. */
                 sort?: "grant_id" | "-grant_id" | "user_id" | "-user_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port_start" | "-listen_port_start" | "listen_port_end" | "-listen_port_end" | "note" | "-note" | "created_at" | "-created_at";
             };
@@ -8283,14 +10145,26 @@ export interface operations {
                      *           "10.0.0.0/8"
                      *         ],
                      *         "note": "ticket 4711",
-                     *         "created_at": "2026-01-31T12:00:00.000Z"
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "labels": {
+                     *           "env": "prod",
+                     *           "example.com/tier": "db"
+                     *         }
                      *       }
                      *     ]
                      */
                     "application/json": components["schemas"]["Grant"][];
                 };
             };
-            400: components["responses"]["InvalidPage"];
+            /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `validation.schema`, `validation.selector`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["PasswordChangeRequired"];
             408: components["responses"]["RequestTimeout"];

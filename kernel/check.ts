@@ -79,7 +79,7 @@ function manifestProblems(plugin: Plugin): string[] {
 const foreignRoutes = ({ name, prefix, routes = [] }: Plugin): string[] =>
   routes
     .filter(({ url }) => !/^\/(v1\/|(livez|readyz)$)/.test(url))
-    .filter(({ url }) => url !== prefix && !url.startsWith(`${prefix}/`))
+    .filter(({ url }) => url !== prefix && !url.startsWith(`${prefix}/`) && !url.startsWith(`${prefix}.`))
     .map(({ url }) => `${name}: route ${url}: begin it with /v1/, or with the plugin's own \`prefix\``)
 
 function duplicateNames(plugins: readonly Plugin[]): string[] {
@@ -115,7 +115,7 @@ function foreignSlotsAndTables(plugins: readonly Plugin[]): (plugin: Plugin) => 
         .filter(slot => slot.ifOwnerMissing === 'required' && !owned.has(slot.id))
         .map(slot => `${name} fills ${slot.id}, which no loaded plugin owns`),
       ...slots
-        .map(ownerOf)
+        .flatMap(slot => (slot.ifOwnerMissing === 'required' ? ownerOf(slot) : []))
         .filter(owner => owner !== 'kernel' && owner !== name && !(owner in (needs ?? {})))
         .map(owner => `${name} fills a slot of ${owner}, but does not need it`),
       ...(store?.entities ?? [])

@@ -30,7 +30,7 @@ export interface Plugin<D extends Kernel = Kernel> {
   readonly messages?: readonly Message[] // of its own .proto
   readonly handlers?: readonly Handler<PeerCall<D>>[] // messages of connected agents
   readonly preAuthHandlers?: readonly Handler<UnauthenticatedCall<D>>[] // messages before Hello
-  readonly prefix?: `/${string}` // of its routes outside /v1: '/status'; no two plugins have the same
+  readonly prefix?: `/${string}` // of its routes outside /v1: '/status' for /status, /status/... and /status.json; no two plugins have the same
   readonly routes?: readonly Route<D>[]
   readonly commands?: readonly Command[]
   /** Acquires resources, and passes each release to `defer`. There is no stop(). */

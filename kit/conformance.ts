@@ -1,6 +1,8 @@
 // Checks a plugin as server and agent do at a start, and starts a server with it: `sluice plugin check`.
+
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AgentPlugin } from '../agent/plugin.ts'
 import { importPlugin } from '../config/external/import.ts'
 import { resolvePlugin } from '../config/external/resolve.ts'
@@ -8,7 +10,7 @@ import { reasonOf } from '../kernel/base/errors.ts'
 import { pluginProblems } from '../kernel/check.ts'
 import type { Plugin } from '../kernel/plugin.ts'
 import { filledBare } from '../plugins/cli/installed.ts'
-import { ruleFieldSlot } from '../plugins/rules/exports.ts'
+import { isSent, ruleFieldSlot } from '../plugins/rules/exports.ts'
 import { agentProblems, fieldProblems } from './conformance/agent-half.ts'
 import { builtinOnly, type Settings, settingProblems } from './conformance/settings.ts'
 import { commandProblems } from './conformance/slots.ts'
@@ -36,6 +38,7 @@ export async function conform(dir: string, settings: Settings = {}): Promise<Con
   const agent = hasAgent ? await importHalf<AgentPlugin>(dir, 'agent', problems) : null
   if (!hasAgent && './agent' in (packageOf(dir).exports ?? {}))
     problems.push('package.json exports ./agent, but there is no agent.ts or agent.js')
+  await nextTurn() // what was about to run is no effect of the plugin
   const left = resources().filter(name => !before.includes(name))
   if (left.length > 0) problems.push(`importing it has effects (${left.join(', ')}): acquire in \`start\``)
   const others = settings.others ?? (await builtinOnly())
@@ -90,7 +93,9 @@ async function importHalf<P>(dir: string, name: 'plugin' | 'agent', problems: st
 function manifestProblems(server: Plugin, agent: AgentPlugin | null, plugins: readonly Plugin[]): string[] {
   const problems = [...pluginProblems(plugins), ...commandProblems(plugins, server)]
   if (problems.some(problem => problem.startsWith(`fills ${ruleFieldSlot.id}`))) return problems
-  const fields = filledBare(ruleFieldSlot, [server]).map(({ value }) => value)
+  const fields = filledBare(ruleFieldSlot, [server])
+    .map(({ value }) => value)
+    .filter(isSent)
   return [...problems, ...fieldProblems(fields, agent)]
 }
 

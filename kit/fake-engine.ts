@@ -20,7 +20,9 @@ import { zeroCounters } from '../agent/portable-engine/counters.ts'
 export class FakeEngine implements Engine {
   readonly rules = new Map<number, EngineRule>() // open, by id
   readonly opened: EngineRule[] = [] // every call of `open`, in order; also refused ones
-  readonly closed: { readonly ruleId: number; readonly drainMs: number }[] = []
+  readonly replaced: number[] = [] // the ids that calls of `open` have replaced
+  readonly closed: { readonly ruleId: number; readonly drainMs: number | null }[] = []
+  readonly targetsReset: { readonly ruleId: number; readonly targets: readonly number[] }[] = []
   readonly filtersSet: { readonly ruleId: number; readonly filters: Filters }[] = []
   readonly weightsSet: { readonly ruleId: number; readonly weights: readonly number[] }[] = []
   readonly meters = new Map<number, Meter>() // by id
@@ -40,19 +42,24 @@ export class FakeEngine implements Engine {
     return this
   }
 
-  async open(rule: EngineRule): Promise<void> {
+  async open(rule: EngineRule, replaces?: number): Promise<void> {
     this.opened.push(rule)
     const code = this.isStopped ? 'ESTOPPED' : this.#refusal
     this.#refusal = null
     if (code !== null) throw engineFault(code, `port ${rule.from}: ${code}`)
+    if (replaces !== undefined) this.replaced.push(replaces)
     this.rules.set(rule.id, rule)
     this.#counters.set(rule.id, zeroCounters(rule))
   }
 
-  async close(ruleId: number, drainMs: number): Promise<void> {
+  async close(ruleId: number, drainMs: number | null): Promise<void> {
     this.closed.push({ ruleId, drainMs })
     this.rules.delete(ruleId)
     if (!this.#holdsDrains || drainMs === 0) queueMicrotask(() => this.finishDrain(ruleId))
+  }
+
+  resetTargets(ruleId: number, targets: readonly number[]): void {
+    this.targetsReset.push({ ruleId, targets })
   }
 
   setFilters(ruleId: number, filters: Filters): void {

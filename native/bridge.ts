@@ -6,16 +6,19 @@ export interface NativeModule {
     options: { readonly bind: readonly string[]; readonly threads: number; readonly splice: boolean },
     onEvents: (batch: readonly NativeEvent[]) => void
   ) => NativeEngine
+  /** Gives the system what malloc has free, and the pages of program files, which stay in the page cache. */
+  giveBackMemory(): void
 }
 
 /** All calls are synchronous. Failures throw an error with a `code` of `EngineFault`. */
 export interface NativeEngine {
   /** Binds the ports; callers wait in the queues of the listeners until `serveOpened`. */
-  open(rule: EngineRule): void
+  open(rule: EngineRule & { readonly replaces: number | undefined }): void
   /** Lets all rules that were opened accept callers, from the same moment on. */
   serveOpened(): void
-  /** The port no longer listens when this returns. */
+  /** The port no longer listens when this returns. A drain time below 0 has no end. */
   close(ruleId: number, drainMs: number): void
+  resetTargets(ruleId: number, targets: readonly number[]): void
   setFilters(ruleId: number, filters: Filters): void
   setWeights(ruleId: number, weights: readonly number[]): void
   setMeter(id: number, meter: Meter): void

@@ -43,19 +43,20 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
     )
 
   return {
-    async open(rule) {
+    async open(rule, replaces) {
       if (isStopped) throw stopped(rule.from)
       if (rule.dialFrom) checkDialFrom(rule.dialFrom)
       if (rule.firstRead) checkFirstRead(rule.firstRead)
       if (rule.preamble) checkPreamble(rule.preamble)
       if (rule.balance) checkBalance(rule.balance, rule)
-      native.open(rule)
+      native.open({ ...rule, replaces })
       serving ??= serveNextTurn()
       await serving
     },
     async close(ruleId, drainMs) {
-      if (!isStopped) native.close(ruleId, drainMs)
+      if (!isStopped) native.close(ruleId, drainMs ?? -1)
     },
+    resetTargets: (ruleId, targets) => native.resetTargets(ruleId, targets),
     setFilters: (ruleId, filters) => native.setFilters(ruleId, filters),
     setWeights: (ruleId, weights) => native.setWeights(ruleId, weights),
     setMeter: (id, meter) => native.setMeter(id, meter),

@@ -51,14 +51,18 @@ export function thisMachine(): Machine {
   const { platform, arch } = process
   if (platform !== 'linux') return { platform, arch, libc: 'other' }
   // getReport() is typed as object.
-  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
+  const { header, sharedObjects } = process.report.getReport() as {
+    header: { glibcVersionRuntime?: string }
+    sharedObjects: readonly string[]
+  }
   if (header.glibcVersionRuntime !== undefined) return { platform, arch, libc: 'glibc' }
-  return { platform, arch, libc: existsSync('/etc/alpine-release') ? 'musl' : 'other' }
+  return { platform, arch, libc: sharedObjects.some(file => /\bmusl\b/.test(file)) ? 'musl' : 'other' }
 }
 
-/** This file is native/load.ts in the source tree and dist/native/load.js in the published package. */
+/** This code is native/load.ts in the source tree, and dist/native/load.js and dist/agent.mjs in the published package. */
 export function loadModule(): Loaded {
-  const roots = [import.meta.dirname, join(import.meta.dirname, '..', '..', 'native')]
+  const here = import.meta.dirname
+  const roots = [here, join(here, '..', 'native'), join(here, '..', '..', 'native')]
   const require = createRequire(import.meta.url)
   return choose(roots, thisMachine(), existsSync, file => require(file) as NativeModule)
 }

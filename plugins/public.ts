@@ -39,17 +39,28 @@ export {
   type Act,
   type ActCall,
   type Assets,
+  type ChangeEach,
   type Decision,
   type DecisionSink,
   decisionSlot,
   defineStream,
   FormFile,
+  type GivenField,
   Html,
   html,
+  type ListFilter,
+  type ListOptions,
+  listFilterSlots,
+  listOptionSlots,
   openAssets,
   openNetworks,
   page,
-  type ServerEvent
+  type RecordField,
+  type RecordOptions,
+  recordFieldSlots,
+  recordOptionSlots,
+  type ServerEvent,
+  type SqlCondition
 } from './http/exports.ts'
 export * as quota from './quota/exports.ts'
 export * as rules from './rules/exports.ts'

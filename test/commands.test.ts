@@ -35,7 +35,7 @@ const expected =
   quota delete, traffic user, traffic client, traffic global, audit, settings show,
   settings set-endpoint, settings clear-endpoint, apply, export, diff, plugin list, plugin new,
   plugin check, plugin reference, plugin trust, cert show, cert reissue, cert activate, backup, restore, doctor,
-  completion, service install, service uninstall`.split(/,\s+/)
+  completion, service install, service uninstall, agent doctor, explain-error`.split(/,\s+/)
 
 t.test('every expected command exists', async t => {
   const names = new Set(all.map(({ name }) => name))
@@ -84,7 +84,7 @@ t.test('each command has a manual page with its arguments, options and examples'
 })
 
 t.test('the help of a group names what can be done there', async t => {
-  t.match((await parse(['--help'])).text, /^ {2}grant +create, delete, list$/m)
+  t.match((await parse(['--help'])).text, /^ {2}grant +create, delete, label, list$/m)
 })
 
 t.test('the examples in the help of a command are its own, and valid', async t => {

@@ -40,7 +40,7 @@ const imports = files
   )
 
 function isProduct(path: string): boolean {
-  return !/(^|\/)(test|template|node_modules|build|dist)(\/|$)/.test(path)
+  return !/(^|\/)(test|template|node_modules|build|packages|dist)(\/|$)/.test(path)
 }
 
 for (const name of optional)

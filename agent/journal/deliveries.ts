@@ -23,6 +23,8 @@ create index if not exists journal_owed_owner on journal_owed (owner, span_end);
 create index if not exists journal_owed_seq on journal_owed (epoch, seq) where booked = 0;
 `
 
+type Sum = { readonly bytes: number | null }
+
 const minuteSecs = 60
 const reportsKept = 60 // how long committed rows stay: a message of the server may be older than its commit
 
@@ -30,24 +32,20 @@ const prepare = (db: StateDatabase) => ({
   addToTotal: db.prepare<[string, number]>(
     'insert into journal_owner values (?, ?) on conflict do update set bytes = bytes + excluded.bytes'
   ),
-  total: db.prepare<[string], number>('select bytes from journal_owner where owner = ?').pluck(),
+  total: db.prepare<[string], { bytes: number }>('select bytes from journal_owner where owner = ?'),
   addRow: db.prepare(
     `insert into journal_owed (epoch, rule_id, span_end, told, owner, seq, bytes)
      values (@epoch, @ruleId, @spanEnd, @report, @owner, @seq, @bytes)
      on conflict do update set seq = excluded.seq, bytes = bytes + excluded.bytes`
   ),
-  unacknowledged: db
-    .prepare<{ owner: string; since: number; epoch: number; seq: number }, number | null>(
-      `select sum(bytes) from journal_owed where owner = @owner and span_end > @since
-       and case epoch when @epoch then seq > @seq else booked = 0 end`
-    )
-    .pluck(),
-  since: db
-    .prepare<{ owner: string; since: number }, number | null>(
-      `select sum(bytes) from journal_owed where owner = @owner and span_end > @since
-       and (booked = 0 or span_end - ${minuteSecs} >= @since)`
-    )
-    .pluck(),
+  unacknowledged: db.prepare<[{ owner: string; since: number; epoch: number; seq: number }], Sum>(
+    `select sum(bytes) as bytes from journal_owed where owner = @owner and span_end > @since
+     and case epoch when @epoch then seq > @seq else booked = 0 end`
+  ),
+  since: db.prepare<[{ owner: string; since: number }], Sum>(
+    `select sum(bytes) as bytes from journal_owed where owner = @owner and span_end > @since
+     and (booked = 0 or span_end - ${minuteSecs} >= @since)`
+  ),
   markCommitted: db.prepare<[number, number]>(
     'update journal_owed set booked = 1 where epoch = ? and seq <= ? and booked = 0'
   ),
@@ -73,8 +71,8 @@ export type Deliveries = ReturnType<typeof openDeliveries>
 export function openDeliveries(db: StateDatabase) {
   db.exec(tables)
   const statements = prepare(db)
-  const last = db.prepare<[], number | null>('select max(told) from journal_owed').pluck().get()
-  let report = (last ?? 0) + 1 // number of the report that will carry what is added now
+  const last = db.prepare<[], { told: number | null }>('select max(told) as told from journal_owed').get()
+  let report = (last?.told ?? 0) + 1 // number of the report that will carry what is added now
 
   return {
     /** Called in the transaction that writes the rows. */
@@ -103,12 +101,12 @@ export function openDeliveries(db: StateDatabase) {
       statements.recover.run(JSON.stringify(owners))
     },
     /** Returns all bytes that were ever delivered. */
-    total: (owner: string): number => statements.total.get(owner) ?? 0,
+    total: (owner: string): number => statements.total.get(owner)?.bytes ?? 0,
     /** Counts spans that end after `since`: bytes after `seq` in the epoch (0: unknown), uncommitted ones in others. */
     unacknowledged: (owner: string, since: number, after: { epoch: number; seq: number }): number =>
-      statements.unacknowledged.get({ owner, since, ...after }) ?? 0,
+      statements.unacknowledged.get({ owner, since, ...after })?.bytes ?? 0,
     /** Bytes delivered since a recent time; of the minute containing it, only unacknowledged bytes. */
-    since: (owner: string, since: number): number => statements.since.get({ owner, since }) ?? 0
+    since: (owner: string, since: number): number => statements.since.get({ owner, since })?.bytes ?? 0
   }
 }
 

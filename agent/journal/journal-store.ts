@@ -118,15 +118,15 @@ export function openJournalStore(db: StateDatabase) {
     /** Called when the server knows of the gap before this epoch. */
     forgetGap: (epoch: number) => void statements.forgetGap.run(epoch),
     close: (epoch: number) => void statements.close.run(epoch),
-    transaction: (work: () => void): void => db.transaction(work)(),
+    transaction: (work: () => void): void => db.transaction(work),
     /** Syncs the write-ahead log and copies it into the database file: a power failure loses nothing of it. */
-    sync: () => void db.pragma('wal_checkpoint(passive)')
+    sync: () => db.exec('pragma wal_checkpoint(passive)')
   }
 }
 
 /** Adds columns for counters that an older version of the agent did not have. */
 function addMissingColumns(db: StateDatabase): void {
-  const known = db.pragma('table_info(journal_row)') as readonly { readonly name: string }[]
+  const known = db.prepare<[], { name: string }>('pragma table_info(journal_row)').all()
   for (const column of columns.filter(column => !known.some(({ name }) => name === column)))
     db.exec(`alter table journal_row add column ${column} integer not null default 0`)
 }

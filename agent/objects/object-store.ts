@@ -21,25 +21,24 @@ const schema = `
 export function openObjectStore(db: StateDatabase) {
   db.exec(schema)
   const all = db.prepare<[], SavedObject>('select kind, id, revision, bytes from held order by kind, id')
-  const put = db.prepare<SavedObject>('insert or replace into held values (@kind, @id, @revision, @bytes)')
+  const put = db.prepare<[SavedObject]>('insert or replace into held values (@kind, @id, @revision, @bytes)')
   const remove = db.prepare<[string, string]>('delete from held where kind = ? and id = ?')
-  const generation = db.prepare<[], string>('select name from held_generation').pluck()
+  const generation = db.prepare<[], { name: string }>('select name from held_generation')
   const rename = db.prepare<[string]>('insert or replace into held_generation values (1, ?)')
   const resetRevisions = db.prepare('update held set revision = 0')
   const clear = db.prepare('delete from held')
-  const adopt = db.transaction((name: string) => {
-    resetRevisions.run()
-    rename.run(name)
-  })
 
   return {
-    generation: (): string => generation.get() ?? '',
-    // Not Buffers: an object that was pushed and the same one read from disk compare as equal.
-    all: (): SavedObject[] => all.all().map(object => ({ ...object, bytes: Uint8Array.from(object.bytes) })),
+    generation: (): string => generation.get()?.name ?? '',
+    all: (): SavedObject[] => all.all(),
     save: (object: SavedObject): void => void put.run(object),
     remove: ({ kind, id }: Pick<SavedObject, 'kind' | 'id'>): void => void remove.run(kind, id),
     /** Sets the generation. Revisions of another one mean nothing in it: all become 0. */
-    adopt: (name: string): void => adopt(name),
+    adopt: (name: string): void =>
+      db.transaction(() => {
+        resetRevisions.run()
+        rename.run(name)
+      }),
     clear: (): void => void clear.run()
   }
 }

@@ -43,13 +43,9 @@ export function metricsPlugin(listen: string, engine: string): AgentPlugin {
         const all = [...live].map(
           ([rule, runs]): RuleCounters => [rule, [...runs, ...[ended.get(rule) ?? []].flat()]]
         )
-        const open = all.filter(([rule]) => rules.isOpen(rule)).length
-        return [
-          buildInfo('svc_agent_build_info', { engine }),
-          single('rules', 'Rules that are open.', open),
-          single('connected', '1 while the control stream is up.', streams > 0 ? 1 : 0),
-          ...metricsOf(all, sample)
-        ]
+        const closed = rules.closed()
+        const open = all.filter(([rule]) => rules.isOpen(rule) && !closed.has(rule)).length
+        return agentMetrics({ engine, open, isConnected: streams > 0 }, all, sample)
       }
       const all = () => [{ by: 'agent', value: collect }, ...scope.metrics.map(bounded)]
       const scrape = openScrape({ metrics: all, log })
@@ -60,6 +56,24 @@ export function metricsPlugin(listen: string, engine: string): AgentPlugin {
     }
   }
 }
+
+interface AgentState {
+  readonly engine: string
+  readonly open: number // rules
+  readonly isConnected: boolean
+}
+
+/** Returns all metrics of an agent, those without a sample, too. */
+export const agentMetrics = (
+  { engine, open, isConnected }: AgentState,
+  rules: readonly RuleCounters[],
+  sample: Sample
+): readonly Metric[] => [
+  buildInfo('svc_agent_build_info', { engine }),
+  single('rules', 'Rules that are open.', open),
+  single('connected', '1 while the control stream is up.', isConnected ? 1 : 0),
+  ...metricsOf(rules, sample)
+]
 
 const maxSeries = 1000 // of one plugin
 

@@ -47,21 +47,22 @@ class PortableEngine implements Engine {
     this.#listeners = new Listeners(this.#tcp)
   }
 
-  readonly open: Engine['open'] = async rule => {
+  readonly open: Engine['open'] = async (rule, replaces) => {
     this.#refuseWhenStopped(rule)
     if (this.#rules.has(rule.id) || this.#opening.has(rule.id))
       throw engineFault('EINVAL', `rule ${rule.id} is already open`)
     checkRule(rule)
-    const isUdp = rule.protocol === 'udp'
-    const opening = isUdp ? new UdpRule(rule, this.#udp) : new TcpRule(rule, this.#tcp, this.#listeners)
+    const { opening, open } = this.#newRule(rule, this.#rules.get(replaces ?? 0))
     this.#opening.add(rule.id)
-    await opening.open().finally(() => this.#opening.delete(rule.id))
+    await open().finally(() => this.#opening.delete(rule.id))
     if (this.#stopping) opening.close(0)
     this.#refuseWhenStopped(rule)
     this.#rules.set(rule.id, opening)
     void this.#removeWhenEnded(opening)
   }
   readonly close: Engine['close'] = async (ruleId, drainMs) => this.#rules.get(ruleId)?.close(drainMs)
+  readonly resetTargets: Engine['resetTargets'] = (ruleId, targets) =>
+    this.#rules.get(ruleId)?.resetTargets(targets)
   readonly setFilters: Engine['setFilters'] = (ruleId, filters) =>
     this.#rules.get(ruleId)?.setFilters(filters)
   readonly setWeights: Engine['setWeights'] = (ruleId, weights) =>
@@ -89,6 +90,18 @@ class PortableEngine implements Engine {
     this.#lookups.set(token, resolve)
     this.#events.emit({ kind: 'resolve', token, ruleId, host })
     return promise
+  }
+
+  /** Returns a rule, and what opens it in place of `replaced`. */
+  #newRule(rule: EngineRule, replaced: TcpRule | UdpRule | undefined) {
+    if (rule.protocol === 'udp') {
+      const old = replaced instanceof UdpRule ? replaced : null
+      const opening = new UdpRule(rule, this.#udp, old)
+      return { opening, open: () => opening.open(old) }
+    }
+    const old = replaced instanceof TcpRule ? replaced : null
+    const opening = new TcpRule(rule, this.#tcp, this.#listeners, old)
+    return { opening, open: () => opening.open(old) }
   }
 
   #refuseWhenStopped({ from }: EngineRule): void {

@@ -1,7 +1,7 @@
 // State that both TCP and UDP rules have: counters, filters, meters, target health, DNS.
 import { isIP } from 'node:net'
 import type { SocketAddress } from '../ended-connection.ts'
-import type { EngineRule, Filters } from '../engine.ts'
+import type { EngineRule, EngineTarget, Filters } from '../engine.ts'
 import { canonicalAddress } from '../net/address.ts'
 import { checkWeights } from '../net/balance.ts'
 import { type CompiledFilters, compileFilters } from '../net/filter.ts'
@@ -30,13 +30,15 @@ export class RuleState {
   readonly end = this.#ending.resolve
   readonly #context: EngineContext
   readonly #chooser: TargetChooser | null
+  readonly #reset = new Set<number>() // targets
   #filters: CompiledFilters
 
-  /** Throws an EngineFault for an invalid filter or an unknown meter. */
-  constructor(rule: EngineRule, context: EngineContext) {
+  /** Throws an EngineFault for an invalid filter or an unknown meter. Targets that `replaced` has keep their health. */
+  constructor(rule: EngineRule, context: EngineContext, replaced: RuleState | null) {
     this.rule = rule
     this.counters = zeroCounters(rule)
     this.health = new TargetHealth(rule, this.counters.targets, context.emit)
+    if (replaced) this.health.continueFrom(replaced.health, indicesIn(rule.targets, replaced.rule.targets))
     this.#chooser = rule.balance && new TargetChooser(rule.balance, rule.targets, this.counters.targets)
     this.meters = context.meters.chain(rule.meters)
     this.firstRead = rule.firstRead && compileFirstRead(rule.firstRead)
@@ -52,6 +54,15 @@ export class RuleState {
     if (!this.#chooser) return
     checkWeights(weights, this.rule.targets.length)
     this.#chooser.weights = weights
+  }
+
+  /** Marks targets whose connections and flows end, also those that connect later. */
+  resetTargets(targets: readonly number[]): void {
+    for (const target of targets) this.#reset.add(target)
+  }
+
+  isReset(target: number): boolean {
+    return this.#reset.has(target)
   }
 
   /** Yields attempts at targets, the best first, for a caller with this address. */
@@ -134,3 +145,7 @@ export class RuleState {
     return { failure: answer.reason }
   }
 }
+
+/** Returns, for each target, the index of the same one in `others`, or -1. */
+const indicesIn = (targets: readonly EngineTarget[], others: readonly EngineTarget[]): number[] =>
+  targets.map(({ host, port }) => others.findIndex(other => other.host === host && other.port === port))

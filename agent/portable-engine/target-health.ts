@@ -36,6 +36,14 @@ export class TargetHealth {
     })
   }
 
+  /** Begins with what another rule knows of the same targets: for each its index there, or -1. */
+  continueFrom(other: TargetHealth, indices: readonly number[]): void {
+    for (const [index, there] of indices.entries()) {
+      const known = other.#targets[there]
+      if (known) this.#targets[index]?.continueFrom(known)
+    }
+  }
+
   /**
    * Yields attempts in failover order; checks each target's health only when it is next. Failed targets are skipped,
    * unless all have failed. Then TCP tries them in order; UDP begins with the one that failed longest ago, since a flow
@@ -89,6 +97,14 @@ class Target {
     this.#counters = counters
     this.#now = now
     this.#onChange = onChange
+  }
+
+  continueFrom(other: Target): void {
+    const { health, consecutiveFailures, lastFailureAt, lastSuccessAt } = other.#counters
+    Object.assign(this.#counters, { health, consecutiveFailures, lastFailureAt, lastSuccessAt })
+    this.#failedAt = [...other.#failedAt]
+    this.#successes = other.#successes
+    this.retryAt = other.retryAt
   }
 
   get isFailed(): boolean {

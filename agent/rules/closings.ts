@@ -1,4 +1,5 @@
 // Which rules are closed, by which fields, and how: beneath it is the meter that only this rule passes.
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Closing } from './contract.ts'
@@ -30,6 +31,7 @@ const strictestOf = (closings: Iterable<Closing>): Closing | null =>
   )
 
 export function openClosings({ meters, clock, drainMs }: Options) {
+  let changed: (meter: string) => void = () => {}
   const rules = new Map<string, ClosedRule>() // by the key of the rule's meter
 
   function enforce(meter: string, rule: ClosedRule): void {
@@ -56,14 +58,21 @@ export function openClosings({ meters, clock, drainMs }: Options) {
       if (closing && !/^[a-z][a-z0-9_]{0,31}$/.test(closing.reason))
         throw new TypeError(`${closing.reason} is no reason: use at most 32 of a-z, 0-9 and _`)
       const rule = rules.get(meter) ?? { by: new Map(), inForce: null, isCut: false, cancelDrain() {} }
-      const { mode, reason, drainMs } = rule.by.get(field) ?? {}
-      if (closing?.mode === mode && closing?.reason === reason && closing?.drainMs === drainMs) return
+      if (isDeepStrictEqual(closing ?? undefined, rule.by.get(field))) return
       if (closing) rule.by.set(field, closing)
       else rule.by.delete(field)
       rules.set(meter, rule)
       enforce(meter, rule)
       if (rule.by.size === 0) rules.delete(meter)
+      changed(meter)
     },
+    /** Sets what is called with the meter after each change of a closing. */
+    onChange(listener: typeof changed): void {
+      changed = listener
+    },
+    /** True while a closing asks for a closed port. */
+    isPortClosed: (meter: string): boolean =>
+      [...(rules.get(meter)?.by.values() ?? [])].some(({ closesPort }) => closesPort),
     /** The reason of each closed meter. */
     reasons: (): ReadonlyMap<string, string> =>
       new Map([...rules].flatMap(([meter, { inForce }]) => (inForce ? [[meter, inForce.reason]] : []))),

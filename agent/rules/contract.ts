@@ -14,6 +14,9 @@ export interface RuleSpec {
   readonly targets: readonly EngineTarget[] // failover order
   readonly preferIpv6: boolean
   readonly fields: Readonly<Record<string, Uint8Array>> // key to the encoded message of the field
+  readonly paused?: boolean // it keeps its place and accepts nothing
+  /** What becomes of connections that the change leaves without a target, or with a paused rule; default: 'keep'. */
+  readonly existing?: 'keep' | 'drain' | 'cut'
 }
 
 /** An engine rule during planning, when fields may change it. */
@@ -32,8 +35,8 @@ export interface FieldRule<B extends TSchema = TSchema> {
 }
 
 /**
- * A closed rule keeps its ports and refuses new connections and flows. Where several fields close it, the strictest mode
- * is in force: 'cut' before 'hold' before 'refuse'.
+ * A closed rule refuses new connections and flows. It keeps its ports, unless a closing in force `closesPort`. Where several
+ * fields close it, the strictest mode is in force: 'cut' before 'hold' before 'refuse'.
  */
 export interface Closing {
   /**
@@ -44,6 +47,11 @@ export interface Closing {
   /** The code under which statistics count the refusals: 'expired', of at most 32 characters. A constant: codes are kept. */
   readonly reason: string
   readonly drainMs?: number // of 'cut'; default: as for a removed rule
+  /**
+   * A TCP port that no other rule shares does not listen meanwhile: the system refuses callers, and nobody counts them.
+   * If another process has the port when the rule opens again, that is tried until it succeeds.
+   */
+  readonly closesPort?: boolean
 }
 
 /** The server's time, as well as this agent knows it; until it hears the server, its own where that is later. */
@@ -65,7 +73,8 @@ export interface ApplyOrder {
 /** The rules in the engine. `ruleId` is the server's id of a rule, `engineId` that of one of its runs in the engine. */
 export interface AgentRules {
   /**
-   * Opens the rule, or changes an open one: filters, limits and weights while it runs, anything else by reopening it.
+   * Opens the rule, or changes an open one: live connections go on, with the targets that they have. A port that it moves
+   * away from drains. What is refused leaves the open rule as it was.
    * Throws Refused: 'port_in_use', 'activation_failed', 'denied_by_agent', 'field_unknown', 'shape_unknown', or a code of
    * a plugin.
    */
@@ -74,11 +83,11 @@ export interface AgentRules {
   close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }>
   /** Orders rules that share a port: exact names, wildcards, the fallback. */
   applyOrderOf(spec: RuleSpec): ApplyOrder
-  /** True while the rule listens; a removed one that drains does not. */
+  /** True while the agent has the rule, closed or not; a removed one that drains does not count. */
   isOpen(ruleId: string): boolean
-  /** Returns how many rules listen. */
+  /** Returns how many rules the agent has, those that are closed among them. */
   runningCount(): number
-  /** Returns the rules that fields close now, with the reason. */
+  /** Returns the rules that are closed now, with the reason: of the pause or the field that closes them, or why they cannot open again. */
   closed(): ReadonlyMap<string, string>
   /**
    * Replaces the weights of an open rule whose plan has a `balance`, until its plan has other ones. Throws Refused where

@@ -1,109 +1,106 @@
 import { isDeepStrictEqual } from 'node:util'
 import { lowPortRemedy } from '../../config/low-port.ts'
+import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
+import type { Release } from '../../kernel/base/releases.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Engine, EngineFault } from '../engine.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { AgentRules, MeterUse, RuleSettings, RuleSpec } from '../plugin.ts'
+import type { AgentRules, Closing, MeterUse, RuleSettings, RuleSpec } from '../plugin.ts'
 import type { RuleSettingsStore } from '../state/rule-settings.ts'
 import type { Closings } from './closings.ts'
+import { EngineRules } from './engine-rules.ts'
 import type { FieldRules } from './field-rules.ts'
 import type { Meters } from './meters.ts'
 import { ownMeterIn, type Plan, type Planner } from './planner.ts'
 
 interface Options {
-  readonly engine: Pick<Engine, 'open' | 'close' | 'setFilters' | 'setWeights'>
+  readonly engine: Pick<Engine, 'open' | 'close' | 'resetTargets' | 'setFilters' | 'setWeights'>
   readonly planner: () => Planner
   readonly meters: Meters
   readonly fieldRules: FieldRules
-  readonly closings: Pick<Closings, 'forget' | 'reasons'>
+  readonly closings: Pick<Closings, 'set' | 'forget' | 'reasons' | 'isPortClosed' | 'onChange'>
   readonly journal: Pick<Journal, 'bind' | 'unbind'>
   readonly settings: RuleSettingsStore
+  readonly clock: Pick<Clock, 'after'>
   readonly log: Log
 }
 
-/** A rule in the engine, from its opening until its last connection has ended. */
-interface EngineEntry {
-  spec: RuleSpec
-  readonly meters: readonly MeterUse[]
-}
-
 interface RunningRule {
-  readonly engineId: number
-  readonly settings: RuleSettings // at its opening: later ones apply to rules that open later
+  spec: RuleSpec
   plan: Plan
+  readonly settings: RuleSettings // at its opening: later ones apply to rules that open later
+  readonly uses: readonly MeterUse[]
+  engineId: number | null // of the rule that takes callers; null: closed with its port
 }
 
-/** `promise` resolves when the rule has ended. */
-type ClosingRule = PromiseWithResolvers<void> & { readonly ruleId: string }
+/** A port that could not be opened again. */
+interface Reopening {
+  readonly reason: string
+  readonly afterMs: number // to wait after the next failure
+  readonly cancel: Release
+}
+
+/** The key under which the server's pause closes a rule, beside the keys of fields. */
+const pauseKey = 'pause of the server'
+const firstReopenMs = 1000
+const maxReopenMs = 60_000
 
 /**
- * A rule is running, then closing while it drains, then gone. A changed rule is closed and opened again under a new
- * engine id, so that one rule id can have several closing rules and one running.
+ * A rule is running, then closing while it drains, then gone. While it runs, a change is made before the former rule is
+ * broken: the new one takes over its ports, and live connections go on. What happens to one rule happens in turn.
  */
 export class Rules implements AgentRules {
   readonly #options: Options
-  readonly #entries = new Map<number, EngineEntry>() // running and closing, by engine id
+  readonly #engineRules: EngineRules
   readonly #running = new Map<string, RunningRule>() // by rule id
-  readonly #closing = new Map<number, ClosingRule>() // by engine id
-  #lastId = 0
+  readonly #ruleOf = new Map<string, string>() // rule id by the key of the meter that only it passes
+  readonly #turns = new Map<string, Promise<unknown>>() // the last one of each rule
+  readonly #reopening = new Map<string, Reopening>() // by rule id
+  readonly #drains = new Set<Release>() // of connections whose target is gone
+  #isStopped = false
 
   constructor(options: Options) {
     this.#options = options
+    this.#engineRules = new EngineRules({ ...options, ended: ({ spec, uses }) => this.#release(spec, uses) })
+    options.closings.onChange(meter => this.#closingChanged(meter))
   }
 
-  async open(spec: RuleSpec): Promise<void> {
-    const { planner, settings } = this.#options
-    const running = this.#running.get(spec.id)
-    const plan = planner().plan(spec, running?.settings ?? settings.current())
-    if (running && this.#changesLive(running, spec, plan)) return this.#update(running, spec, plan)
-    if (running) await this.#close(spec.id, 'drain')
-    await this.#openNew(spec, running ? planner().plan(spec, settings.current()) : plan)
+  open(spec: RuleSpec): Promise<void> {
+    return this.#inTurn(spec.id, async () => {
+      const running = this.#running.get(spec.id)
+      await (running ? this.#change(running, spec) : this.#begin(spec))
+    })
   }
 
   /** Closes a rule. A second close with 'cut' ends the connections that are still draining. */
   async close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }> {
-    const closed = await this.#close(ruleId, removal)
+    const closed = await this.#inTurn(ruleId, () => this.#close(ruleId, removal))
     this.#options.fieldRules.leave(ruleId)
     return closed
   }
 
-  async #close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }> {
-    const { engine, settings, log } = this.#options
-    const running = this.#running.get(ruleId)
-    this.#running.delete(ruleId)
-    if (running) this.#closing.set(running.engineId, { ruleId, ...Promise.withResolvers<void>() })
-    const closing = [...this.#closing].filter(([, rule]) => rule.ruleId === ruleId)
-    const toClose = closing.filter(([engineId]) => removal === 'cut' || engineId === running?.engineId)
-    const drainMs = removal === 'cut' ? 0 : settings.current().drainMs
-    await Promise.all(toClose.map(([engineId]) => engine.close(engineId, drainMs)))
-    if (running) log.info('rule.closed', `no longer listens on ${portsOf(running.plan)}`, { rule: ruleId })
-    return { done: Promise.all(closing.map(([, { promise }]) => promise)).then(() => {}) }
-  }
-
   /** Closes all rules; resolves when every drain has ended. */
   async closeAll(removal: 'drain' | 'cut'): Promise<void> {
-    const closing = [...this.#closing.values()].map(({ ruleId }) => ruleId)
-    const ids = new Set([...this.#running.keys(), ...closing])
-    const closed = await Promise.all([...ids].map(ruleId => this.#close(ruleId, removal)))
+    this.#isStopped = true
+    for (const release of this.#drains) void release()
+    const ids = new Set([...this.#running.keys(), ...this.#engineRules.ruleIds()])
+    const closed = await Promise.all(
+      [...ids].map(ruleId => this.#inTurn(ruleId, () => this.#close(ruleId, removal)))
+    )
     await Promise.all(closed.map(({ done }) => done))
   }
 
   /** Releases a rule whose last connection has ended: the engine has sent 'closed'. */
-  ended(engineId: number): void {
-    this.#closing.get(engineId)?.resolve()
-    this.#closing.delete(engineId)
-    this.#release(engineId)
-  }
+  ended = (engineId: number): void => this.#engineRules.ended(engineId)
 
   closed(): ReadonlyMap<string, string> {
-    const reasons = this.#options.closings.reasons()
-    if (reasons.size === 0) return reasons
-    const closed = [...this.#running].flatMap(([ruleId, { engineId }]) => {
-      const reason = reasons.get(ownMeterIn(this.#entries.get(engineId)?.meters ?? []))
-      return reason === undefined ? [] : [[ruleId, reason] as const]
-    })
-    return new Map(closed)
+    const closed = new Map([...this.#reopening].map(([ruleId, { reason }]) => [ruleId, reason]))
+    for (const [meter, reason] of this.#options.closings.reasons()) {
+      const ruleId = this.#ruleOf.get(meter)
+      if (ruleId !== undefined) closed.set(ruleId, reason)
+    }
+    return closed
   }
 
   applyOrderOf = (spec: RuleSpec) =>
@@ -112,82 +109,223 @@ export class Rules implements AgentRules {
   runningCount = () => this.#running.size
   isOpen = (ruleId: string) => this.#running.has(ruleId)
   having: AgentRules['having'] = field => this.#options.fieldRules.having(field)
-  find = (engineId: number) => this.#entries.get(engineId)?.spec
-
-  async #openNew(spec: RuleSpec, plan: Plan): Promise<void> {
-    const { engine, planner, meters, fieldRules, journal, settings, log } = this.#options
-    const engineId = ++this.#lastId
-    const uses = planner().metersOf(spec)
-    const meterIds = meters.join(uses)
-    this.#entries.set(engineId, { spec, meters: uses })
-    journal.bind(engineId, { id: spec.id, owner: spec.owner, targets: plan.targets })
-    try {
-      planner().setMeters(spec, meters, 'open')
-      fieldRules.enter(spec, ownMeterIn(uses))
-      await engine.open({ ...plan, id: engineId, meters: meterIds })
-    } catch (error) {
-      journal.unbind(engineId)
-      fieldRules.leave(spec.id)
-      this.#release(engineId)
-      throw refusalOf(error, plan)
-    }
-    this.#running.set(spec.id, { engineId, settings: settings.current(), plan })
-    log.info('rule.opened', `listens on ${plan.protocol} ${portsOf(plan)}`, { rule: spec.id })
-  }
+  find = (engineId: number) => this.#engineRules.find(engineId)?.spec
 
   setWeights(ruleId: string, weights: readonly number[]): void {
-    const running = this.#running.get(ruleId)
-    if (!running) return
+    const { engineId = null, plan } = this.#running.get(ruleId) ?? {}
+    if (engineId === null || !plan) return
     try {
-      this.#options.engine.setWeights(running.engineId, weights)
+      this.#options.engine.setWeights(engineId, weights)
     } catch (error) {
-      throw refusalOf(error, running.plan)
+      throw refusalOf(error, plan)
     }
   }
 
-  /** Returns true if nothing differs but what changes without reopening. */
-  #changesLive({ engineId, plan: running }: RunningRule, spec: RuleSpec, plan: Plan): boolean {
-    const meters = this.#entries.get(engineId)?.meters
-    return (
-      isDeepStrictEqual(withLivePartsOf(running, plan), running) &&
-      isDeepStrictEqual(this.#options.planner().metersOf(spec), meters)
-    )
+  async #begin(spec: RuleSpec): Promise<void> {
+    const { settings, meters, fieldRules } = this.#options
+    const rule = this.#planned(spec, settings.current())
+    meters.join(rule.uses)
+    try {
+      this.#enter(rule)
+      if (this.#listens(rule)) rule.engineId = await this.#engineRules.open(rule, null)
+    } catch (error) {
+      this.#forget(rule)
+      fieldRules.leave(spec.id)
+      throw refusalOf(error, rule.plan)
+    }
+    this.#log(rule)
   }
 
-  /** Changes filters, weights and limits; everything else is equal. */
-  #update(running: RunningRule, spec: RuleSpec, plan: Plan): void {
-    const { engine, planner, meters, fieldRules } = this.#options
-    const entry = this.#entries.get(running.engineId)
-    if (!entry) throw new TypeError(`the running rule ${spec.id} has no entry`)
-    entry.spec = spec
-    planner().setMeters(spec, meters, 'open')
-    fieldRules.enter(spec, ownMeterIn(entry.meters))
-    if (isDeepStrictEqual(plan, running.plan)) return
-    engine.setFilters(running.engineId, filtersOf(plan))
-    if (plan.balance && !isDeepStrictEqual(plan.balance, running.plan.balance))
+  /** Makes the change, or throws and leaves the rule as it was. */
+  async #change(before: RunningRule, spec: RuleSpec): Promise<void> {
+    const { settings, meters, log } = this.#options
+    const sameSettings = this.#planned(spec, before.settings)
+    const isLive = changesLive(before, sameSettings)
+    const after = isLive ? sameSettings : this.#planned(spec, settings.current())
+    meters.join(after.uses)
+    try {
+      this.#enter(after)
+      if (this.#listens(after))
+        after.engineId =
+          isLive && before.engineId !== null
+            ? before.engineId
+            : await this.#engineRules.open(after, before.engineId)
+    } catch (error) {
+      this.#ruleOf.delete(ownMeterIn(after.uses))
+      this.#enter(before)
+      meters.leave(after.uses)
+      throw refusalOf(error, after.plan)
+    }
+    if (ownMeterIn(before.uses) !== ownMeterIn(after.uses)) this.#ruleOf.delete(ownMeterIn(before.uses))
+    meters.leave(before.uses)
+    if (before.engineId !== null && before.engineId !== after.engineId)
+      await this.#engineRules.close(before.engineId, this.#leftMs(before, after))
+    this.#changeLive(before, after)
+    this.#endOthers(after)
+    if (before.engineId === null || after.engineId === null) this.#log(after)
+    else if (!isLive)
+      log.info('rule.changed', `listens on ${portsOf(after.plan)} as changed`, { rule: spec.id })
+  }
+
+  /** How long connections of the former rule may go on: without end where their port and their limits are the new one's. */
+  #leftMs({ plan, uses }: RunningRule, after: RunningRule): number | null {
+    const hasPorts = after.plan.from <= plan.from && plan.to <= after.plan.to
+    if (hasPorts && isDeepStrictEqual(uses, after.uses)) return null
+    return after.spec.existing === 'cut' ? 0 : this.#options.settings.current().drainMs
+  }
+
+  #changeLive({ plan: before }: RunningRule, { spec, plan, engineId }: RunningRule): void {
+    if (engineId !== null) this.#engineRules.renew(engineId, spec)
+    if (!isDeepStrictEqual(filtersOf(plan), filtersOf(before)))
+      this.#engineRules.setFilters(spec.id, filtersOf(plan))
+    if (plan.balance && !isDeepStrictEqual(plan.balance, before.balance))
       this.setWeights(spec.id, plan.balance.weights)
-    running.plan = plan
   }
 
-  /** Lifts the rule's limits, too, unless a successor with the same rule id is in the engine. */
-  #release(engineId: number): void {
-    const { planner, meters, closings } = this.#options
-    const entry = this.#entries.get(engineId)
-    if (!entry) return
-    this.#entries.delete(engineId)
-    const hasSuccessor = [...this.#entries.values()].some(({ spec }) => spec.id === entry.spec.id)
-    if (!hasSuccessor) closings.forget(ownMeterIn(entry.meters))
-    meters.leave(entry.meters)
-    if (!hasSuccessor) planner().setMeters(entry.spec, meters, 'ended')
+  /** Ends connections to targets that the rule no longer has, if the change asks for it. */
+  #endOthers({ spec: { id, existing } }: RunningRule): void {
+    const { clock, settings } = this.#options
+    if (this.#engineRules.idsOf(id).length < 2) return // no earlier rule has connections
+    const end = (): void => {
+      const targets = this.#running.get(id)?.plan.targets
+      if (targets) this.#engineRules.resetOthers(id, targets)
+    }
+    if (existing === 'cut') end()
+    if (existing !== 'drain') return
+    const release = clock.after(settings.current().drainMs, () => {
+      this.#drains.delete(release)
+      end()
+    })
+    this.#drains.add(release)
   }
+
+  async #close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }> {
+    const { settings, log } = this.#options
+    const running = this.#running.get(ruleId)
+    const drainMs = removal === 'cut' ? 0 : settings.current().drainMs
+    const closing = this.#engineRules.idsOf(ruleId).map(id => this.#engineRules.close(id, drainMs))
+    if (running) this.#forget(running)
+    await Promise.all(closing)
+    if (running) log.info('rule.closed', `no longer listens on ${portsOf(running.plan)}`, { rule: ruleId })
+    return { done: this.#engineRules.allEnded(ruleId) }
+  }
+
+  #planned(spec: RuleSpec, settings: RuleSettings): RunningRule {
+    const planner = this.#options.planner()
+    return {
+      spec,
+      plan: planner.plan(spec, settings),
+      settings,
+      uses: planner.metersOf(spec),
+      engineId: null
+    }
+  }
+
+  /** Puts the limits of the rule in force, and lets the server's pause and its fields close it or open it. */
+  #enter(rule: RunningRule): void {
+    const { planner, meters, closings, fieldRules } = this.#options
+    const { spec, uses } = rule
+    const meter = ownMeterIn(uses)
+    this.#running.set(spec.id, rule)
+    this.#ruleOf.set(meter, spec.id)
+    planner().setMeters(spec, meters, 'open')
+    closings.set(meter, pauseKey, spec.paused ? pauseOf(spec) : null)
+    fieldRules.enter(spec, meter)
+  }
+
+  /** The rule no longer runs. */
+  #forget({ spec, uses }: RunningRule): void {
+    this.#running.delete(spec.id)
+    this.#ruleOf.delete(ownMeterIn(uses))
+    this.#cancelReopening(spec.id)
+    this.#release(spec, uses)
+  }
+
+  /** Leaves meters. Lifts limits and closings with the last rule in the engine, unless the rule runs. */
+  #release(spec: RuleSpec, uses: readonly MeterUse[]): void {
+    const { planner, meters, closings } = this.#options
+    const isGone = !this.#running.has(spec.id) && this.#engineRules.idsOf(spec.id).length === 0
+    if (isGone) closings.forget(ownMeterIn(uses))
+    meters.leave(uses)
+    if (isGone) planner().setMeters(spec, meters, 'ended')
+  }
+
+  /** Only a port that a TCP rule has alone can be closed: on others callers are refused one by one. */
+  #listens({ plan, uses }: RunningRule): boolean {
+    const mayClose = plan.protocol === 'tcp' && plan.name === null && !plan.fallback
+    return !mayClose || !this.#options.closings.isPortClosed(ownMeterIn(uses))
+  }
+
+  #closingChanged(meter: string): void {
+    const ruleId = this.#ruleOf.get(meter)
+    if (ruleId !== undefined) void this.#inTurn(ruleId, () => this.#followClosing(ruleId))
+  }
+
+  /** Closes or opens the port as fields and the time have decided since. */
+  async #followClosing(ruleId: string): Promise<void> {
+    const rule = this.#running.get(ruleId)
+    if (!rule || this.#isStopped) return
+    const { engineId } = rule
+    const listens = this.#listens(rule)
+    if (!listens) this.#cancelReopening(ruleId)
+    if (listens === (engineId !== null)) return
+    rule.engineId = null
+    try {
+      if (engineId === null) rule.engineId = await this.#engineRules.open(rule, null)
+      else await this.#engineRules.close(engineId, null)
+      this.#cancelReopening(ruleId)
+      this.#log(rule)
+    } catch (error) {
+      this.#reopenLater(rule, refusalOf(error, rule.plan))
+    }
+  }
+
+  #reopenLater({ spec: { id } }: RunningRule, { code, message }: Refused): void {
+    const { clock, log } = this.#options
+    const { afterMs = firstReopenMs } = this.#reopening.get(id) ?? {}
+    log.warn('rule.reopen_failed', `${message}; it is tried again in ${afterMs / 1000} s`, { rule: id, code })
+    const cancel = clock.after(afterMs, () => void this.#inTurn(id, () => this.#followClosing(id)))
+    this.#reopening.set(id, { reason: code, afterMs: Math.min(2 * afterMs, maxReopenMs), cancel })
+  }
+
+  #cancelReopening(ruleId: string): void {
+    void this.#reopening.get(ruleId)?.cancel()
+    this.#reopening.delete(ruleId)
+  }
+
+  #log({ spec: { id: rule }, plan, engineId }: RunningRule): void {
+    const { log } = this.#options
+    if (engineId !== null) log.info('rule.opened', `listens on ${plan.protocol} ${portsOf(plan)}`, { rule })
+    else log.info('rule.held', `does not listen on ${plan.protocol} ${portsOf(plan)} for now`, { rule })
+  }
+
+  #inTurn<T>(ruleId: string, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#turns.get(ruleId) ?? Promise.resolve()).then(work, work)
+    const settled = (): void => {
+      if (this.#turns.get(ruleId) === turn) this.#turns.delete(ruleId)
+    }
+    this.#turns.set(ruleId, turn)
+    turn.then(settled, settled)
+    return turn
+  }
+}
+
+const pauseOf = ({ existing }: RuleSpec): Closing => {
+  const closing = { reason: 'paused', closesPort: true } as const
+  if (existing === 'cut') return { ...closing, mode: 'cut', drainMs: 0 }
+  return { ...closing, mode: existing === 'drain' ? 'cut' : 'refuse' }
 }
 
 const filtersOf = ({ source, target }: Plan) => ({ source, target })
 
-/** Returns the plan with those parts of a running one that change without reopening. */
-function withLivePartsOf(running: Plan, plan: Plan): Plan {
-  const balance = plan.balance && { ...plan.balance, weights: (running.balance ?? plan.balance).weights }
-  return { ...plan, ...filtersOf(running), balance }
+/** Returns true if nothing differs but filters and weights, which change without a new rule in the engine. */
+function changesLive(before: RunningRule, after: RunningRule): boolean {
+  const balance = after.plan.balance && {
+    ...after.plan.balance,
+    weights: (before.plan.balance ?? after.plan.balance).weights
+  }
+  const plan = { ...after.plan, ...filtersOf(before.plan), balance }
+  return isDeepStrictEqual(plan, before.plan) && isDeepStrictEqual(after.uses, before.uses)
 }
 
 const portsOf = ({ from, to }: Plan): string => (from === to ? `${from}` : `${from}-${to}`)

@@ -1,22 +1,58 @@
 // The agent's state directory: one SQLite file for managed objects, rule settings and the journal.
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { DatabaseSync } from 'node:sqlite'
 import { makePrivateDir } from '../../kernel/base/directory.ts'
 import { dataDirUnusable, Fault, reasonOf, storeInUse } from '../../kernel/base/errors.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 
-export type StateDatabase = Database.Database
+/** Values by position, or one object of values by name; names that a statement does not have are ignored. */
+export type Values = readonly (string | number | null | object)[]
+
+/** A prepared statement with values V, whose rows are R. */
+export interface Statement<V extends Values, R> {
+  run(...values: V): { readonly lastInsertRowid: number | bigint }
+  get(...values: V): R | undefined
+  all(...values: V): R[]
+}
+
+export interface StateDatabase {
+  exec(sql: string): void
+  prepare<V extends Values = Values, R = unknown>(sql: string): Statement<V, R>
+  /** Runs the work in a transaction, which a throw undoes. */
+  transaction(work: () => void): void
+  close(): void
+}
 
 /** A commit survives a power failure ('full'), or only the death of the process ('normal', without waiting for the disk). */
 export type Durability = 'full' | 'normal'
 
-/** Opens a connection to <dir>/state.db. A process may have several: better-sqlite3 never yields in a transaction. */
+const busyMs = 5_000
+
+/** Opens a connection to <dir>/state.db. A process may have several: no call yields, also in a transaction. */
 export function openStateDatabase(dir: string, durability: Durability = 'full'): StateDatabase {
-  const db = new Database(join(dir, 'state.db'))
-  db.pragma('journal_mode = wal')
-  db.pragma(`synchronous = ${durability}`)
-  return db
+  const db = new DatabaseSync(join(dir, 'state.db'), { timeout: busyMs, allowUnknownNamedParameters: true })
+  db.exec(`pragma journal_mode = wal; pragma synchronous = ${durability}`)
+  return {
+    exec: sql => db.exec(sql),
+    // The types of a statement are what its text says; node:sqlite knows neither.
+    prepare: <V extends Values, R>(sql: string) => db.prepare(sql) as unknown as Statement<V, R>,
+    transaction(work) {
+      db.exec('begin')
+      try {
+        work()
+        db.exec('commit')
+      } catch (error) {
+        if (db.isTransaction) db.exec('rollback') // a full disk has ended it
+        throw error
+      }
+    },
+    close() {
+      if (db.isOpen) db.close()
+    }
+  }
 }
+
+const sqliteBusy = 5 // SQLITE_BUSY
 
 /**
  * Creates the directory, for its owner only, and locks it until the release: two agents in one directory would undo
@@ -24,13 +60,13 @@ export function openStateDatabase(dir: string, durability: Durability = 'full'):
  */
 export function lockStateDir(dir: string): Release {
   makePrivateDir(dir, 'state_dir')
-  let lock: StateDatabase | undefined
+  let lock: DatabaseSync | undefined
   try {
-    lock = new Database(join(dir, 'lock.db'), { timeout: 0 })
+    lock = new DatabaseSync(join(dir, 'lock.db'), { timeout: 0 })
     lock.exec('begin exclusive')
   } catch (cause) {
     lock?.close()
-    if (cause instanceof Database.SqliteError && cause.code === 'SQLITE_BUSY')
+    if (Object(cause).errcode === sqliteBusy)
       throw new Fault(storeInUse, `${dir} is in use by another agent; stop it, or give another state_dir`, {
         cause
       })

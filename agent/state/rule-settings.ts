@@ -19,7 +19,9 @@ export function openRuleSettings(db: StateDatabase) {
     current: () => current,
     save(changed: Partial<RuleSettings>): void {
       current = { ...current, ...changed }
-      db.transaction(() => Object.entries(changed).map(([name, value]) => put.run(name, value)))()
+      db.transaction(() => {
+        for (const [name, value] of Object.entries(changed)) put.run(name, value)
+      })
     }
   }
 }

@@ -1,8 +1,10 @@
 // Builds dist/, the code of the published package: checks types, copies .proto files, makes the program executable.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, globSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, globSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { agentBundle } from './agent/bundle.ts'
 import { writeManual } from './man.ts'
+import { buildSite } from './site/build.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 rmSync(join(root, 'dist'), { recursive: true, force: true })
@@ -13,11 +15,15 @@ const { status } = spawnSync('tsc', ['-p', 'config/build/tsconfig.json', '--chec
 if (status !== 0) process.exit(status ?? 1)
 for (const proto of globSync('{kernel,plugins,agent}/**/*.proto', { cwd: root, exclude: ['**/test/**'] }))
   cpSync(join(root, proto), join(root, 'dist', proto))
-cpSync(join(root, 'config/command-index.json'), join(root, 'dist/config/command-index.json'))
+for (const index of ['command-index.json', 'error-index.json'])
+  cpSync(join(root, 'config', index), join(root, 'dist/config', index))
 cpSync(join(root, 'plugins/extensions/template'), join(root, 'dist/plugins/extensions/template'), {
   recursive: true
 })
+cpSync(join(root, 'plugins/installer/install.sh'), join(root, 'dist/plugins/installer/install.sh'))
 writeManual(join(root, 'dist/man'))
+await buildSite(join(root, 'dist/site'))
+writeFileSync(join(root, 'dist/agent.mjs'), await agentBundle(), { mode: 0o755 })
 // Includes the native engine of this machine, for installations without a compiler.
 const built = join(root, 'native/build/Release/sluice.node')
 if (existsSync(built))

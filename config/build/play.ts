@@ -5,6 +5,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } 
 import { createServer } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { makeNpm } from '../packages/npm.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -26,7 +27,7 @@ export async function play({ document, listings, withinSecs, writes = 'home' }: 
   for (const name of ['home', 'tmp']) mkdirSync(join(outside, name), { recursive: true })
   const mark = join(dir, 'installed')
   const { env, metrics } = await listenAddresses()
-  const script = scriptOf(found, { tarball: packed(dir), metrics, mark })
+  const script = scriptOf(found, { tarball: makeNpm({ work: join(dir, 'work'), out: dir }), metrics, mark })
   const { status, signal } = spawnSync('bash', ['-c', script], {
     cwd: work,
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -87,15 +88,6 @@ function requireNoTraces(work: string, outside: string, mark: string): void {
   const traces = [...left, ...changed]
   if (traces.length > 0)
     throw new Error(`${traces.length} files outside the folder: ${traces.slice(0, 9).join(', ')}`)
-}
-
-function packed(dir: string): string {
-  const { stdout } = spawnSync('npm', ['pack', '--json', '--pack-destination', dir], {
-    cwd: root,
-    encoding: 'utf8'
-  })
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }] // the output of npm pack --json
-  return join(dir, filename)
 }
 
 /** Returns the environment of this process without variables that configure sluice. */

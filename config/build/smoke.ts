@@ -1,56 +1,25 @@
 // Installs the packed tarball into an empty folder, starts the installed server, and calls its API.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { filesReadFor } from '../packages/consumer.ts'
+import { makeNpm } from '../packages/npm.ts'
+import { root, run } from '../packages/run.ts'
 
-const root = join(import.meta.dirname, '..', '..')
 const dir = mkdtempSync(join(root, 'dist', 'smoke-')) // on the checkout's disk: the store refuses tmpfs
 
-function run(command: string, args: readonly string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
-  return stdout
-}
-
-const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', dir], root)) as [
-  { filename: string }
-]
+const tarball = makeNpm({ work: join(dir, 'work'), out: dir })
 writeFileSync(join(dir, 'package.json'), '{"private":true}')
-run('npm', ['install', '--ignore-scripts', join(dir, filename), '@types/node@24'], dir)
+run('npm', ['install', '--ignore-scripts', tarball, '@types/node@24'], { cwd: dir })
 const program = join(dir, 'node_modules/sluice/dist/kernel/bin.js')
 checkTypes()
-process.stdout.write(`installed ${run(process.execPath, [program, '--version'], dir)}`)
+process.stdout.write(`installed ${run(process.execPath, [program, '--version'], { cwd: dir })}`)
 
 /** Checks the published declarations as a strict consumer without further packages sees them. */
 function checkTypes(): void {
-  const modules = ['plugin', 'agent-plugin', 'kit'].map(
-    (name, i) => `export * as part${i} from 'sluice/${name}'`
-  )
-  writeFileSync(join(dir, 'consumer.mts'), modules.join('\n'))
-  const options = [
-    '--module',
-    'nodenext',
-    '--target',
-    'es2024',
-    '--lib',
-    'esnext',
-    '--strict',
-    '--types',
-    'node'
-  ]
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const args = [
-    '--noEmit',
-    '--skipLibCheck',
-    'false',
-    '--listFiles',
-    '--ignoreConfig',
-    ...options,
-    'consumer.mts'
-  ]
-  const read = run(process.execPath, [tsc, ...args], dir).split('\n')
+  const read = filesReadFor(['sluice/plugin', 'sluice/agent-plugin', 'sluice/kit'], dir)
   const own = read.filter(file => file.startsWith(join(root, 'node_modules')) && !/\/lib\.[\w.]+$/.test(file))
   if (own.length > 0)
     throw new Error(`the published types need packages that are not installed:\n${own.join('\n')}`)

@@ -43,6 +43,9 @@ const outside = new Set<string>() // names of plugins that are not built in
 
 export const markOutside = (plugin: string): void => void outside.add(plugin)
 
+/** True once a plugin that is not built in was loaded. */
+export const hasOutside = (): boolean => outside.size > 0
+
 /** Returns the plugin that began what runs now, if it is not built in. */
 export function runningOutside(): string | undefined {
   const plugin = runningPlugin()

@@ -5,17 +5,9 @@ import { pathToFileURL } from 'node:url'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import type { ImportExternal } from './load.ts'
+import { publicModules } from './public-modules.ts'
 import { findHalf, resolvePlugin } from './resolve.ts'
 import { folderOf, requireTrusted, trust } from './trust.ts'
-
-const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-
-/** The modules of `exports` in package.json. */
-const publicModules: Readonly<Record<string, URL>> = {
-  'sluice/plugin': new URL(`../../plugins/public.${extension}`, import.meta.url),
-  'sluice/agent-plugin': new URL(`../../agent/public.${extension}`, import.meta.url),
-  'sluice/kit': new URL(`../../kit/public.${extension}`, import.meta.url)
-}
 
 /** The files of a plugin's folder, by hash: those that this process loaded first, and those that it is to load now. */
 interface Loaded {

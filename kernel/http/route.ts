@@ -17,7 +17,7 @@ export interface Schemas {
 
 export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  readonly url: string // '/v1/...', or below the plugin's `prefix`; parameters as ':name'
+  readonly url: string // '/v1/...', or of the plugin's `prefix`; parameters as ':name'
   readonly action: string // 'client.rename'; in decisions, and the operation's id in OpenAPI
   readonly access: 'public' | 'user' | 'superadmin'
   readonly status?: 200 | 201 | 204 // default: 200
@@ -35,7 +35,7 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   /** Takes its body also from a form of a page: each field a string or a file, or an array where it is repeated. */
   readonly takesForm?: true
   /** The record that the reply of a GET shows. Its version is the ETag. */
-  record?(params: Part<S, 'params'>): Resource
+  record?(params: Part<S, 'params'>, filled: SlotReader): Resource
   /** Called once, at mount. Extensible routes compose their schemas from slots. */
   schema(filled: SlotReader): S
   run(deps: D, call: Call<S>): Promise<Static<S['reply']>>
@@ -73,7 +73,9 @@ export interface Resource {
   readonly id: string
   /** Returns what changes with every change of the record, and only then: makes the ETag. Null: there is no record. */
   version?(em: EntityManager): Promise<number | readonly unknown[] | null>
+  changes?(): readonly FieldChange[] // of its fields, for the decision; no secrets
 }
+export type FieldChange = { readonly field: string; readonly from: unknown; readonly to: unknown }
 type Part<S extends Schemas, K extends keyof Schemas> =
   S extends Record<K, infer T extends TSchema> ? Static<T> : unknown
 

@@ -8,7 +8,7 @@ import { kernelCodes } from '../../kernel/check.ts'
 import { boot, type Server } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Filled } from '../../kernel/slot.ts'
-import { derivedFieldSlot, ruleFieldSlot } from '../../plugins/rules/exports.ts'
+import { derivedFieldSlot, isSent, ruleFieldSlot } from '../../plugins/rules/exports.ts'
 import { openRepeatedChanges } from '../repeated-changes.ts'
 import { scratchFor } from '../scratch.ts'
 import { type LogLine, operatorToken, recordLog } from '../test-server.ts'
@@ -105,7 +105,7 @@ function wiredProblems(server: Server, { plugin, agent, others }: Checked, made:
   const derived = ownOf(server.depsOf('rules').filled(derivedFieldSlot), plugin)
   return [
     ...valueProblems(server, plugin, made),
-    ...fieldProblems([...ruleFieldsOf(server, plugin), ...derived], agent),
+    ...fieldProblems([...ruleFieldsOf(server, plugin).filter(isSent), ...derived], agent),
     ...routeProblems(plugin, server.depsOf(plugin.name), codes)
   ]
 }

@@ -28,17 +28,21 @@ class Session {
   struct OpenRule {  // open, or its `closed` event has not been taken yet
     RuleConfig config;
     std::vector<std::pair<int, int>> meters;  // id and serial number
+    std::set<int> lost_ports;  // taken over
     bool is_closing = false;
   };
   using Key = std::pair<bool, uint16_t>;  // is UDP, port
 
   void step();
   void open();
+  void listen_in_place_of(int replaced, const RuleConfig& config);
   RuleConfig random_config();
+  bool may_take_over(const OpenRule& replaced, const RuleConfig& config, int port) const;
   std::string expected_code(const RuleConfig& config, const std::vector<int>& meters) const;
   void close();
   void set_meter();
   void set_filters();
+  void reset_targets();
   void answer_resolve();
   void take_events();
   void rule_closed(int id);
@@ -46,6 +50,7 @@ class Session {
   void stop();
   int rule_id() { return 1 + input_.next() % kRules; }
   int meter_id() { return 1 + input_.next() % kMeters; }
+  static std::string bound_name(const RuleConfig& config);
   uint16_t port() { return static_cast<uint16_t>(kFirstPort + input_.next() % kPorts); }
   std::string name() { return input_.next() % 2 ? "a.test" : "*.test"; }
 
@@ -92,7 +97,7 @@ void Session::step() {
       meters_.erase(id);
       return engine_.remove_meter(id);
     }
-    case 7: return set_filters();
+    case 7: return input_.next() % 2 ? set_filters() : reset_targets();
     case 8: return answer_resolve();
     case 9: return check_sample();
     case 10: return take_events();
@@ -110,6 +115,7 @@ void Session::step() {
 RuleConfig Session::random_config() {
   RuleConfig config;
   config.id = rule_id();
+  if (input_.next() % 2) config.replaces = rule_id();
   config.from = port();
   const uint8_t shape = input_.next();
   config.is_udp = shape & 1;
@@ -136,11 +142,36 @@ void Session::open() {
   engine_.serve_opened();
   must((refusal ? refusal->code : "") == expected, "opening a rule has the expected result");
   if (refusal) return;
+  if (config.replaces != 0) listen_in_place_of(config.replaces, config);
   OpenRule& open_rule = rules_[config.id];
   open_rule.config = config;
   for (const int id : meters) open_rule.meters.push_back({id, meters_.at(id)});
   for (int port = config.from; port <= config.to; port++)
-    bound_names_[{config.is_udp, port}].insert(config.is_fallback ? "" : config.name.value_or("-"));
+    bound_names_[{config.is_udp, port}].insert(bound_name(config));
+}
+
+/** The new rule takes over the ports of the replaced one, or its name; those that only the old one has stay bound. */
+void Session::listen_in_place_of(int replaced, const RuleConfig& config) {
+  const auto found = rules_.find(replaced);
+  if (found == rules_.end() || found->second.is_closing || found->second.config.is_udp != config.is_udp) return;
+  const RuleConfig& old = found->second.config;
+  for (int port = std::max(old.from, config.from); port <= std::min(old.to, config.to); port++) {
+    const auto names = bound_names_.find({config.is_udp, static_cast<uint16_t>(port)});
+    names->second.erase(bound_name(old));
+    found->second.lost_ports.insert(port);
+  }
+}
+
+/** A port or name changes hands where the ports are the same, or where the old rule has its ports alone. */
+bool Session::may_take_over(const OpenRule& replaced, const RuleConfig& config, int port) const {
+  const RuleConfig& old = replaced.config;
+  if (port < old.from || port > old.to || replaced.lost_ports.contains(port)) return false;
+  if (old.from == config.from && old.to == config.to) return replaced.lost_ports.empty();
+  return bound_names_.at({old.is_udp, static_cast<uint16_t>(port)}).size() == 1;
+}
+
+std::string Session::bound_name(const RuleConfig& config) {
+  return config.is_fallback ? "" : config.name.value_or("-");
 }
 
 /** Returns the code with which `Engine::open` should fail, or "". */
@@ -154,7 +185,13 @@ std::string Session::expected_code(const RuleConfig& config, const std::vector<i
   for (int port = config.from; port <= config.to; port++) {
     const auto found = bound_names_.find({config.is_udp, static_cast<uint16_t>(port)});
     if (found == bound_names_.end()) continue;
-    const auto& names = found->second;
+    auto names = found->second;
+    const auto replaced = rules_.find(config.replaces);
+    if (replaced != rules_.end() && !replaced->second.is_closing &&
+        replaced->second.config.is_udp == config.is_udp && may_take_over(replaced->second, config, port)) {
+      names.erase(bound_name(replaced->second.config));
+      if (names.empty()) continue;
+    }
     if (!is_shared || names.contains("-") || names.contains(config.name.value_or(""))) return "EADDRINUSE";
   }
   return "";
@@ -162,14 +199,15 @@ std::string Session::expected_code(const RuleConfig& config, const std::vector<i
 
 void Session::close() {
   const int id = rule_id();
-  const int64_t drain_ms = input_.next() % 4;
+  const int64_t drain_ms = input_.next() % 4 - 1;
   engine_.close(id, drain_ms);
   const auto found = rules_.find(id);
   if (found == rules_.end() || std::exchange(found->second.is_closing, true)) return;
   const RuleConfig& config = found->second.config;
   for (int port = config.from; port <= config.to; port++) {
+    if (found->second.lost_ports.contains(port)) continue;
     const auto names = bound_names_.find({config.is_udp, static_cast<uint16_t>(port)});
-    names->second.erase(config.is_fallback ? "" : config.name.value_or("-"));
+    names->second.erase(bound_name(config));
     if (!names->second.empty()) continue;
     bound_names_.erase(names);
     if (!config.is_udp)
@@ -201,6 +239,11 @@ void Session::set_filters() {
   if (options % 4 == 1) filters->source = filter;
   if (options % 4 == 2) filters->target = {filter};
   engine_.set_filters(id, filters);
+}
+
+void Session::reset_targets() {
+  const int id = rule_id();
+  engine_.reset_targets(id, {input_.next() % 3});
 }
 
 /** Answers a resolve event, possibly for the second time, or an unknown token. */

@@ -276,7 +276,7 @@ void Simulation::finish() {
   const Meter::Counters metered = meter_->counters(kernel_.now_us);
   must(metered.active == 0, "the meter has no active flow");
   must(metered.bytes_in == counted[0][0] && metered.bytes_out == bytes_[1], "the meter counts the same bytes");
-  must(rule_->flows.load() == 0, "no flow counts against the cap");
+  must(rule_->flows->load() == 0, "no flow counts against the cap");
   must(context_->descriptors.reserve(36) && !context_->descriptors.reserve(1), "descriptors are released");
 }
 

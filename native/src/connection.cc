@@ -69,6 +69,7 @@ void Connection::dial_succeeded(ConnectedTarget connected) {
   target_index_ = connected.target;
   use_ = std::move(connected.use);
   target_address_ = connected.address;
+  if (shard_.is_reset(target_index_)) return reset(ConnectionEnd::rule_closed);
   const Reason refusal = shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
   if (refusal != kNoReason) return refuse(refusal);
   shard_.counters.targets[target_index_].connections.add(1);

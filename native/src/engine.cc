@@ -89,13 +89,12 @@ std::optional<EngineError> Engine::open(RuleConfig config, const std::vector<int
   }
   if (config.meters.size() > 64)
     return EngineError{"EINVAL", port_label(config) + " has more than 64 meters"};
-  Sockets sockets(workers_.size());
-  if (auto error = bind_ports(config, sockets)) return error;
+  if (auto error = bind_ports(config)) return error;
 
   const std::shared_ptr<Rule> rule = make_rule(std::move(config));
-  const auto arriving = bindings_.at({rule->is_udp, rule->from}).arriving;
+  const PortBinding& binding = bindings_.at(key_of(*rule));
   rules_[rule->id] = rule;
-  opened_.push_back({rule, std::move(sockets), arriving});
+  opened_.push_back({rule, binding.sockets, binding.arriving});
   return std::nullopt;
 }
 
@@ -122,45 +121,97 @@ std::shared_ptr<Rule> Engine::make_rule(RuleConfig config) {
                           .from = from,
                           .to = to});
   };
-  return std::make_shared<Rule>(std::move(config), workers_.size(), std::move(on_health_change));
+  const auto rule = std::make_shared<Rule>(std::move(config), workers_.size(), std::move(on_health_change));
+  const auto replaced = rules_.find(rule->replaces);
+  if (replaced == rules_.end() || replaced->second->is_udp != rule->is_udp) return rule;
+  rule->flows = replaced->second->flows;
+  for (size_t own = 0; own < rule->targets.size(); own++)
+    for (size_t old = 0; old < replaced->second->targets.size(); old++)
+      if (rule->targets[own].host == replaced->second->targets[old].host &&
+          rule->targets[own].port == replaced->second->targets[old].port)
+        rule->health.continue_from(static_cast<int>(own), replaced->second->health, static_cast<int>(old));
+  return rule;
 }
 
-std::optional<EngineError> Engine::bind_ports(const RuleConfig& config, Sockets& sockets) {
-  const bool is_named = config.name || config.is_fallback;
-  const std::string key = config.name.value_or("");
-  const auto bound = bindings_.find({config.is_udp, config.from});
-  if (bound != bindings_.end()) {
-    PortBinding& binding = bound->second;
-    if (!is_named || !binding.is_named || binding.rules.contains(key))
-      return EngineError{"EADDRINUSE",
-                         port_label(config) + " is taken" + (is_named ? " for '" + key + "'" : "")};
-    const Rule& other = *rules_.at(binding.rules.begin()->second);
-    if (!are_read_alike(config, other))
-      return EngineError{"EINVAL", port_label(config) + ": all rules that share it need an equal firstRead; " +
-                                       "rule " + std::to_string(other.id) + " has another"};
-    binding.rules[key] = config.id;
-    return std::nullopt;
-  }
+Engine::PortBinding* Engine::replaced_binding(const RuleConfig& config) {
+  const auto replaced = rules_.find(config.replaces);
+  if (replaced == rules_.end() || replaced->second->is_udp != config.is_udp) return nullptr;
+  const auto bound = bindings_.find(key_of(*replaced->second));
+  if (bound == bindings_.end()) return nullptr;
+  const auto& rules = bound->second.rules;
+  return rules.size() == 1 && rules.begin()->second == config.replaces ? &bound->second : nullptr;
+}
+
+std::optional<EngineError> Engine::bind_ports(const RuleConfig& config) {
+  if (const auto bound = bindings_.find(key_of(config)); bound != bindings_.end())
+    return join_ports(config, bound->second);
   const auto sockets_per_port =
       static_cast<int64_t>(config.port_count() > kMaxUnsharedPorts ? 1 : workers_.size());
   const int64_t descriptors =
       config.port_count() * static_cast<int64_t>(context_.bind.size()) * sockets_per_port;
   if (!context_.descriptors.reserve(descriptors))
     return EngineError{"EMFILE", port_label(config) + ": not enough file descriptors are left"};
+  PortBinding* replaced = replaced_binding(config);
+  Sockets sockets(workers_.size());
   std::optional<EngineError> error;
-  for (int port = config.from; port <= config.to && !error; port++)
-    for (size_t i = 0; i < context_.bind.size() && !error; i++)
+  for (int port = config.from; port <= config.to && !error; port++) {
+    const bool is_taken_over = replaced != nullptr && copy_sockets(*replaced, static_cast<uint16_t>(port), sockets);
+    for (size_t i = 0; i < context_.bind.size() && !error && !is_taken_over; i++)
       error = listen(config, context_.bind[i].with_port(static_cast<uint16_t>(port)), sockets);
+  }
   if (!error && sockets[0].empty())
     error = EngineError{"EINVAL", port_label(config) + ": no local address is usable"};
   if (error) {
     context_.descriptors.release(descriptors);
     return error;
   }
+  if (replaced != nullptr)
+    for (BoundSockets& of_thread : replaced->sockets)
+      if (std::erase_if(of_thread, [&](const BoundSocket& bound) {
+            return bound.address.port >= config.from && bound.address.port <= config.to;
+          }) > 0)
+        replaced->is_whole = false;
   own_ports(config.is_udp).add(config.from, config.to);
-  bindings_[{config.is_udp, config.from}] = {
-      config.is_udp,     is_named, config.from, config.to, descriptors, std::make_shared<std::atomic<int>>(0),
-      {{key, config.id}}};
+  bindings_[key_of(config)] = {config.name || config.is_fallback,
+                               descriptors,
+                               std::make_shared<std::atomic<int>>(0),
+                               std::move(sockets),
+                               true,
+                               {{config.name.value_or(""), config.id}}};
+  return std::nullopt;
+}
+
+/** Copies the sockets of a port. Returns false when there are none. */
+bool Engine::copy_sockets(const PortBinding& from, uint16_t port, Sockets& to) {
+  bool has_copied = false;
+  for (size_t thread = 0; thread < to.size(); thread++)
+    for (const BoundSocket& bound : from.sockets[thread]) {
+      if (bound.address.port != port) continue;
+      to[thread].push_back(bound);
+      has_copied = true;
+    }
+  return has_copied;
+}
+
+/** Lets the rule share a bound port by name, or take it over from the rule that it replaces. */
+std::optional<EngineError> Engine::join_ports(const RuleConfig& config, PortBinding& binding) const {
+  const bool is_named = config.name || config.is_fallback;
+  const std::string key = config.name.value_or("");
+  const auto replaced = std::ranges::find(binding.rules, config.replaces, [](const auto& one) { return one.second; });
+  const bool is_replacing = replaced != binding.rules.end();
+  const bool is_alone = is_replacing && binding.rules.size() == 1;
+  const auto holder = binding.rules.find(key);
+  const bool is_name_taken = holder != binding.rules.end() && holder->second != config.replaces;
+  if (!binding.is_whole || (!is_alone && (!is_named || !binding.is_named || is_name_taken)))
+    return EngineError{"EADDRINUSE",
+                       port_label(config) + " is taken" + (is_named ? " for '" + key + "'" : "")};
+  for (const auto& [name, id] : binding.rules)
+    if (id != config.replaces && !are_read_alike(config, *rules_.at(id)))
+      return EngineError{"EINVAL", port_label(config) + ": all rules that share it need an equal firstRead; " +
+                                       "rule " + std::to_string(id) + " has another"};
+  if (is_replacing) binding.rules.erase(replaced);
+  binding.rules[key] = config.id;
+  binding.is_named = is_named;
   return std::nullopt;
 }
 
@@ -202,14 +253,14 @@ void Engine::close(int rule_id, int64_t drain_ms) {
 }
 
 void Engine::release_ports(const Rule& rule) {
-  const auto found = bindings_.find({rule.is_udp, rule.from});
+  const auto found = bindings_.find(key_of(rule));
   if (found == bindings_.end()) return;
   PortBinding& binding = found->second;
   const auto own = binding.rules.find(rule.name.value_or(""));
-  if (own == binding.rules.end() || own->second != rule.id) return;  // released by an earlier close
+  if (own == binding.rules.end() || own->second != rule.id) return;  // released by an earlier close, or taken over
   binding.rules.erase(own);
   if (!binding.rules.empty()) return;
-  own_ports(binding.is_udp).remove(binding.from, binding.to);
+  own_ports(rule.is_udp).remove(rule.from, rule.to);
   context_.descriptors.release(binding.descriptors);
   bindings_.erase(found);
 }
@@ -220,6 +271,13 @@ void Engine::set_filters(int rule_id, std::shared_ptr<const Filters> filters) {
   found->second->replace_filters(std::move(filters));
   for (const auto& worker : workers_)
     worker->loop.post([&worker = *worker, rule_id] { worker.filters_changed(rule_id); });
+}
+
+void Engine::reset_targets(int rule_id, std::vector<int> targets) {
+  if (!rules_.contains(rule_id)) return;
+  serve_opened();
+  for (const auto& worker : workers_)
+    worker->loop.post([&worker = *worker, rule_id, targets] { worker.reset_targets(rule_id, targets); });
 }
 
 bool Engine::set_weights(int rule_id, std::vector<double> weights) {
@@ -272,6 +330,7 @@ void Engine::stop() {
   for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
   threads_.clear();
   workers_.clear();  // closes their descriptors
+  bindings_.clear();
 }
 
 void Engine::write_rule(int rule_id, std::vector<double>& out) {

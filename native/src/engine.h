@@ -37,13 +37,21 @@ class Engine final : public MeterListener {
   /** Starts the threads. Returns 0 or a negative errno. */
   int start();
 
-  /** Binds the ports of a rule, which accepts no caller before `serve_opened`. */
+  /**
+   * Binds the ports of a rule, which accepts no caller before `serve_opened`. The rule `config.replaces` gives it the
+   * ports and the name that both have, with the callers who wait there.
+   */
   std::optional<EngineError> open(RuleConfig config, const std::vector<int>& meters);
   /** Lets the rules that were opened accept callers: on each thread all in one task, from the same moment on. */
   void serve_opened();
-  /** Closes a rule. It accepts no more callers when this returns; the rest happens on the threads. */
+  /**
+   * Closes a rule. It accepts no more callers when this returns; the rest happens on the threads. Live connections are
+   * reset after `drain_ms`; below 0: never.
+   */
   void close(int rule_id, int64_t drain_ms);
   void set_filters(int rule_id, std::shared_ptr<const Filters> filters);
+  /** Resets the connections and flows to these targets of the rule. */
+  void reset_targets(int rule_id, std::vector<int> targets);
   /** Returns false when there is not one valid weight for each target. */
   bool set_weights(int rule_id, std::vector<double> weights);
   void set_meter(int id, const Limits& limits);
@@ -63,17 +71,18 @@ class Engine final : public MeterListener {
   void forget(int rule_id) { rules_.erase(rule_id); }
 
  private:
+  using Sockets = std::vector<BoundSockets>;  // by thread
   /** A bound port or range: of one rule, or of several rules with TLS names. */
   struct PortBinding {
-    bool is_udp;
     bool is_named;
-    uint16_t from;
-    uint16_t to;
     int64_t descriptors;
     ArrivalCount arriving;
+    Sockets sockets;  // but for those that another binding has taken over
+    bool is_whole;    // none has been taken over
     std::map<std::string, int> rules;  // id by name; "" is the rule without a name
   };
-  using Sockets = std::vector<BoundSockets>;  // by thread
+  using PortKey = std::tuple<bool, uint16_t, uint16_t>;  // is UDP, first port, last port
+  static PortKey key_of(const RuleConfig& config) { return {config.is_udp, config.from, config.to}; }
   struct OpenedRule {
     std::shared_ptr<Rule> rule;
     Sockets sockets;
@@ -83,8 +92,12 @@ class Engine final : public MeterListener {
   void budget_exhausted(Meter& meter, uint64_t version, int64_t hold_ms) override;
   void meter_changed(Meter& meter) override;
   std::optional<EngineError> validate(const RuleConfig& config) const;
-  std::optional<EngineError> bind_ports(const RuleConfig& config, Sockets& sockets);
+  std::optional<EngineError> bind_ports(const RuleConfig& config);
+  std::optional<EngineError> join_ports(const RuleConfig& config, PortBinding& binding) const;
   std::optional<EngineError> listen(const RuleConfig& config, const Address& address, Sockets& sockets) const;
+  static bool copy_sockets(const PortBinding& from, uint16_t port, Sockets& to);
+  /** Returns the binding that only `config.replaces` uses, if any. */
+  PortBinding* replaced_binding(const RuleConfig& config);
   void release_ports(const Rule& rule);
   std::shared_ptr<Rule> make_rule(RuleConfig config);
   OwnPorts& own_ports(bool is_udp) { return is_udp ? context_.udp_ports : context_.tcp_ports; }
@@ -95,7 +108,7 @@ class Engine final : public MeterListener {
   std::map<int, std::shared_ptr<Meter>> meters_;
   std::map<int, std::shared_ptr<Rule>> rules_;                 // open and draining
   std::vector<OpenedRule> opened_;                             // not served yet
-  std::map<std::pair<bool, uint16_t>, PortBinding> bindings_;  // by protocol and first port
+  std::map<PortKey, PortBinding> bindings_;
 };
 
 }  // namespace sluice

@@ -169,6 +169,8 @@ std::shared_ptr<const Filters> filters(const Napi::Object& raw, Reasons& reasons
 RuleConfig rule(const Napi::Object& raw) {
   RuleConfig config;
   config.id = static_cast<int>(to_int64(raw.Get("id")));
+  if (const Napi::Value replaces = raw.Get("replaces"); is_present(replaces))
+    config.replaces = static_cast<int>(to_int64(replaces));
   config.is_udp = text(raw.Get("protocol")) == "udp";
   config.from = port(raw.Get("from"));
   config.to = port(raw.Get("to"));

@@ -2,6 +2,7 @@
 #include <napi.h>
 
 #include "engine.h"
+#include "idle-memory.h"
 #include "napi-convert.h"
 
 namespace sluice {
@@ -16,6 +17,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
                            InstanceMethod<&NativeEngine::open>("open"),
                            InstanceMethod<&NativeEngine::serve_opened>("serveOpened"),
                            InstanceMethod<&NativeEngine::close>("close"),
+                           InstanceMethod<&NativeEngine::reset_targets>("resetTargets"),
                            InstanceMethod<&NativeEngine::set_filters>("setFilters"),
                            InstanceMethod<&NativeEngine::set_weights>("setWeights"),
                            InstanceMethod<&NativeEngine::set_meter>("setMeter"),
@@ -79,6 +81,9 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
   void serve_opened(const Napi::CallbackInfo&) { engine_->serve_opened(); }
   void close(const Napi::CallbackInfo& info) {
     engine_->close(info[0].As<Napi::Number>(), info[1].As<Napi::Number>().Int64Value());
+  }
+  void reset_targets(const Napi::CallbackInfo& info) {
+    engine_->reset_targets(info[0].As<Napi::Number>(), convert::numbers(info[1]));
   }
   void set_filters(const Napi::CallbackInfo& info) {
     std::string error;
@@ -153,6 +158,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("NativeEngine", NativeEngine::define(env));
+  exports.Set("giveBackMemory", Napi::Function::New(env, [](const Napi::CallbackInfo&) { give_back_memory(); }));
   return exports;
 }
 

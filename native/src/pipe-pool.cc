@@ -1,6 +1,6 @@
 #include "pipe-pool.h"
 
-#include <string.h>
+#include "error-name.h"
 
 namespace sluice {
 
@@ -41,7 +41,7 @@ void PipePool::enlarge(const sys::Pipe& pipe) {
   context_.events.push_advisory({.kind = EngineEvent::Kind::pipe_size,
                                  .value = kWantedBytes,
                                  .other_value = sys::pipe_size(pipe),
-                                 .text = strerrorname_np(error)});
+                                 .text = error_name(error)});
 }
 
 void PipePool::put_back(sys::Pipe pipe) {

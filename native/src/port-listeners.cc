@@ -32,6 +32,7 @@ class PortListeners::Listener final : public FdWatcher {
         return pause();
     }
   }
+  bool has(const BoundSocket& other) const { return bound_.socket == other.socket; }
   void close() {
     is_closed_ = true;
     timer_.cancel();
@@ -69,7 +70,8 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
         endpoint_(std::make_unique<Endpoint>(std::move(socket), this)),
         caller_{sender},
         port_index_(port_index),
-        awaits_header_(owner.first_read() != nullptr),
+        first_(owner.first_read()),
+        awaits_header_(first_ != nullptr),
         started_us_(loop().now_us()) {
     owner_.arriving_->fetch_add(1);
   }
@@ -131,7 +133,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
     server_name_ = std::move(hello.name);
     end(owner_.find_shard(server_name_), context().refusals.sni_miss);
   }
-  Reason header_refusal() const { return owner_.first_read()->header; }
+  Reason header_refusal() const { return first_->header; }
   void on_timeout() { end(nullptr, awaits_header_ ? header_refusal() : context().refusals.sni_timeout); }
   void end(TcpRuleShard* shard, Reason reason) {
     if (has_ended_) return;
@@ -146,6 +148,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
   std::unique_ptr<Endpoint> endpoint_;
   NamedCaller caller_;
   const int port_index_;
+  const std::shared_ptr<const FirstRead> first_;  // the port's when the caller came; may be null
   bool awaits_header_;
   int64_t started_us_;  // of the wait for the TLS name
   std::vector<char> bytes_;
@@ -186,6 +189,15 @@ void PortListeners::close() {
   listeners_.clear();
 }
 
+void PortListeners::hand_over(const BoundSockets& sockets) {
+  for (auto& listener : listeners_) {
+    if (std::ranges::none_of(sockets, [&](const BoundSocket& bound) { return listener->has(bound); })) continue;
+    listener->close();
+    worker_.loop.delete_later(std::move(listener));
+  }
+  std::erase(listeners_, nullptr);
+}
+
 void PortListeners::on_accepted(Fd socket, const Address& caller, uint16_t port) {
   if (shards_.empty()) return sys::arm_reset(socket.get());
   if (first_read() != nullptr || !shards_by_name_.empty())
@@ -203,7 +215,7 @@ void PortListeners::on_accepted(Fd socket, const Address& caller, uint16_t port)
 }
 
 void PortListeners::start_arrival(Fd socket, const Address& sender, uint16_t port) {
-  const FirstRead* first = first_read();
+  const auto first = first_read();
   const auto& refusals = worker_.context.refusals;
   if (first != nullptr && !first->trusts(sender)) return refuse(socket.get(), first->untrusted);
   if (arriving_->load() >= kMaxArriving)

@@ -23,6 +23,8 @@ class PortListeners final : public DeferredDelete {
   bool is_empty() const { return shards_.empty(); }
   /** Closes the listeners: no more connections are accepted. */
   void close();
+  /** Stops accepting from these sockets, which go on listening for a rule that takes them over. */
+  void hand_over(const BoundSockets& sockets);
 
  private:
   class Listener;
@@ -36,7 +38,7 @@ class PortListeners final : public DeferredDelete {
   /** Resets a caller that has no rule yet, and counts it. */
   void refuse(int socket, Reason reason);
   /** What callers begin with; equal in all rules of the port. */
-  const FirstRead* first_read() const { return shards_.front()->rule->first_read.get(); }
+  const std::shared_ptr<const FirstRead>& first_read() const { return shards_.front()->rule->first_read; }
   /** Finds the rule by exact name, then by wildcard, then the default one; null if there is none. */
   TcpRuleShard* find_shard(const std::string& name) const;
   /** The rule that counts callers which match no rule: the default, else the oldest on the port. */

@@ -1,8 +1,8 @@
 #include "rule-shard.h"
 
-#include <string.h>
-
 #include <algorithm>
+
+#include "error-name.h"
 
 namespace sluice {
 
@@ -26,11 +26,18 @@ const Filters& RuleShard::filters() {
 void RuleShard::close(int64_t drain_ms) {
   is_closed_ = true;
   const int64_t at_ms = worker.loop.now_ms() + drain_ms;
-  if (drain_ms <= 0)
+  if (drain_ms == 0)
     on_drained();
-  else if (!drain_timer_.is_armed() || at_ms < drain_timer_.at_ms())
+  else if (drain_ms > 0 && (!drain_timer_.is_armed() || at_ms < drain_timer_.at_ms()))
     worker.loop.timers().arm(drain_timer_, at_ms);
   end_when_empty();
+}
+
+void RuleShard::reset_targets(const std::vector<int>& targets) {
+  reset_targets_.resize(rule->targets.size());
+  for (const int target : targets)
+    if (static_cast<size_t>(target) < reset_targets_.size()) reset_targets_[target] = true;
+  end_reset();
 }
 
 bool RuleShard::uses_meter(const Meter& meter) const {
@@ -57,7 +64,7 @@ void RuleShard::report_splice_selected() {
 void RuleShard::report_splice_unsupported(int error) {
   if (rule->splice_unsupported_reported.exchange(true)) return;
   worker.context.events.push_advisory(
-      {.kind = EngineEvent::Kind::splice_unsupported, .id = rule->id, .text = strerrorname_np(error)});
+      {.kind = EngineEvent::Kind::splice_unsupported, .id = rule->id, .text = error_name(error)});
 }
 
 void RuleShard::end_when_empty() {

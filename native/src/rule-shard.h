@@ -24,7 +24,7 @@ class RuleShard : public DeferredDelete {
  public:
   RuleShard(Worker& worker, std::shared_ptr<Rule> rule);
 
-  /** Closes the rule on this thread; resets live connections after `drain_ms`. An earlier deadline wins. */
+  /** Closes the rule on this thread; resets live connections after `drain_ms`, below 0 never. An earlier deadline wins. */
   void close(int64_t drain_ms);
   /** Ends connections and flows that the new filters do not allow. */
   virtual void recheck_filters() = 0;
@@ -34,12 +34,15 @@ class RuleShard : public DeferredDelete {
   /** Closes the sockets of a UDP rule. Those of a TCP rule belong to its `PortListeners`. */
   virtual void stop_listening() {}
   virtual void reset_all(ConnectionEnd why) = 0;
+  /** Ends the connections and flows to these targets, also those that are being dialed when they are connected. */
+  void reset_targets(const std::vector<int>& targets);
   /** Lets connections that wait for a meter retry. */
   virtual void meter_changed() = 0;
 
   /** Return the reason of a refusal, or `kNoReason`. */
   Reason check_source(const Address& caller) { return filters().check_source(caller); }
   Reason check_target(const Address& address, const std::string& host);
+  bool is_reset(int target) const { return target >= 0 && !reset_targets_.empty() && reset_targets_[target]; }
   void dns_failed(const std::string& host, const std::string& reason);
   /** Report once per rule. */
   void report_splice_selected();
@@ -52,6 +55,8 @@ class RuleShard : public DeferredDelete {
 
  protected:
   virtual bool is_empty() const = 0;
+  /** Ends those to targets for which `is_reset` is true. */
+  virtual void end_reset() = 0;
   /** Ends a closed shard. Called whenever a connection or flow has ended. */
   void end_when_empty();
 
@@ -61,6 +66,7 @@ class RuleShard : public DeferredDelete {
 
   std::shared_ptr<const Filters> filters_;
   uint32_t filters_version_;
+  std::vector<bool> reset_targets_;  // by target; empty: none
   bool is_closed_ = false;
   bool has_ended_ = false;
   MethodTimer<RuleShard, &RuleShard::on_drained> drain_timer_{*this};

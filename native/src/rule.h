@@ -45,6 +45,7 @@ struct DialFrom {
 
 struct RuleConfig {
   int id = 0;
+  int replaces = 0;  // the id of the rule whose ports and name it takes over; 0: none
   bool is_udp = false;
   uint16_t from = 0;
   uint16_t to = 0;
@@ -81,7 +82,8 @@ struct Rule : RuleConfig {
   std::atomic<int> threads_listening;                   // `Engine::close` waits until it is 0
   std::atomic<int> threads_active;                      // threads whose shard has not ended
   std::atomic<uint32_t> filters_version{0};             // counts replacements of the filters
-  std::atomic<int64_t> flows{0};                        // UDP flows on all threads, limited by `flow_cap`
+  /** UDP flows on all threads, limited by `flow_cap`: also those of the rules that it has replaced. */
+  std::shared_ptr<std::atomic<int64_t>> flows = std::make_shared<std::atomic<int64_t>>(0);
   std::atomic<bool> splice_reported{false};
   std::atomic<bool> splice_unsupported_reported{false};
 

@@ -17,6 +17,13 @@ constexpr int kSuccessesToHeal = 2;
 TargetHealth::TargetHealth(size_t targets, OnChange on_change)
     : on_change_(std::move(on_change)), targets_(targets) {}
 
+void TargetHealth::continue_from(int target, TargetHealth& other, int target_there) {
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  targets_[target] = other.targets_[target_there];
+  targets_[target].attempts = 0;
+  failure_count_ = std::max(failure_count_, other.failure_count_);
+}
+
 bool TargetHealth::are_all_failed() {
   const std::lock_guard lock(mutex_);
   return std::ranges::all_of(targets_, [](const Target& target) { return target.state == State::failed; });

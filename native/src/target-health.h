@@ -23,6 +23,8 @@ class TargetHealth {
   using OnChange = std::function<void(int target, State from, State to, const std::string& reason)>;
 
   TargetHealth(size_t targets, OnChange on_change);
+  /** Begins with what another rule knows of the same target. Called before the first attempt. */
+  void continue_from(int target, TargetHealth& other, int target_there);
 
   bool are_all_failed();
   std::vector<int> longest_failed_first();

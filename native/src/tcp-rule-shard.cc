@@ -104,6 +104,11 @@ void TcpRuleShard::recheck_filters() {
     if (!connection->has_ended()) connection->recheck_filters();
 }
 
+void TcpRuleShard::end_reset() {
+  for (Connection* connection : all_connections())
+    if (is_reset(connection->target_index_)) connection->reset(ConnectionEnd::rule_closed);
+}
+
 bool TcpRuleShard::is_empty() const { return connections_.empty(); }
 
 }  // namespace sluice

@@ -29,6 +29,7 @@ class TcpRuleShard final : public RuleShard {
  private:
   class Probe;
   void recheck_filters() override;
+  void end_reset() override;
   bool is_empty() const override;
   /** A copy: a connection leaves the list when it ends. */
   std::vector<Connection*> all_connections() const;

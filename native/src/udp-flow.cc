@@ -89,6 +89,7 @@ void UdpFlow::dial_succeeded(ConnectedUdpTarget connected) {
   attempt_ = std::move(connected.attempt);
   target_index_ = attempt_.target();
   use_ = std::move(connected.use);
+  if (shard_.is_reset(target_index_)) return end(ConnectionEnd::rule_closed);
   recheck_filters();
   if (has_ended_) return;
   if (shard_.worker.loop.watch(target_.get(), *this, EPOLLIN) != 0) return end(ConnectionEnd::dial_failed);

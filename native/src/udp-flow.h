@@ -41,6 +41,10 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   int64_t last_active_ms() const { return last_active_ms_; }
   const UdpPath& path() const { return path_; }
 
+  int target_index() const { return target_index_; }  // -1: none yet
+
+  size_t index = 0;  // among the flows of its shard
+
  private:
   void dial_succeeded(ConnectedUdpTarget connected) override;
   void dial_failed(Reason refusal) override {

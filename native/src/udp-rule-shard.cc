@@ -1,12 +1,11 @@
 #include "udp-rule-shard.h"
 
-#include <string.h>
-
 #include <algorithm>
 #include <cstring>
 #include <random>
 #include <span>
 
+#include "error-name.h"
 #include "proxy-header.h"
 
 namespace sluice {
@@ -43,6 +42,8 @@ class UdpRuleShard::Listener final : public FdWatcher {
     for (int batch = 0; shard_ != nullptr && batch < kBatchesPerWake; batch++)
       if (!shard_->receive(socket_->get(), port_index_)) return;
   }
+  bool has(const BoundSocket& bound) const { return socket_ == bound.socket; }
+  int descriptor() const { return socket_->get(); }
   void close() {
     shard_->worker.loop.unwatch(socket_->get());
     shard_ = nullptr;
@@ -59,35 +60,56 @@ size_t UdpRuleShard::Hash::operator()(const Key& key) const {
   std::array<uint64_t, 4> words{};
   static_assert(sizeof key.source.raw <= sizeof words);
   std::memcpy(words.data(), key.source.raw.data(), key.source.raw.size());
-  uint64_t hash = mix(seed, static_cast<uint64_t>(key.port_index));
+  uint64_t hash = mix(seed, static_cast<uint64_t>(key.port));
   for (const uint64_t word : words) hash = mix(hash, word);
   return hash;
 }
 
-UdpRuleShard::UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule, BoundSockets sockets)
-    : RuleShard(worker, std::move(rule)), sockets_(std::move(sockets)), flows_(0, Hash{random_seed()}) {}
+UdpRuleShard::UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule) : RuleShard(worker, std::move(rule)) {}
 
 UdpRuleShard::~UdpRuleShard() = default;
 
-void UdpRuleShard::open() {
+void UdpRuleShard::open(const BoundSockets& sockets, UdpRuleShard* replaced) {
+  table_ = replaced != nullptr ? replaced->table_ : std::make_shared<FlowTable>(0, Hash{random_seed()});
   const size_t threads = rule->counters.size();
-  for (const BoundSocket& bound : std::exchange(sockets_, {})) {
+  for (const BoundSocket& bound : sockets) {
     // A shared socket is read by one thread, so that the datagrams of a flow stay together.
-    const bool is_ours = !bound.is_shared || bound.address.port % threads == worker.index;
-    if (is_ours) listeners_.push_back(std::make_unique<Listener>(*this, bound));
+    if (bound.is_shared && bound.address.port % threads != worker.index) continue;
+    if (replaced != nullptr) replaced->hand_over(bound);
+    listeners_.push_back(std::make_unique<Listener>(*this, bound));
   }
+}
+
+void UdpRuleShard::hand_over(const BoundSocket& bound) {
+  const auto found = std::ranges::find_if(listeners_, [&](const auto& listener) { return listener->has(bound); });
+  if (found == listeners_.end()) return;
+  (*found)->close();
+  worker.loop.delete_later(std::move(*found));
+  listeners_.erase(found);
 }
 
 void UdpRuleShard::stop_listening() {
   batch().flush();
-  sweep_.cancel();
-  settling_.cancel();
+  std::unordered_set<int> closing;
+  for (const auto& listener : listeners_) closing.insert(listener->descriptor());
+  std::vector<UdpFlow*> ending;
+  for (const auto& [key, flow] : *table_)
+    if (closing.contains(flow->path().listener)) ending.push_back(flow);
+  for (UdpFlow* flow : ending) flow->end(ConnectionEnd::rule_closed);
   for (auto& listener : listeners_) {
     listener->close();
     worker.loop.delete_later(std::move(listener));
   }
   listeners_.clear();
-  for (UdpFlow* flow : all_flows()) flow->end(ConnectionEnd::rule_closed);
+}
+
+void UdpRuleShard::reset_all(ConnectionEnd why) {
+  for (UdpFlow* flow : all_flows()) flow->end(why);
+}
+
+void UdpRuleShard::end_reset() {
+  for (UdpFlow* flow : all_flows())
+    if (is_reset(flow->target_index())) flow->end(ConnectionEnd::rule_closed);
 }
 
 bool UdpRuleShard::receive(int listener, int port_index) {
@@ -106,23 +128,26 @@ bool UdpRuleShard::receive(int listener, int port_index) {
   return is_more;
 }
 
+UdpFlow* UdpRuleShard::find_flow(const UdpPath& path) const {
+  const auto found = table_->find(key_of(path));
+  return found != table_->end() ? found->second : nullptr;
+}
+
 void UdpRuleShard::dispatch_run(int listener, int port_index, SlotRange run) {
   const UdpPath path{listener, port_index, batch().source(run.first)};
   if (rule->first_read) {
     for (int slot = run.first; slot < run.end; slot++) dispatch_behind_header(path, slot);
     return;
   }
-  const auto found = flows_.find({path.source, port_index});
-  UdpFlow* flow = found != flows_.end() ? found->second.get()
-                                        : create_flow(path, {path.source.address()}, run.size());
+  UdpFlow* flow = find_flow(path);
+  if (flow == nullptr) flow = create_flow(path, {path.source.address()}, run.size());
   if (flow != nullptr) flow->receive(run);
 }
 
 /** The first datagram of a flow has a header, which names its caller; later ones may have one. */
 void UdpRuleShard::dispatch_behind_header(const UdpPath& path, int slot) {
   const FirstRead& first = *rule->first_read;
-  const auto found = flows_.find({path.source, path.port_index});
-  UdpFlow* flow = found != flows_.end() ? found->second.get() : nullptr;
+  UdpFlow* flow = find_flow(path);
   NamedCaller caller{path.source.address()};
   if (flow == nullptr && !first.trusts(caller.source)) return rule->reject(first.untrusted);
   const std::span bytes(reinterpret_cast<const uint8_t*>(batch().bytes(slot)), batch().size(slot));
@@ -144,20 +169,22 @@ UdpFlow* UdpRuleShard::create_flow(const UdpPath& path, const NamedCaller& calle
     rule->reject(source, datagrams);
     return nullptr;
   }
-  if (rule->flows.fetch_add(1) >= rule->flow_cap) {
-    rule->flows.fetch_sub(1);
+  if (rule->flows->fetch_add(1) >= rule->flow_cap) {
+    rule->flows->fetch_sub(1);
     counters.overflow.add(datagrams);
     return nullptr;
   }
   auto created = std::make_unique<UdpFlow>(*this, path, caller);
   const Reason refusal = enter(*created);
   if (refusal != kNoReason) {
-    rule->flows.fetch_sub(1);
+    rule->flows->fetch_sub(1);
     rule->reject(refusal, datagrams);
     return nullptr;
   }
   UdpFlow* flow = created.get();
-  flows_.emplace(Key{path.source, path.port_index}, std::move(created));
+  flow->index = flows_.size();
+  flows_.push_back(std::move(created));
+  table_->emplace(key_of(path), flow);
   counters.connections.add(1);
   counters.ports[path.port_index].active.add(1);
   arm_sweep();
@@ -186,10 +213,15 @@ void UdpRuleShard::settle_flows() {
 
 void UdpRuleShard::remove(UdpFlow& flow) {
   unsettled_.erase(&flow);
-  const auto found = flows_.find({flow.path().source, flow.path().port_index});
-  worker.loop.delete_later(std::move(found->second));
-  flows_.erase(found);
-  rule->flows.fetch_sub(1);
+  table_->erase(key_of(flow.path()));
+  const size_t index = flow.index;
+  worker.loop.delete_later(std::move(flows_[index]));
+  if (index + 1 < flows_.size()) {
+    flows_[index] = std::move(flows_.back());
+    flows_[index]->index = index;
+  }
+  flows_.pop_back();
+  rule->flows->fetch_sub(1);
   worker.context.descriptors.release(1);
   counters.ports[flow.path().port_index].active.add(-1);
   end_when_empty();
@@ -212,7 +244,7 @@ void UdpRuleShard::record_eviction(int target, const Address& address, int error
   worker.context.events.push_advisory({.kind = EngineEvent::Kind::flow_evicted,
                                        .id = rule->id,
                                        .target = target,
-                                       .text = strerrorname_np(error)});
+                                       .text = error_name(error)});
 }
 
 void UdpRuleShard::recheck_filters() {
@@ -234,7 +266,7 @@ void UdpRuleShard::arm_sweep() {
 std::vector<UdpFlow*> UdpRuleShard::all_flows() const {
   std::vector<UdpFlow*> flows;
   flows.reserve(flows_.size());
-  for (const auto& [key, flow] : flows_) flows.push_back(flow.get());
+  for (const auto& flow : flows_) flows.push_back(flow.get());
   return flows;
 }
 

@@ -15,13 +15,14 @@ namespace sluice {
 
 class UdpRuleShard final : public RuleShard {
  public:
-  UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule, BoundSockets sockets);
+  UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule);
   ~UdpRuleShard() override;
 
-  void open();
-  /** Closes the listeners and ends all flows: a flow has no end of its own to wait for. */
+  /** Listens. A replaced rule hands over the sockets that both have; its flows go on. */
+  void open(const BoundSockets& sockets, UdpRuleShard* replaced);
+  /** Closes the listeners, and ends the flows that came by them: a flow has no end of its own to wait for. */
   void stop_listening() override;
-  void reset_all(ConnectionEnd) override {}
+  void reset_all(ConnectionEnd why) override;
   void meter_changed() override {}
 
   UdpBatch& batch() const { return worker.udp_batch; }
@@ -36,7 +37,7 @@ class UdpRuleShard final : public RuleShard {
   class Listener;
   struct Key {
     SourceAddress source;
-    int port_index;
+    int port;  // that it sends to
     bool operator==(const Key& other) const = default;
   };
   struct Hash {
@@ -48,6 +49,13 @@ class UdpRuleShard final : public RuleShard {
     int64_t at_ms;
   };
 
+  /** The flows of the rules that have had these sockets one after the other: each datagram finds its flow. */
+  using FlowTable = std::unordered_map<Key, UdpFlow*, Hash>;
+
+  Key key_of(const UdpPath& path) const { return {path.source, rule->from + path.port_index}; }
+  UdpFlow* find_flow(const UdpPath& path) const;
+  /** Stops reading this socket, which goes on for the rule that takes it over. */
+  void hand_over(const BoundSocket& bound);
   /** Receives one batch; returns true if there may be more. */
   bool receive(int listener, int port_index);
   void dispatch_run(int listener, int port_index, SlotRange run);
@@ -56,15 +64,16 @@ class UdpRuleShard final : public RuleShard {
   UdpFlow* create_flow(const UdpPath& path, const NamedCaller& caller, int datagrams);
   Reason enter(UdpFlow& flow);
   void recheck_filters() override;
+  void end_reset() override;
   bool is_empty() const override { return flows_.empty(); }
   void sweep();
   void arm_sweep();
   void settle_flows();
   std::vector<UdpFlow*> all_flows() const;
 
-  BoundSockets sockets_;  // until `open`
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::unordered_map<Key, std::unique_ptr<UdpFlow>, Hash> flows_;
+  std::shared_ptr<FlowTable> table_;
+  std::vector<std::unique_ptr<UdpFlow>> flows_;  // of this rule
   std::vector<Refused> refused_;
   MethodTimer<UdpRuleShard, &UdpRuleShard::sweep> sweep_{*this};
   std::unordered_set<UdpFlow*> unsettled_;

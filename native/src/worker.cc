@@ -47,18 +47,34 @@ Worker::Worker(EngineContext& context, size_t index, size_t count)
 Worker::~Worker() = default;
 
 void Worker::open(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving) {
-  const uint16_t from = rule->from;
-  if (rule->is_udp) {
-    auto shard = std::make_unique<UdpRuleShard>(*this, rule, std::move(sockets));
-    shard->open();
-    shards_[rule->id] = std::move(shard);
-    return;
-  }
+  const auto found = shards_.find(rule->replaces);
+  RuleShard* replaced = found != shards_.end() ? found->second.get() : nullptr;
+  if (replaced != nullptr && (replaced->is_closed() || replaced->rule->is_udp != rule->is_udp)) replaced = nullptr;
+  if (rule->is_udp)
+    open_udp(std::move(rule), std::move(sockets), replaced);
+  else
+    open_tcp(std::move(rule), std::move(sockets), std::move(arriving), replaced);
+}
+
+void Worker::open_udp(std::shared_ptr<Rule> rule, BoundSockets sockets, RuleShard* replaced) {
+  const int id = rule->id;
+  auto shard = std::make_unique<UdpRuleShard>(*this, std::move(rule));
+  shard->open(sockets, static_cast<UdpRuleShard*>(replaced));
+  shards_[id] = std::move(shard);
+}
+
+void Worker::open_tcp(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving, RuleShard* replaced) {
   auto shard = std::make_unique<TcpRuleShard>(*this, rule);
-  auto& listeners = listeners_[from];
-  if (!listeners)
+  auto& listeners = listeners_[ports_of(*rule)];
+  if (!listeners) {
+    if (replaced != nullptr)
+      if (const auto old = listeners_.find(ports_of(*replaced->rule)); old != listeners_.end() && old->second)
+        old->second->hand_over(sockets);
     listeners = std::make_unique<PortListeners>(*this, std::move(sockets), std::move(arriving));
+  }
   listeners->add(*shard);
+  if (replaced != nullptr && ports_of(*replaced->rule) == ports_of(*rule))
+    listeners->remove(static_cast<TcpRuleShard&>(*replaced));
   shards_[rule->id] = std::move(shard);
 }
 
@@ -67,11 +83,15 @@ void Worker::close(int rule_id, int64_t drain_ms) {
   if (found == shards_.end()) return;
   RuleShard& shard = *found->second;
   if (!shard.is_closed()) stop_listening(shard);
-  shard.close(shard.rule->is_udp ? 0 : drain_ms);
+  shard.close(drain_ms);
+}
+
+void Worker::reset_targets(int rule_id, const std::vector<int>& targets) {
+  if (const auto found = shards_.find(rule_id); found != shards_.end()) found->second->reset_targets(targets);
 }
 
 void Worker::stop_listening(RuleShard& shard) {
-  if (const auto found = listeners_.find(shard.rule->from);
+  if (const auto found = listeners_.find(ports_of(*shard.rule));
       !shard.rule->is_udp && found != listeners_.end()) {
     PortListeners& listeners = *found->second;
     listeners.remove(static_cast<TcpRuleShard&>(shard));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -51,6 +52,7 @@ class Worker {
 
   void open(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving);
   void close(int rule_id, int64_t drain_ms);
+  void reset_targets(int rule_id, const std::vector<int>& targets);
   void filters_changed(int rule_id);
   void meter_changed(Meter& meter);
   /** Resets the connections of an exhausted meter after `hold_ms`, unless its budget is raised before. */
@@ -80,13 +82,17 @@ class Worker {
  private:
   class BudgetHold;
 
+  using PortRange = std::pair<uint16_t, uint16_t>;  // first and last
+  static PortRange ports_of(const Rule& rule) { return {rule.from, rule.to}; }
   void stop_listening(RuleShard& shard);
+  void open_udp(std::shared_ptr<Rule> rule, BoundSockets sockets, RuleShard* replaced);
+  void open_tcp(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving, RuleShard* replaced);
 
   const size_t count_;
   std::array<char, 16> connection_id_;  // of the last preamble: random, then counting
   int64_t resolves_started_ = 0;
   std::unordered_map<int, std::unique_ptr<RuleShard>> shards_;              // by rule
-  std::unordered_map<uint16_t, std::unique_ptr<PortListeners>> listeners_;  // TCP, by first port
+  std::map<PortRange, std::unique_ptr<PortListeners>> listeners_;           // TCP
   std::unordered_map<int64_t, ResolveRequester*> pending_resolves_;         // by token
   std::unordered_map<int, std::unique_ptr<BudgetHold>> holds_;              // by meter
 };

@@ -2,6 +2,7 @@ import { systemClock } from '../../kernel/base/clock.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { recordFieldSlots } from '../http/command-exports.ts'
 import { documentKindSlot, liveTrafficSlot, ruleFieldSlot } from '../rules/exports.ts'
 import { contextOf, kindsIn } from './context.ts'
 import { type Document, formatDocument, readDocument } from './document.ts'
@@ -18,7 +19,13 @@ const prune = Type.Optional(
 const differs = 9 // the exit code of no error
 const ExitCode = Type.Optional(Type.Boolean({ description: `End with ${differs} when something differs.` }))
 
-const reads = [documentKindSlot, ruleFieldSlot, liveTrafficSlot] // of the kinds, too
+const reads = [
+  documentKindSlot,
+  ruleFieldSlot,
+  liveTrafficSlot,
+  recordFieldSlots.grant,
+  recordFieldSlots.user
+] // of the kinds, too
 
 const renewMs = 20_000
 

@@ -36,7 +36,7 @@ export async function makePlan(
     await validate(kind, entries, context)
     const wanted = entries.map((entry, at) => parsed(kind, entry, at, context))
     if (!kind.hasSeveral) refuseDuplicates(kind, wanted, context)
-    const { pairs, left } = paired(kind, wanted, await kind.list(context))
+    const { pairs, left } = paired(kind, wanted, await kind.list(context), prune)
     for (const pair of pairs) steps.push(...(await stepsFor(kind, pair, context)))
     if (prune === 'prune') for (const item of left) deletions.unshift(await deletion(kind, item, context))
   }
@@ -61,21 +61,58 @@ interface Pair {
   readonly from: DocumentItem | undefined // on the server
 }
 
-/** Matches wanted objects with present ones of the same key, those that are the same first. */
-function paired(kind: DocumentKind, wanted: readonly DocumentItem[], present: readonly DocumentItem[]) {
-  const left = new Map(Map.groupBy(present, ({ key }) => key))
-  const take = (item: DocumentItem, fits: (from: DocumentItem) => boolean): DocumentItem | undefined => {
-    const candidates = left.get(item.key) ?? []
-    const found = candidates.find(fits)
-    left.set(
-      item.key,
-      candidates.filter(other => other !== found)
-    )
-    return found
+/**
+ * Matches wanted objects with present ones: by the id that an entry gives, by the same key and body, by the same key,
+ * and those that would be deleted with what they may have become.
+ */
+function paired(
+  kind: DocumentKind,
+  wanted: readonly DocumentItem[],
+  present: readonly DocumentItem[],
+  prune: 'prune' | 'keep'
+) {
+  const left = new Set(present)
+  const found = new Map<DocumentItem, DocumentItem>()
+  const match = (item: DocumentItem, from: DocumentItem | undefined): void => {
+    if (!from) return
+    left.delete(from)
+    found.set(item, from)
   }
-  const same = wanted.map(item => take(item, from => hasSameBody(from, kind.complete?.(item, from) ?? item)))
-  const pairs = wanted.map((item, at): Pair => ({ wanted: item, from: same[at] ?? take(item, () => true) }))
-  return { pairs, left: [...left.values()].flat() }
+  const unmatched = () => wanted.filter(item => !found.has(item))
+  for (const item of unmatched().filter(({ id }) => id !== '')) match(item, requirePresent(kind, item, left))
+  const byKey = Map.groupBy(left, ({ key }) => key)
+  const take = (item: DocumentItem, fits: (from: DocumentItem) => boolean): void =>
+    match(
+      item,
+      byKey.get(item.key)?.find(from => left.has(from) && fits(from))
+    )
+  for (const item of unmatched()) take(item, from => hasSameBody(from, kind.complete?.(item, from) ?? item))
+  for (const item of unmatched()) take(item, () => true)
+  if (prune === 'prune') for (const [item, from] of moved(kind, unmatched(), left)) match(item, from)
+  return { pairs: wanted.map((item): Pair => ({ wanted: item, from: found.get(item) })), left: [...left] }
+}
+
+function requirePresent({ name }: DocumentKind, { id }: DocumentItem, left: ReadonlySet<DocumentItem>) {
+  const from = [...left].find(present => present.id === id)
+  if (from) return from
+  throw new Fault(
+    invalidSchema,
+    `${name}: there is no ${id}, or the file has it twice; leave the id out to create one`
+  )
+}
+
+/** Returns the pairs of which there is only one of each. */
+function moved(
+  { movedKey }: DocumentKind,
+  wanted: readonly DocumentItem[],
+  present: Iterable<DocumentItem>
+): (readonly [DocumentItem, DocumentItem])[] {
+  if (!movedKey) return []
+  const candidates = Map.groupBy(present, movedKey)
+  return [...Map.groupBy(wanted, movedKey)].flatMap(([key, items]) => {
+    const [[item, other], [from, second]] = [items, candidates.get(key) ?? []]
+    return item && from && !other && !second ? [[item, from] as const] : []
+  })
 }
 
 async function stepsFor(

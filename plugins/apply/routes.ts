@@ -12,7 +12,10 @@ const LeaseId = Type.String({ description: 'ULID.', examples: ['01KCD3F0P7Q4Y6Z8
 const Lease = closed(
   {
     lease_id: LeaseId,
-    ttl_secs: Type.Integer({ description: 'Seconds until it ends unless it is renewed.', examples: [30] })
+    ttl_secs: Type.Integer({
+      description: 'Seconds until it ends unless it is renewed.',
+      examples: [leaseMs / 1000]
+    })
   },
   { $id: 'ApplyLease' }
 )

@@ -1,15 +1,18 @@
 // Users in the document of `apply`: matched by user_id. Credentials are not in the document; a new user has none.
+import { isDeepStrictEqual } from 'node:util'
 import { Type } from 'typebox'
 import { closed } from '../../kernel/http/schema.ts'
+import { recordFieldSlots } from '../http/command-exports.ts'
 import {
   type DocumentContext,
   type DocumentEntry,
   type DocumentItem,
   documentKindSlot,
-  liveTrafficSlot
+  liveTrafficSlot,
+  mergePatch
 } from '../rules/exports.ts'
 
-const Entry = closed({
+const Entry = Type.Object({
   user_id: Type.String(),
   display_name: Type.Optional(Type.String()),
   role: Type.Optional(Type.Union([Type.Literal('superadmin'), Type.Literal('user')])),
@@ -19,28 +22,38 @@ const Entry = closed({
 export const usersKind = documentKindSlot.fill({
   name: 'users',
   role: 'owner',
-  entry: async () => Entry,
-  async list({ api, isSuperadmin }) {
-    return isSuperadmin ? (await api.list<DocumentEntry>('/v1/users')).map(itemOf) : []
+  async entry(filled) {
+    const fields = filled(recordFieldSlots.user).map(({ value: { key, given } }) => [
+      key,
+      Type.Optional(given)
+    ])
+    return closed({ ...Entry.properties, ...Object.fromEntries(fields) })
+  },
+  async list(context) {
+    if (!context.isSuperadmin) return []
+    return (await context.api.list<DocumentEntry>('/v1/users')).map(row => itemOf(row, context))
   },
   parse: itemOf,
-  format({ body: { user_id, display_name, role, disabled } }) {
-    return { user_id, display_name, ...(role !== 'user' && { role }), ...(disabled === true && { disabled }) }
+  format({ body: { user_id, display_name, role, disabled, ...fields } }, context) {
+    const absent = absentValues(context)
+    const present = Object.entries(fields).filter(([key, value]) => !isDeepStrictEqual(value, absent[key]))
+    return {
+      ...{ user_id, display_name, ...(role !== 'user' && { role }), ...(disabled === true && { disabled }) },
+      ...Object.fromEntries(present)
+    }
   },
   label: ({ body: { user_id } }) => `user ${user_id}`,
   /** A display name that the document leaves out stays as it is. */
   complete: (item, { body: { display_name } }) =>
     item.body['display_name'] === undefined ? { ...item, body: { ...item.body, display_name } } : item,
   async create(item, context) {
-    const { user_id, display_name = user_id, role, disabled } = item.body
+    const { user_id, display_name = user_id, role, disabled, ...fields } = item.body
     const isDisabled = disabled === true // and so never an enabled superadmin, not even for a moment
-    await context.api.send('POST', '/v1/users', { user_id, display_name, role: isDisabled ? 'user' : role })
+    const body = { user_id, display_name, role: isDisabled ? 'user' : role, ...fields }
+    await context.api.send('POST', '/v1/users', body)
     if (isDisabled) await update(item, { role, disabled }, context)
   },
-  change: (from, to, context) => () => {
-    const changed = Object.entries(to.body).filter(([key, value]) => from.body[key] !== value)
-    return update(to, Object.fromEntries(changed), context)
-  },
+  change: (from, to, context) => () => update(to, mergePatch(from.body, to.body) as object, context),
   async liveTraffic({ key }, { api, filled }) {
     const rules = await api.list<{ rule_id: string }>(`/v1/rules?owner=${encodeURIComponent(key)}`)
     const counts = filled(liveTrafficSlot).flatMap(({ value: count }) =>
@@ -51,9 +64,16 @@ export const usersKind = documentKindSlot.fill({
   remove: ({ key }, { api }) => api.send('DELETE', pathOf(key))
 })
 
-function itemOf({ user_id, display_name, role = 'user', disabled = false }: DocumentEntry): DocumentItem {
-  return { key: String(user_id), body: { user_id, display_name, role, disabled }, id: '' }
+function itemOf(row: DocumentEntry, context: DocumentContext): DocumentItem {
+  const { user_id, display_name, role = 'user', disabled = false } = row
+  const fields = Object.entries(absentValues(context)).map(([key, absent]) => [key, row[key] ?? absent])
+  const body = { user_id, display_name, role, disabled, ...Object.fromEntries(fields) }
+  return { key: String(user_id), body, id: '' }
 }
+
+/** Of the fields that other plugins add, by key. */
+const absentValues = ({ filled }: DocumentContext): DocumentEntry =>
+  Object.fromEntries(filled(recordFieldSlots.user).map(({ value: { key, absent } }) => [key, absent]))
 
 const pathOf = (userId: string): string => `/v1/users/${encodeURIComponent(userId)}`
 

@@ -13,7 +13,7 @@ export async function validate(
 ): Promise<void> {
   if (!schemaOf || entries.length === 0) return
   const [{ bodyRefusal }, schema] = await Promise.all([
-    import('../http/command-exports.ts'), // with the library that validates, which other commands do without
+    import('../http/exports.ts'), // with the library that validates, which other commands do without
     schemaOf(filled)
   ])
   for (const [at, entry] of entries.entries()) {

@@ -41,7 +41,7 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
     await refusals.flush()
     const { limit = defaultLimit } = query
     const found = await store.read(em => rows(conditionsOf(query), limit + 1, em))
-    const entries = found.slice(0, limit)
+    const entries = found.slice(0, limit).map(row => ({ ...row, changes: JSON.parse(row.changes ?? 'null') }))
     const last = found.length > limit ? entries.at(-1) : undefined
     return {
       entries: entries.map(row => ({ ...row, timestamp: timestamp(row.timestamp) })),
@@ -102,13 +102,14 @@ function conditionsOf({ outcome, since, until, cursor }: Query): readonly Condit
 }
 
 /** The columns under the names of the API; the time in ms. */
-interface Row extends Omit<EntryRow, 'timestamp'> {
+interface Row extends Omit<EntryRow, 'timestamp' | 'changes'> {
   readonly timestamp: number
+  readonly changes: string | null // JSON
 }
 
 const columns =
   'id, timestamp, actor, role, auth_method, remote_addr, method, path, action, ' +
-  'resource_kind, resource_id, outcome, status, reason, request_id, count'
+  'resource_kind, resource_id, outcome, status, reason, changes, request_id, count'
 
 const rows = (conditions: readonly Condition[], limit: number, em: EntityManager): Promise<Row[]> =>
   em.execute<Row[]>(

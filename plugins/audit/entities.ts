@@ -28,6 +28,7 @@ export const Entry = defineEntity({
     outcome: p.string().length(5).$type<Decision['outcome']>(),
     status: p.integer().nullable(), // null: changed, the response is pending or was lost
     reason: p.string().length(64).nullable(),
+    changes: p.json().$type<NonNullable<Decision['changes']>>().nullable(),
     requestId: p.string().length(64),
     count: p.bigint('number')
   }

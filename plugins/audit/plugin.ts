@@ -7,6 +7,7 @@ import { commands } from './commands.ts'
 import { Entry } from './entities.ts'
 import { Audit0001 } from './migrations/0001-entry.ts'
 import { Audit0002 } from './migrations/0002-actor-index.ts'
+import { Audit0003 } from './migrations/0003-changes.ts'
 import { keys } from './retention.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { invalidOutcome, invalidTimestamp } from './schema.ts'
@@ -26,7 +27,8 @@ export default definePlugin<RouteDeps>({
     entities: [Entry],
     migrations: [
       { name: '0001-entry', class: Audit0001 },
-      { name: '0002-actor-index', class: Audit0002 }
+      { name: '0002-actor-index', class: Audit0002 },
+      { name: '0003-changes', class: Audit0003 }
     ]
   },
   services: { auditLog: asFunction(openAuditLog).singleton() },

@@ -51,6 +51,16 @@ export const EntryRow = closed(
       })
     ),
     reason: orNull(Type.String(), { description: 'Error code of the refusal.', examples: [null] }),
+    changes: orNull(
+      Type.Array(
+        closed({
+          field: Type.String({ description: 'As in requests.', examples: ['targets'] }),
+          from: Type.Unknown({ description: 'What it was; of a long value the beginning of its JSON.' }),
+          to: Type.Unknown({ description: 'What it is; null: nothing.' })
+        })
+      ),
+      { description: 'What a change of an object changed; null: not told.', examples: [null] }
+    ),
     request_id: Type.String({ description: 'x-request-id.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NR'] }),
     count: Type.Integer({
       description: 'How many requests this entry counts: denied, or refused mutations.',

@@ -4,7 +4,7 @@ import { ownVersion } from '../../kernel/base/version.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
-import { writeBackup } from './file.ts'
+import { noteBackup, writeBackup } from './file.ts'
 import { restore as restoreTo } from './restore.ts'
 
 const backup = defineCommand({
@@ -18,6 +18,7 @@ const backup = defineCommand({
   async run({ args, dataDir, keys, print }) {
     const source = { dataDir: dataDir(), keys: keys(), version: ownVersion(), now: systemClock.now() }
     print.data(await writeBackup(source, args.to))
+    noteBackup(source, print)
   }
 })
 

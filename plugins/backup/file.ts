@@ -8,14 +8,16 @@ import {
   readSync,
   renameSync,
   rmSync,
-  statSync
+  statSync,
+  writeFileSync
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
 import { sync } from '../../config/sync.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { isAtLeast } from '../../kernel/base/version-range.ts'
+import type { Print } from '../../kernel/cli/command.ts'
 import { openStore, type PluginStore } from '../../kernel/store/open.ts'
 import { currentCertificate, nextFile } from '../control/exports.ts'
 import { requireOwnSchema } from './schema.ts'
@@ -73,6 +75,15 @@ export async function writeBackup(source: Source, to: string): Promise<{ file: s
     rmSync(draft, { force: true })
   }
   return { file, bytes: statSync(file).size }
+}
+
+/** Notes the time in the data directory, for `sluice doctor`. A disk that takes no file spoils no backup. */
+export function noteBackup({ dataDir, now }: Source, { line }: Pick<Print, 'line'>): void {
+  try {
+    writeFileSync(join(dataDir, 'last-backup'), `${timestamp(now)}\n`, { mode: 0o600 })
+  } catch (error) {
+    line(`sluice doctor will not know of it: ${reasonOf(error)}`)
+  }
 }
 
 function backupFile(to: string, now: number): string {

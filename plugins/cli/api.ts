@@ -39,6 +39,7 @@ interface OperationParts {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface CliApi extends Api {
@@ -86,7 +87,8 @@ export function openApi({ origin, token, exitOf, plainHttp, authorities }: Optio
   const typed: object = {
     async call(operation: string, parts: OperationParts = {}) {
       const { method, url } = requestOf(operation, parts)
-      return bodyOf<unknown>(await request(method, url, { body: parts.body }))
+      const { body, headers = {} } = parts
+      return bodyOf<unknown>(await request(method, url, { body, headers }))
     },
     rows: (operation: string, parts?: OperationParts) => list(requestOf(operation, parts).url)
   }

@@ -2,11 +2,13 @@ import { Type } from '../../kernel/cli/args.ts'
 import { type Command, defineCommand } from '../../kernel/cli/command.ts'
 import { newSecret } from '../../kernel/identity/secret.ts'
 import { complete } from './complete.ts'
+import { explainError } from './explain-error.ts'
 import { commands as login } from './login.ts'
 
 export const commands: readonly Command[] = [
   ...login,
   complete,
+  explainError,
   defineCommand({
     name: 'server',
     summary: 'Run the server: operator API and control stream.',

@@ -88,7 +88,7 @@ export class Installed {
     const all = this.#options.index.commands.filter(({ by }) => this.#enabled(by))
     const chosen = all.find(({ name }) => name === words[0] || name === words.join(' '))
     if (words[0] === 'agent' && !chosen) {
-      const ofAgent = all.filter(({ by }) => by === 'agent')
+      const ofAgent = all.filter(({ name }) => name.startsWith('agent '))
       return [...ofAgent, ...(await this.#installedForAgent())]
     }
     if (!this.#isKnown && !(chosen?.needs === 'api' && chosen.reads?.length === 0))

@@ -37,7 +37,11 @@ type Optional<T> = T extends readonly unknown[]
     ? { [K in keyof T]: undefined extends T[K] ? Optional<T[K]> | undefined : Optional<T[K]> }
     : T
 
-type Parts<O> = PathOf<O> & QueryOf<O> & BodyOf<O>
+interface Headers {
+  readonly headers?: Readonly<Record<string, string>> // If-Match
+}
+
+type Parts<O> = PathOf<O> & QueryOf<O> & BodyOf<O> & Headers
 
 type Arguments<N extends Name> =
   object extends Parts<Found<N>> ? [parts?: Parts<Found<N>>] : [parts: Parts<Found<N>>]
@@ -50,7 +54,7 @@ type ReplyOf<O> = O extends { responses: { 200: { content: { 'application/json':
 
 declare module '../../kernel/cli/command.ts' {
   interface Api {
-    /** Sends the request of an operation: its `path`, `query` and `body`, as far as it has them. */
+    /** Sends the request of an operation: its `path`, `query`, `body` and `headers`, as far as it has them. */
     call<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<ReplyOf<Found<N>>>
     /** Reads all pages of a list. */
     rows<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<ReplyOf<Found<N>>>

@@ -92,6 +92,7 @@ const shortened = (cell: string, terminal: Terminal | undefined): string =>
 const styles: Readonly<Record<string, Style>> = {
   ...{ active: 'green', connected: 'green', healthy: 'green', ok: 'green' },
   ...{ pending: 'yellow', draining: 'yellow', unknown: 'yellow', warning: 'yellow', disconnected: 'yellow' },
+  ...{ paused: 'yellow', outside_schedule: 'yellow', expired: 'yellow' },
   ...{ failed: 'red', revoked: 'red', down: 'red', error: 'red' }
 }
 

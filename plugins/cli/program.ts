@@ -1,10 +1,10 @@
 import { Command as Program } from 'commander'
 import type { TObject, TSchema } from 'typebox'
 import { exactValue } from '../../config/exact-value.ts'
+import { parseQuantity, quantityHelp } from '../../config/quantity.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Command } from '../../kernel/cli/command.ts'
 import type { Described } from './installed.ts'
-import { parseQuantity, quantityHelp } from './quantity.ts'
 
 type Args = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { CommanderError } from 'commander'
-import type { Builtin } from '../../config/external/load.ts'
 import type { ConfigFile } from '../../config/sources.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
@@ -8,7 +7,6 @@ import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import type { CommandCall } from '../../kernel/cli/command.ts'
-import type { Plugin } from '../../kernel/plugin.ts'
 import { openApi, originIn } from './api.ts'
 import { givenAuthorities } from './authorities.ts'
 import { completion } from './completion.ts'
@@ -16,20 +14,26 @@ import { openConfirm } from './confirm.ts'
 import { credentialFile, readLogin, tokenFor } from './credential-file.ts'
 import {
   type CommandIndex,
+  type CommandModule,
   type CommandModules,
   type Described,
   Installed,
-  type LoadedCommand
+  type LoadedCommand,
+  type Manifests
 } from './installed.ts'
 import { keepOwner } from './owner.ts'
 import { openPrint, type Terminal } from './print.ts'
 import { convertArgs, openProgram } from './program.ts'
 import { handleSignals } from './signals.ts'
 
-interface Source {
-  readonly plugins: Builtin<Plugin>
+/** What a program has of the command line: the commands of `index` that are in `modules`. */
+export interface Source {
   readonly modules: CommandModules
   readonly index: CommandIndex
+  /** Loads all manifests, with the commands of no plugin. */
+  readonly loadManifests: (own: CommandModule, file: ConfigFile | null) => Promise<Manifests>
+  /** Loads what commands have that work on the server itself. */
+  readonly loadServerSide: () => Promise<typeof import('./server-side.ts')>
 }
 type Args = Readonly<Record<string, unknown>>
 
@@ -56,17 +60,13 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
       ...source,
       file,
       agentFile: valueIn(argv, '--config') ?? null,
-      async loadManifests() {
-        const { loadManifests } = await import('./manifests.ts')
-        const ownCommands = (await source.modules['agent']?.()) ?? {}
-        return loadManifests(source.plugins, ownCommands, file)
-      }
+      loadManifests: async () => source.loadManifests((await source.modules['agent']?.()) ?? {}, file)
     })
     const described = await installed.described(words)
     const complete = completion(described)
     const ofGroup = described.filter(({ name }) => name.split(' ', 1)[0] === words[0])
     const offered = ofGroup.length > 0 ? ofGroup : [...described, complete] // to describe them all takes time
-    const context = { version, installed, file }
+    const context = { version, installed, file, loadServerSide: source.loadServerSide }
     let exit = 0
     const run = async ({ name }: Pick<Described, 'name'>, args: Args): Promise<void> => {
       const isOwn = name === complete.name
@@ -104,6 +104,7 @@ function printError({ errorCode: { code }, message, details = {} }: Fault): void
         `  ${key}: ${escapeControlChars(typeof value === 'string' ? value : JSON.stringify(value))}`
     )
   ]
+  if (process.stderr.isTTY) lines.push(`  sluice explain-error ${code}`)
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
@@ -111,6 +112,7 @@ interface Context {
   readonly version: string
   readonly installed: Installed
   readonly file: ConfigFile | null
+  readonly loadServerSide: Source['loadServerSide']
 }
 
 /** Returns the exit code. */
@@ -180,12 +182,12 @@ type Lifetime = { readonly signal: AbortSignal; readonly acquired: Releases }
 async function serverSideOf(
   { name, needs }: LoadedCommand['command'],
   given: Args,
-  { installed, version, file }: Context,
+  { installed, version, file, loadServerSide }: Context,
   lifetime: Lifetime
 ): Promise<ServerSide> {
   if (needs === 'data' || needs === 'server') {
     const { plugins, sections, specifiers } = await installed.manifests()
-    const { openServerSide } = await import('./server-side.ts')
+    const { openServerSide } = await loadServerSide()
     return openServerSide({ version, plugins, sections, specifiers, file }, given, lifetime)
   }
   const absent = (): never => {

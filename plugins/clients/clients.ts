@@ -5,9 +5,10 @@ import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client, ManagedObjectRow, SpentToken } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { type Clients, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
 import { normalizeAddress, normalizeName } from './name-and-address.ts'
-import { type ClientRow, clientRowOf } from './row.ts'
+import { type ClientRow, clientRowsOf, fieldsIn } from './row.ts'
 
 export const clientNotRevoked = defineCode('client_not_revoked', 409, 5)
 
@@ -17,7 +18,7 @@ export type ClientAdministration = ReturnType<typeof openClients>
 
 /** Returns the service `clients`, with more methods for the routes. */
 export function openClients(kernel: Kernel) {
-  const { clock, identity, control, filled } = kernel
+  const { clock, identity, filled } = kernel
   return {
     ...openReading(kernel),
     ...openTokens(kernel),
@@ -25,10 +26,12 @@ export function openClients(kernel: Kernel) {
     normalizeName,
     normalizeAddress,
 
-    /** Sets the name or the address. The control stream stays open. */
-    async update(id: string, part: { name: string } | { address: string | null }, em: EntityManager) {
-      await em.nativeUpdate(Client, { id }, part)
-      return clientRowOf(await getClient(id, em), control.peers)
+    /** Sets the name, the address and the fields of other plugins. The control stream stays open. */
+    async update(id: string, { fields = {}, ...part }: ClientPart, em: EntityManager): Promise<ClientRow> {
+      const client = await getClient(id, em)
+      if (Object.keys(part).length > 0) await em.nativeUpdate(Client, { id }, part)
+      await recordFields.patch(fieldsIn(filled), id, { body: fields, em })
+      return rowOf({ ...client, ...part }, kernel, em)
     },
 
     /** Returns the hash of the revoked token; call `endSession` with it after the commit. */
@@ -46,19 +49,39 @@ export function openClients(kernel: Kernel) {
       if (!client.revokedAt)
         throw new Fault(clientNotRevoked, `client ${id} is not revoked; revoke it before you delete it`)
       for (const { value: onRemove } of filled(removingSlot)) await onRemove(client, em)
+      await recordFields.remove(fieldsIn(filled), [id], em)
       await em.nativeDelete(ManagedObjectRow, { clientId: id })
       await em.nativeDelete(Client, { id })
     }
   }
 }
 
+type Values = Readonly<Record<string, unknown>>
+
+interface ClientPart {
+  readonly name?: string
+  readonly address?: string | null
+  readonly fields?: Values // of other plugins, as in the body of PATCH
+}
+
+async function rowOf(
+  client: Client,
+  { control, filled }: Pick<Kernel, 'control' | 'filled'>,
+  em: EntityManager
+): Promise<ClientRow> {
+  const [row] = await clientRowsOf([client], { peers: control.peers, filled }, em)
+  if (!row) throw new TypeError(`client ${client.id} has no row`)
+  return row
+}
+
 type Tokens = Pick<Clients, 'enroll' | 'isTokenAvailable' | 'replaceToken' | 'endSession'>
 
-function openTokens({ clock, identity, control }: Kernel): Tokens {
+function openTokens({ clock, identity, control, filled }: Kernel): Tokens {
   return {
-    async enroll(client, em) {
+    async enroll({ fields: values, ...client }, em) {
       const id = newId(clock.now())
       await em.insert(Client, { ...client, id, revision: 0, enrolledAt: clock.now() })
+      await recordFields.save(fieldsIn(filled), id, { values, em })
       return getClient(id, em)
     },
 
@@ -93,11 +116,13 @@ function openReading({ store, control, filled }: Kernel) {
     return { id: { $in: [...new Set(ids.flat())] } }
   }
 
-  const list = (principal: Principal): PagedRows<ClientRow> => ({
+  const list = (query: Values, principal: Principal): PagedRows<ClientRow> => ({
     async page(after, take, em) {
-      const where = { $and: [await visibleTo(principal, em), { id: { $gt: after } }] }
+      const wanted = listFilters.where(filled(listFilterSlots.client), query)
+      const where = { $and: [await visibleTo(principal, em), { id: { $gt: after } }, wanted] }
       const page = await em.find(Client, where, { orderBy: { id: 'asc' }, limit: take })
-      return page.map(client => ({ key: client.id, row: clientRowOf(client, control.peers) }))
+      const rows = await clientRowsOf(page, { peers: control.peers, filled }, em)
+      return rows.map(row => ({ key: row.client_id, row }))
     }
   })
 
@@ -115,7 +140,7 @@ function openReading({ store, control, filled }: Kernel) {
   const read: Clients['read'] = (id, principal) =>
     store.read(async em => {
       const client = await em.findOne(Client, { $and: [{ id }, await visibleTo(principal, em)] })
-      return clientRowOf(client ?? refuseUnknown(), control.peers)
+      return rowOf(client ?? refuseUnknown(), { control, filled }, em)
     })
 
   return { list, count, read }

@@ -1,6 +1,7 @@
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type Command, defineCommand } from '../../kernel/cli/command.ts'
+import { addedArgs, addedColumns, addedQuery, listOptionSlots } from '../http/command-exports.ts'
 import { ClientArg, findClient } from './client-argument.ts'
 
 const oneClient = { args: Type.Object({ client: ClientArg }), positional: ['client'] }
@@ -9,7 +10,13 @@ const columns = ['client_id', 'client_name', 'state', 'address', 'agent_version'
 const list = defineCommand({
   name: 'client list',
   summary: 'List the clients.',
-  run: async ({ api, print }) => print.data(await api.rows('GET /v1/clients'), columns)
+  reads: [listOptionSlots.client],
+  extraArgs: filled => addedArgs(filled(listOptionSlots.client)),
+  async run({ api, args, filled, print }) {
+    const more = filled(listOptionSlots.client)
+    const rows = await api.rows('GET /v1/clients', { query: addedQuery(more, args) })
+    print.data(rows, [...columns, ...addedColumns(more)])
+  }
 })
 
 const show = defineCommand({

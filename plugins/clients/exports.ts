@@ -19,6 +19,10 @@ export const revokingSlot =
 export const removingSlot =
   defineSlot<(client: Client, em: EntityManager) => Promise<void>>('clients.removing')
 
+export interface NewClient extends Pick<Client, 'name' | 'address' | 'tokenHash'> {
+  readonly fields: Readonly<Record<string, unknown>> // of other plugins, parsed
+}
+
 /** The service `clients`. */
 export interface Clients {
   /** Throws `client_not_found`. */
@@ -31,7 +35,7 @@ export interface Clients {
   normalizeName(name: string): string
   /** Returns the address, or throws `invalid_client_address`. */
   normalizeAddress(address: string | null): string | null
-  enroll(client: Pick<Client, 'name' | 'address' | 'tokenHash'>, em: EntityManager): Promise<Client>
+  enroll(client: NewClient, em: EntityManager): Promise<Client>
   /** True for a token that nobody had before, or that this client has now. */
   isTokenAvailable(tokenHash: string, clientId: string | null, em: EntityManager): Promise<boolean>
   /** Replaces the token and lifts a revocation. Returns the client as it was; call `endSession` after the commit. */

@@ -1,6 +1,7 @@
 import { asFunction } from 'awilix'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
+import { listFilterSlots, listOptionSlots, recordFieldSlots } from '../http/exports.ts'
 import { clientNotRevoked, openClients } from './clients.ts'
 import { commands } from './commands.ts'
 import { clientNameAmbiguous, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
@@ -14,9 +15,17 @@ export default definePlugin<RouteDeps>({
   version: '1.0.0',
   description: 'Edge hosts, as the server knows them.',
   kernel: '^2.0.0',
+  needs: { http: '^1.0.0' },
   codes: [clientNotRevoked, clientNameAmbiguous, invalidClientName, invalidClientAddress],
   exports: { clients: asFunction(openClients).singleton() },
-  slots: [visibleSlot, revokingSlot, removingSlot],
+  slots: [
+    visibleSlot,
+    revokingSlot,
+    removingSlot,
+    recordFieldSlots.client,
+    listFilterSlots.client,
+    listOptionSlots.client
+  ],
   fills: [metricsSlot.fillWith(openMetrics)],
   routes,
   commands

@@ -1,10 +1,12 @@
-import { Type } from 'typebox'
+import { type Static, type TObject, Type } from 'typebox'
 import { clientNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute, type Resource } from '../../kernel/http/route.ts'
 import { ClientId, closed } from '../../kernel/http/schema.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
+import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { type ClientAdministration, clientNotRevoked } from './clients.ts'
 import {
   invalidClientAddress,
@@ -12,7 +14,7 @@ import {
   normalizeAddress,
   normalizeName
 } from './name-and-address.ts'
-import { ClientRow } from './row.ts'
+import { Address, ClientName, clientRow, fieldsIn } from './row.ts'
 
 export interface RouteDeps extends Kernel {
   readonly clients: ClientAdministration
@@ -20,12 +22,14 @@ export interface RouteDeps extends Kernel {
 
 const params = Type.Object({ client_id: ClientId })
 /** The state of a client's connection is no part of its version. */
-const client = (id: string): Resource => ({
+const client = (id: string, filled: SlotReader): Resource => ({
   kind: 'client',
   id,
   async version(em) {
     const found = await em.findOne(Client, { id })
-    return found && [found.name, found.address, found.revokedAt]
+    if (!found) return null
+    const fields = (await recordFields.load(fieldsIn(filled), [id], em))(id)
+    return [found.name, found.address, found.revokedAt, ...Object.values(fields)]
   }
 })
 
@@ -34,8 +38,12 @@ const list = defineList({
   action: 'client.list',
   access: 'user',
   summary: 'Lists the clients that the caller may see.',
-  schema: () => ({ row: ClientRow, errors: [] }),
-  run: async ({ clients }: RouteDeps, { principal }) => clients.list(principal)
+  schema: filled => ({
+    query: closed(listFilters.parameters(filled(listFilterSlots.client))),
+    row: clientRow(filled),
+    errors: listFilters.errors(filled(listFilterSlots.client))
+  }),
+  run: async ({ clients }: RouteDeps, { query, principal }) => clients.list(query, principal)
 })
 
 const read = defineRoute({
@@ -44,8 +52,8 @@ const read = defineRoute({
   action: 'client.read',
   access: 'user',
   summary: 'Returns one client.',
-  schema: () => ({ params, reply: ClientRow, errors: [clientNotFound] }),
-  record: ({ client_id: id }) => client(id),
+  schema: filled => ({ params, reply: clientRow(filled), errors: [clientNotFound] }),
+  record: ({ client_id: id }, filled) => client(id, filled),
   run: ({ clients }: RouteDeps, call) => clients.read(call.params.client_id, call.principal)
 })
 
@@ -57,18 +65,20 @@ const setAddress = defineRoute({
   summary: 'Sets the public address of a client.',
   description:
     'Sets the host at which the forwarded ports are reached; null clears it. Other fields of the record may be sent back and are ignored.',
-  schema: () => ({
+  schema: filled => ({
     params,
-    body: closed(
-      { ...Type.Partial(ClientRow).properties, address: ClientRow.properties.address },
-      { examples: [{ address: 'paris.example.net' }] }
+    body: Type.Unsafe<{ readonly address: string | null }>(
+      closed(
+        { ...Type.Partial(clientRow(filled) as unknown as TObject).properties, address: Address },
+        { examples: [{ address: 'paris.example.net' }] }
+      )
     ),
-    reply: ClientRow,
+    reply: clientRow(filled),
     errors: [clientNotFound, invalidClientAddress]
   }),
-  run: ({ clients }: RouteDeps, { body, change, params: { client_id: id } }) => {
+  run: ({ clients, filled }: RouteDeps, { body, change, params: { client_id: id } }) => {
     const address = normalizeAddress(body.address)
-    return change(client(id), em => clients.update(id, { address }, em))
+    return change(client(id, filled), em => clients.update(id, { address }, em))
   },
   replay: ({ clients }, { principal }, id) => clients.read(id, principal)
 })
@@ -80,15 +90,47 @@ const rename = defineRoute({
   access: 'superadmin',
   summary: 'Renames a client.',
   description: 'The id, the rules and the control stream of the client do not change.',
-  schema: () => ({
+  schema: filled => ({
     params,
-    body: closed({ client_name: ClientRow.properties.client_name }),
-    reply: ClientRow,
+    body: closed({ client_name: ClientName }),
+    reply: clientRow(filled),
     errors: [clientNotFound, invalidClientName]
   }),
-  run: ({ clients }: RouteDeps, { body, change, params: { client_id: id } }) => {
+  run: ({ clients, filled }: RouteDeps, { body, change, params: { client_id: id } }) => {
     const name = normalizeName(body.client_name)
-    return change(client(id), em => clients.update(id, { name }, em))
+    return change(client(id, filled), em => clients.update(id, { name }, em))
+  },
+  replay: ({ clients }, { principal }, id) => clients.read(id, principal)
+})
+
+const Patch = Type.Object({ client_name: Type.Optional(ClientName), address: Type.Optional(Address) })
+
+const update = defineRoute({
+  method: 'PATCH',
+  url: '/v1/clients/:client_id',
+  action: 'client.change',
+  access: 'superadmin',
+  summary: 'Changes a client.',
+  description: 'Absent fields stay. The id, the rules and the control stream of the client do not change.',
+  schema: filled => ({
+    params,
+    body: Type.Unsafe<Static<typeof Patch> & Readonly<Record<string, unknown>>>(
+      closed({ ...Patch.properties, ...recordFields.patched(fieldsIn(filled)) })
+    ),
+    reply: clientRow(filled),
+    errors: [
+      ...[clientNotFound, invalidClientName, invalidClientAddress],
+      ...recordFields.errors(fieldsIn(filled))
+    ]
+  }),
+  run: ({ clients, filled }: RouteDeps, { body, change, params: { client_id: id } }) => {
+    const { client_name: name, address, ...fields } = body
+    const part = {
+      ...(name !== undefined && { name: normalizeName(name) }),
+      ...(address !== undefined && { address: normalizeAddress(address) }),
+      fields
+    }
+    return change(client(id, filled), em => clients.update(id, part, em))
   },
   replay: ({ clients }, { principal }, id) => clients.read(id, principal)
 })
@@ -103,8 +145,8 @@ const revoke = defineRoute({
   description:
     'Revokes the token and ends the control stream of its agent. A re-enrollment lifts the revocation.',
   schema: () => ({ params, reply: Type.Void(), errors: [clientNotFound] }),
-  run: async ({ clients }: RouteDeps, { change, params: { client_id: id } }) => {
-    const tokenHash = await change(client(id), em => clients.revoke(id, em))
+  run: async ({ clients, filled }: RouteDeps, { change, params: { client_id: id } }) => {
+    const tokenHash = await change(client(id, filled), em => clients.revoke(id, em))
     clients.endSession(id, tokenHash)
   }
 })
@@ -118,8 +160,8 @@ const remove = defineRoute({
   summary: 'Deletes a revoked client.',
   description: 'Rules, quotas, limits and grants of the client go with it.',
   schema: () => ({ params, reply: Type.Void(), errors: [clientNotFound, clientNotRevoked] }),
-  run: ({ clients }: RouteDeps, { change, params: { client_id: id } }) =>
-    change(client(id), em => clients.remove(id, em))
+  run: ({ clients, filled }: RouteDeps, { change, params: { client_id: id } }) =>
+    change(client(id, filled), em => clients.remove(id, em))
 })
 
-export const routes = [list, read, setAddress, rename, revoke, remove]
+export const routes = [list, read, setAddress, rename, update, revoke, remove]

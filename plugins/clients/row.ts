@@ -1,41 +1,66 @@
+import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, Type } from 'typebox'
 import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts'
 import type { Peers } from '../../kernel/control/peers.ts'
 import { ClientId, closed, orNull, timeOf } from '../../kernel/http/schema.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
+import { recordFieldSlots, recordFields } from '../http/exports.ts'
 
-export const ClientRow = closed(
-  {
-    client_id: Type.String({ ...ClientId, description: 'ULID; never changes.' }),
-    client_name: Type.String({ description: 'Two clients may have the same name.', examples: ['paris'] }),
-    address: orNull(
-      Type.String({ description: 'Public host of the forwarded ports.', examples: ['paris.example.net'] })
-    ),
-    state: Type.Union([Type.Literal('connected'), Type.Literal('disconnected'), Type.Literal('revoked')], {
-      description: 'Whether its agent has a control stream, or may have none.'
-    }),
-    connected: Type.Boolean({ description: 'Its agent has a control stream.' }),
-    remote_addr: orNull(
-      Type.String({ description: 'Address from which its agent is connected.', examples: ['198.51.100.7'] })
-    ),
-    connected_at: orNull(timeOf('Since when its agent is connected.')),
-    last_seen_at: orNull(timeOf('When its agent was connected last.')),
-    agent_version: orNull(Type.String({ description: 'As last seen.', examples: ['2.0.0'] })),
-    capabilities: orNull(
-      Type.Record(Type.String(), Type.String(), {
-        description: 'Features of its agent and their versions, as last seen.',
-        examples: [{ 'rule.sni': '0.9.0' }]
-      })
-    ),
-    enrolled_at: timeOf('When its first code was redeemed.'),
-    revoked_at: orNull(timeOf('When its token was revoked.'))
-  },
-  { $id: 'Client' }
-)
-export type ClientRow = Static<typeof ClientRow>
+const Row = Type.Object({
+  client_id: Type.String({ ...ClientId, description: 'ULID; never changes.' }),
+  client_name: Type.String({ description: 'Two clients may have the same name.', examples: ['paris'] }),
+  address: orNull(
+    Type.String({ description: 'Public host of the forwarded ports.', examples: ['paris.example.net'] })
+  ),
+  state: Type.Union([Type.Literal('connected'), Type.Literal('disconnected'), Type.Literal('revoked')], {
+    description: 'Whether its agent has a control stream, or may have none.'
+  }),
+  connected: Type.Boolean({ description: 'Its agent has a control stream.' }),
+  remote_addr: orNull(
+    Type.String({ description: 'Address from which its agent is connected.', examples: ['198.51.100.7'] })
+  ),
+  connected_at: orNull(timeOf('Since when its agent is connected.')),
+  last_seen_at: orNull(timeOf('When its agent was connected last.')),
+  agent_version: orNull(Type.String({ description: 'As last seen.', examples: ['2.0.0'] })),
+  capabilities: orNull(
+    Type.Record(Type.String(), Type.String(), {
+      description: 'Features of its agent and their versions, as last seen.',
+      examples: [{ 'rule.sni': '0.9.0' }]
+    })
+  ),
+  enrolled_at: timeOf('When its first code was redeemed.'),
+  revoked_at: orNull(timeOf('When its token was revoked.'))
+})
+export type ClientRow = Static<typeof Row> & Readonly<Record<string, unknown>>
+
+export const fieldsIn = (filled: SlotReader) => filled(recordFieldSlots.client)
+
+/** A client with the fields that other plugins add. */
+export const clientRow = (filled: SlotReader) => {
+  const added = recordFields.shown(fieldsIn(filled))
+  return Type.Unsafe<ClientRow>(closed({ ...Row.properties, ...added }, { $id: 'Client' }))
+}
+
+export const { client_name: ClientName, address: Address } = Row.properties
+
+interface Services {
+  readonly peers: Pick<Peers, 'find'>
+  readonly filled: SlotReader
+}
+
+export async function clientRowsOf(
+  clients: readonly Client[],
+  { peers, filled }: Services,
+  em: EntityManager
+): Promise<ClientRow[]> {
+  const ids = clients.map(({ id }) => id)
+  const fields = await recordFields.load(fieldsIn(filled), ids, em)
+  return clients.map(client => ({ ...coreRowOf(client, peers), ...fields(client.id) }))
+}
 
 /** `peers` decides whether the client is connected; the store knows only past connections. */
-export function clientRowOf(client: Client, peers: Pick<Peers, 'find'>): ClientRow {
+function coreRowOf(client: Client, peers: Pick<Peers, 'find'>): Static<typeof Row> {
   const live = client.revokedAt ? undefined : peers.find(client.id)
   return {
     client_id: client.id,

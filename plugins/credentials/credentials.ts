@@ -4,7 +4,7 @@ import { defineCode, Fault, invalidSchema, limitReached, notOwner } from '../../
 import { newId } from '../../kernel/base/id.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
-import type { Call } from '../../kernel/http/route.ts'
+import type { Call, Resource } from '../../kernel/http/route.ts'
 import { Credential } from '../../kernel/identity/entities.ts'
 import { hashOf, newToken } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -36,7 +36,7 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
     const expiresAt = lifeSecs === undefined ? null : now + lifeSecs * 1000
     const { token, ...fresh } = newTokenAt(now, expiresAt)
     const credential: Credential = { id: newId(), userId, label, revokedAt: null, ...fresh }
-    await change({ kind: 'credential', id: credential.id }, async em => {
+    await change(resource(credential.id), async em => {
       await users.get(em, userId) // may be deleted meanwhile
       await makeRoom(em, userId, now)
       await em.insert(Credential, credential)
@@ -47,7 +47,7 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
   /** Gives a credential a new token with the lifetime it was issued for. */
   async function rotate(userId: string, id: string, { principal, change }: Caller) {
     await requireOwner(userId, principal)
-    return change({ kind: 'credential', id }, async em => {
+    return change(resource(id), async em => {
       const before = await find(em, userId, id)
       const now = latest(clock)
       if (before.revokedAt || (before.expiresAt ?? Infinity) <= now)
@@ -61,7 +61,7 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
 
   async function revoke(userId: string, id: string, { principal, change }: Caller): Promise<void> {
     await requireOwner(userId, principal)
-    await change({ kind: 'credential', id }, async em => {
+    await change(resource(id), async em => {
       await find(em, userId, id)
       await em.nativeUpdate(Credential, { id, revokedAt: null }, { revokedAt: clock.now() })
     })
@@ -85,6 +85,16 @@ function newTokenAt(now: number, expiresAt: number | null) {
   const token = newToken()
   return { token, tokenHash: hashOf(token), createdAt: now, lastUsedAt: null, expiresAt }
 }
+
+/** Use is no part of the version. */
+const resource = (id: string): Resource => ({
+  kind: 'credential',
+  id,
+  async version(em) {
+    const credential = await em.findOne(Credential, { id })
+    return credential && [id, credential.tokenHash, credential.expiresAt, credential.revokedAt]
+  }
+})
 
 async function find(em: EntityManager, userId: string, id: string): Promise<Credential> {
   const credential = await em.findOne(Credential, { id, userId })

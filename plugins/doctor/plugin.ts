@@ -1,11 +1,6 @@
 import { definePlugin } from '../../kernel/plugin.ts'
-import { agents, certificate, endpoint } from './agent-checks.ts'
-import { clock, descriptors, directory, ports } from './checks.ts'
-import { commands, doctorFailed } from './commands.ts'
-import { engine } from './engine.ts'
+import { commands, doctorFailed, fills } from './commands.ts'
 import { checkSlot } from './exports.ts'
-
-const checks = [directory, clock, ports, certificate, endpoint, agents, descriptors, engine]
 
 export default definePlugin({
   name: 'doctor',
@@ -14,6 +9,6 @@ export default definePlugin({
   needs: { 'advertised-endpoint': '^1.0.0', cli: '^1.0.0', control: '^1.0.0' },
   codes: [doctorFailed],
   slots: [checkSlot],
-  fills: checks.map(check => checkSlot.fill(check)),
+  fills,
   commands
 })

@@ -1,6 +1,8 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand, type Print } from '../../kernel/cli/command.ts'
 import { ClientArg, findClient } from '../clients/exports.ts'
+import { addedArgs, addedBody, recordOptionSlots } from '../http/command-exports.ts'
+import { installSlot } from './command-exports.ts'
 import type { Invitation } from './schema.ts'
 
 const Ttl = Type.Optional(Type.Integer({ description: 'Lifetime of the code in seconds, 1 to 86400.' }))
@@ -15,12 +17,20 @@ const enroll = defineCommand({
     ttl_secs: Ttl
   }),
   positional: ['name'],
-  async run({ api, args, print }) {
+  reads: [installSlot, recordOptionSlots.enrollment],
+  extraArgs: filled => addedArgs(filled(recordOptionSlots.enrollment)),
+  async run({ api, args, env, filled, print }) {
     const present = await Promise.all([api.rows('GET /v1/clients'), api.rows('GET /v1/client-enrollments')])
     const [client, code] = present.map(rows => rows.find(({ client_name: name }) => name === args.name))
-    const invitation = await api.call('POST /v1/client-enrollments', { body: args })
+    const { name, address, ttl_secs } = args
+    const body = { name, address, ttl_secs, ...addedBody(filled(recordOptionSlots.enrollment), args) }
+    const invitation = await api.call('POST /v1/client-enrollments', { body })
     if (client) print.line(`there is a client ${args.name} already; a new token for it: client re-enroll`)
     if (code) print.line(`another code for a client ${args.name} is valid, too`)
+    for (const { value: lineOf } of filled(installSlot)) {
+      const line = await lineOf(api, { uri: invitation.uri, env })
+      if (line !== null) print.line(`On a host without sluice:\n${line}\nWith sluice:`)
+    }
     printInvitation(print, invitation)
   }
 })

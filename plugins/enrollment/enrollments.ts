@@ -6,27 +6,29 @@ import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import type { Endpoint } from '../advertised-endpoint/exports.ts'
 import { Enrollment } from './entities.ts'
-import type { EnrollmentRow, Invitation } from './schema.ts'
+import { type EnrollmentRow, fieldsIn, type Invitation } from './schema.ts'
 
 export const enrollmentNotFound = defineCode('enrollment_not_found', 404, 8)
 
 /** Used and expired codes are kept for this time, to refuse them with an error of their own. */
 const retentionMs = 7 * 24 * 3_600_000
 
-interface Deps extends Pick<Kernel, 'clock' | 'control'> {
+interface Deps extends Pick<Kernel, 'clock' | 'control' | 'filled'> {
   readonly endpoint: Endpoint
 }
 
-interface EnrollmentRequest extends Pick<Enrollment, 'name' | 'address' | 'clientId' | 'createdBy'> {
+interface EnrollmentRequest
+  extends Pick<Enrollment, 'name' | 'address' | 'fields' | 'clientId' | 'createdBy'> {
   readonly ttlSecs: number
 }
 
 export type Enrollments = ReturnType<typeof openEnrollments>
 
 /** Creates, lists and cancels one-time codes; agents redeem them in redeem.ts. */
-export function openEnrollments({ clock, control, endpoint }: Deps) {
+export function openEnrollments({ clock, control, filled, endpoint }: Deps) {
   const redeemable = () => ({ usedAt: null, expiresAt: { $gt: latest(clock) } })
 
   async function create({ ttlSecs, ...request }: EnrollmentRequest, em: EntityManager): Promise<Invitation> {
@@ -61,7 +63,7 @@ export function openEnrollments({ clock, control, endpoint }: Deps) {
     async page(after, take, em) {
       const where = { ...redeemable(), id: { $gt: after } }
       const page = await em.find(Enrollment, where, { orderBy: { id: 'asc' }, limit: take })
-      return page.map(row => ({ key: row.id, row: rowOf(row) }))
+      return page.map(row => ({ key: row.id, row: rowOf(row, filled) }))
     }
   })
 
@@ -82,12 +84,15 @@ export function openEnrollments({ clock, control, endpoint }: Deps) {
   return { create, list, cancel, deleteUnused, deleteAll }
 }
 
-const rowOf = (row: Enrollment): EnrollmentRow => ({
+const rowOf = (row: Enrollment, filled: SlotReader): EnrollmentRow => ({
   enrollment_id: row.id,
   client_id: row.clientId ?? null,
   client_name: row.name,
   address: row.address ?? null,
   created_by: row.createdBy,
   created_at: timestamp(row.createdAt),
-  expires_at: timestamp(row.expiresAt)
+  expires_at: timestamp(row.expiresAt),
+  ...Object.fromEntries(
+    fieldsIn(filled).map(({ value: { key, absent } }) => [key, row.fields?.[key] ?? absent])
+  )
 })

@@ -10,6 +10,7 @@ export const Enrollment = defineEntity({
     clientId: p.string().length(26).nullable().index('enrollment_client_id_index'), // null: redeem creates the client
     name: p.string().length(255),
     address: p.string().length(255).nullable(),
+    fields: p.json().$type<Readonly<Record<string, unknown>>>().nullable(), // of the new client, by other plugins
     endpoint: p.string().length(255).nullable(), // null: the loopback fallback, to be resolved again at redeem
     createdBy: p.string().length(32),
     createdAt: p.bigint('number'),

@@ -84,7 +84,7 @@ async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }:
 
   const client = row.clientId
     ? await clients.replaceToken(row.clientId, tokenHash, em)
-    : await clients.enroll({ name: row.name, address: row.address, tokenHash }, em)
+    : await clients.enroll({ name: row.name, address: row.address, fields: row.fields ?? {}, tokenHash }, em)
   await em.nativeUpdate(Enrollment, { id: row.id }, { clientId: client.id, name: client.name })
   const isNew = client.tokenHash !== tokenHash
   return {

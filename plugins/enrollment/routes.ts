@@ -1,20 +1,38 @@
 import { Type } from 'typebox'
 import { clientNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
-import { defineRoute } from '../../kernel/http/route.ts'
+import { defineRoute, type Resource } from '../../kernel/http/route.ts'
 import { ClientId } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { endpointErrors } from '../advertised-endpoint/exports.ts'
 import { type Clients, invalidClientAddress, invalidClientName } from '../clients/exports.ts'
+import { recordFields } from '../http/exports.ts'
 import { type Enrollments, enrollmentNotFound } from './enrollments.ts'
-import { EnrollBody, EnrollmentId, EnrollmentRow, Invitation, type keys, ReEnrollBody } from './schema.ts'
+import { Enrollment } from './entities.ts'
+import {
+  EnrollmentId,
+  enrollBody,
+  enrollmentRow,
+  fieldsIn,
+  Invitation,
+  type keys,
+  ReEnrollBody
+} from './schema.ts'
 
 export interface RouteDeps extends Kernel<typeof keys> {
   readonly clients: Clients
   readonly enrollments: Enrollments
 }
 
-const resourceOf = ({ enrollment_id: id }: Invitation) => ({ kind: 'enrollment', id })
+const resource = (id: string): Resource => ({
+  kind: 'enrollment',
+  id,
+  async version(em) {
+    const found = await em.findOne(Enrollment, { id })
+    return found && [id, found.usedAt]
+  }
+})
+const resourceOf = ({ enrollment_id }: Invitation): Resource => resource(enrollment_id)
 
 const create = defineRoute({
   method: 'POST',
@@ -25,15 +43,19 @@ const create = defineRoute({
   secrets: ['command', 'uri'],
   summary: 'Makes a one-time code for a new client.',
   description: 'The client exists once the code is redeemed, by the command of the reply.',
-  schema: () => ({
-    body: EnrollBody,
+  schema: filled => ({
+    body: enrollBody(filled),
     reply: Invitation,
-    errors: [invalidClientName, invalidClientAddress, ...endpointErrors]
+    errors: [
+      ...[invalidClientName, invalidClientAddress, ...endpointErrors],
+      ...recordFields.errors(fieldsIn(filled))
+    ]
   }),
-  run: ({ config, clients, enrollments }: RouteDeps, { body, change, principal }) => {
+  run: ({ config, clients, enrollments, filled }: RouteDeps, { body, change, principal }) => {
     const request = {
       name: clients.normalizeName(body.name),
       address: clients.normalizeAddress(body.address ?? null),
+      fields: recordFields.parse(fieldsIn(filled), body),
       clientId: null,
       createdBy: principal.userId,
       ttlSecs: body.ttl_secs ?? config.enrollment_ttl_secs
@@ -61,7 +83,10 @@ const renew = defineRoute({
     change(resourceOf, async em => {
       const { id: clientId, name, address } = await clients.get(params.client_id, em)
       const ttlSecs = body.ttl_secs ?? config.enrollment_ttl_secs
-      return enrollments.create({ name, address, clientId, createdBy: principal.userId, ttlSecs }, em)
+      return enrollments.create(
+        { name, address, fields: null, clientId, createdBy: principal.userId, ttlSecs },
+        em
+      )
     })
 })
 
@@ -70,7 +95,7 @@ const list = defineList({
   action: 'enrollment.list',
   access: 'superadmin',
   summary: 'Lists the codes that can still be redeemed.',
-  schema: () => ({ row: EnrollmentRow, errors: [] }),
+  schema: filled => ({ row: enrollmentRow(filled), errors: [] }),
   run: async ({ enrollments }: RouteDeps) => enrollments.list()
 })
 
@@ -87,7 +112,7 @@ const cancel = defineRoute({
     errors: [enrollmentNotFound]
   }),
   run: ({ enrollments }: RouteDeps, { change, params: { enrollment_id: id } }) =>
-    change({ kind: 'enrollment', id }, em => enrollments.cancel(id, em))
+    change(resource(id), em => enrollments.cancel(id, em))
 })
 
 export const routes = [create, renew, list, cancel]

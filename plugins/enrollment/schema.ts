@@ -1,6 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
 import { closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
+import { recordFieldSlots, recordFields } from '../http/exports.ts'
+
+type Values = Readonly<Record<string, unknown>>
 
 export const invalidEnrollmentTtl = defineCode('invalid_enrollment_ttl', 400, 3)
 
@@ -22,7 +26,7 @@ export const keys = Type.Object({
   })
 })
 
-export const EnrollBody = closed({
+const Enroll = Type.Object({
   name: Type.String({ description: 'Name of the new client.', examples: ['paris'] }),
   address: Type.Optional(
     Type.Union([Type.String(), Type.Null()], {
@@ -32,6 +36,13 @@ export const EnrollBody = closed({
   ),
   ttl_secs: Type.Optional(Ttl)
 })
+
+export const fieldsIn = (filled: SlotReader) => filled(recordFieldSlots.enrollment)
+
+export const enrollBody = (filled: SlotReader) =>
+  Type.Unsafe<Static<typeof Enroll> & Values>(
+    closed({ ...Enroll.properties, ...recordFields.given(fieldsIn(filled)) })
+  )
 
 export const ReEnrollBody = closed({ ttl_secs: Type.Optional(Ttl) })
 
@@ -57,21 +68,23 @@ export const Invitation = closed(
 )
 export type Invitation = Static<typeof Invitation>
 
-export const EnrollmentRow = closed(
-  {
-    enrollment_id: EnrollmentId,
-    client_id: Type.Union([Type.String(), Type.Null()], {
-      description: 'Null: the code creates a new client.',
-      examples: [null]
-    }),
-    client_name: ClientName,
-    address: orNull(
-      Type.String({ description: 'Public host of the forwarded ports.', examples: ['paris.example.net'] })
-    ),
-    created_by: Type.String({ ...UserId, description: 'user_id of who made the code.' }),
-    created_at: timeOf('When the code was made.'),
-    expires_at: timeOf('Until when the code may be redeemed.')
-  },
-  { $id: 'Enrollment' }
-)
-export type EnrollmentRow = Static<typeof EnrollmentRow>
+const Row = Type.Object({
+  enrollment_id: EnrollmentId,
+  client_id: Type.Union([Type.String(), Type.Null()], {
+    description: 'Null: the code creates a new client.',
+    examples: [null]
+  }),
+  client_name: ClientName,
+  address: orNull(
+    Type.String({ description: 'Public host of the forwarded ports.', examples: ['paris.example.net'] })
+  ),
+  created_by: Type.String({ ...UserId, description: 'user_id of who made the code.' }),
+  created_at: timeOf('When the code was made.'),
+  expires_at: timeOf('Until when the code may be redeemed.')
+})
+export type EnrollmentRow = Static<typeof Row> & Values
+
+export const enrollmentRow = (filled: SlotReader) =>
+  Type.Unsafe<EnrollmentRow>(
+    closed({ ...Row.properties, ...recordFields.shown(fieldsIn(filled)) }, { $id: 'Enrollment' })
+  )

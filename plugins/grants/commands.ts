@@ -2,6 +2,14 @@ import { Fault, roleRequired, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { clientNames } from '../clients/exports.ts'
+import {
+  addedArgs,
+  addedBody,
+  addedColumns,
+  addedQuery,
+  listOptionSlots,
+  recordOptionSlots
+} from '../http/command-exports.ts'
 import { UserArg } from '../users/command-exports.ts'
 import type { GrantRow } from './schema.ts'
 
@@ -40,14 +48,18 @@ const create = defineCommand({
     note: Type.Optional(Type.String({ description: 'Free text.' }))
   }),
   positional: ['user', 'client', 'ports'],
-  async run({ api, args: { user, client, ports, protocol = ['tcp'], target, note }, print }) {
+  reads: [recordOptionSlots.grant],
+  extraArgs: filled => addedArgs(filled(recordOptionSlots.grant)),
+  async run({ api, args, filled, print }) {
+    const { user, client, ports, protocol = ['tcp'], target, note } = args
     const body = {
       user_id: user,
       ...(client === '*' ? { client_id: client } : { client }),
       ...portsOf(ports),
       protocols: protocol,
       ...(target && { targets: target }),
-      ...(note !== undefined && { note })
+      ...(note !== undefined && { note }),
+      ...addedBody(filled(recordOptionSlots.grant), args)
     }
     print.data(await api.send<GrantRow>('POST', '/v1/grants', body))
   }
@@ -60,10 +72,18 @@ const list = defineCommand({
     user: Type.Optional(UserArg),
     own: Type.Optional(Type.Boolean({ description: "The caller's own grants; needs no superadmin role." }))
   }),
-  async run({ api, args: { user, own }, print }) {
+  reads: [listOptionSlots.grant],
+  extraArgs: filled => addedArgs(filled(listOptionSlots.grant)),
+  async run({ api, args, filled, print }) {
+    const { user, own } = args
+    const more = filled(listOptionSlots.grant)
     if (own && user !== undefined) throw new Fault(wrongUsage, 'give either --user or --own')
-    const all = user === undefined ? '/v1/grants' : `/v1/grants?user_id=${encodeURIComponent(user)}`
-    print.data(await api.list<GrantRow>(own ? '/v1/users/me/grants' : all).catch(withHint), columns)
+    const query = new URLSearchParams({
+      ...(user !== undefined && { user_id: user }),
+      ...addedQuery(more, args)
+    })
+    const path = `${own ? '/v1/users/me/grants' : '/v1/grants'}?${query}`
+    print.data(await api.list<GrantRow>(path).catch(withHint), [...columns, ...addedColumns(more)])
   }
 })
 

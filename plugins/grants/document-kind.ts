@@ -1,12 +1,22 @@
-// Grants in the document of `apply`: matched by user, client, ports and protocols, and never changed in place.
+// Grants in the document of `apply`: matched by user, client, ports and protocols. Only what other plugins add to them is
+// changed in place.
+import { isDeepStrictEqual } from 'node:util'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
-import { type DocumentEntry, documentKindSlot } from '../rules/exports.ts'
+import { recordFieldSlots } from '../http/command-exports.ts'
+import {
+  type DocumentContext,
+  type DocumentEntry,
+  type DocumentItem,
+  documentKindSlot,
+  hasSameBody,
+  mergePatch
+} from '../rules/exports.ts'
 
 export const grantsKind = documentKindSlot.fill({
   name: 'grants',
   role: 'limit',
   hasSeveral: true, // with other targets or another note
-  entry: async () => (await import('./schema.ts')).CreateBody,
+  entry: async filled => (await import('./schema.ts')).createBody(filled),
   async list({ api, isSuperadmin }) {
     if (!isSuperadmin) return [] // other users cannot change their grants
     const rows = await api.list<DocumentEntry>('/v1/grants')
@@ -22,18 +32,39 @@ export const grantsKind = documentKindSlot.fill({
     if (named === undefined || !Array.isArray(protocols))
       throw new Fault(invalidSchema, 'a grant of the file needs user_id, client, listen ports and protocols')
     const sorted = [...new Set(protocols.map(protocol => String(protocol).toLowerCase()))].sort()
-    const body = { ...more, client_id: named === '*' ? '*' : context.clientId(named), protocols: sorted }
+    const body = {
+      ...absentValues(context),
+      ...more,
+      client_id: named === '*' ? '*' : context.clientId(named),
+      protocols: sorted
+    }
     return { key: keyOf(body), body, id: '' }
   },
-  format: ({ body: { client_id, ...rest } }, context) => ({ ...rest, client: context.clientName(client_id) }),
+  format({ body: { client_id, ...rest } }, context) {
+    const absent = absentValues(context)
+    const present = Object.entries(rest).filter(
+      ([key, value]) => !(key in absent && isDeepStrictEqual(value, absent[key]))
+    )
+    return { ...Object.fromEntries(present), client: context.clientName(client_id) }
+  },
   label({ body }, context) {
     const { user_id, client_id, listen_port_start: from, listen_port_end: to = from, protocols } = body
     const ports = from === to ? from : `${from}-${to}`
     return ['grant', user_id, context.clientName(client_id), ports, protocols].filter(part => part).join(' ')
   },
   create: ({ body }, { api }) => api.send('POST', '/v1/grants', body),
-  remove: ({ id }, { api }) => api.send('DELETE', `/v1/grants/${encodeURIComponent(id)}`)
+  change(from, to, context) {
+    if (!hasSameBody(from, to, Object.keys(absentValues(context)))) return null
+    return () => context.api.send('PATCH', pathOf(from), mergePatch(from.body, to.body) as object)
+  },
+  remove: (item, { api }) => api.send('DELETE', pathOf(item))
 })
+
+const pathOf = ({ id }: DocumentItem): string => `/v1/grants/${encodeURIComponent(id)}`
+
+/** Of the fields that other plugins add, by key. */
+const absentValues = ({ filled }: DocumentContext): DocumentEntry =>
+  Object.fromEntries(filled(recordFieldSlots.grant).map(({ value: { key, absent } }) => [key, absent]))
 
 const keyOf = (body: DocumentEntry): string =>
   ['user_id', 'client_id', 'listen_port_start', 'listen_port_end', 'protocols']

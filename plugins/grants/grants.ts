@@ -11,26 +11,37 @@ import {
 } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
-import type { Call } from '../../kernel/http/route.ts'
+import type { Call, Resource } from '../../kernel/http/route.ts'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
+import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { type Rules, requireClient } from '../rules/exports.ts'
 import { covers } from './admission.ts'
 import { Grant } from './entities.ts'
 import type { Grants } from './exports.ts'
-import { type CreateBody, emptyProtocolSet, type GrantRow, invalidPortRange } from './schema.ts'
+import {
+  type CreateBody,
+  emptyProtocolSet,
+  fieldsIn,
+  type GrantRow,
+  invalidPortRange,
+  type UpdateBody
+} from './schema.ts'
 import { formatTarget, parseTarget } from './targets.ts'
+import { deleteGrants } from './users.ts'
 import { maxTargetsPerUser } from './wire.ts'
 
 export const grantNotFound = defineCode('grant_not_found', 404, 8)
 export const grantAlreadyExists = defineCode('grant_already_exists', 409, 2)
 
-interface Services extends Pick<Kernel, 'store' | 'clock'> {
+interface Services extends Pick<Kernel, 'store' | 'clock' | 'filled'> {
   readonly rules: Rules
 }
 export type GrantsService = ReturnType<typeof openGrants>
 
 type Change = Pick<Call, 'change'>
+type Values = Readonly<Record<string, unknown>>
 
 // A rule's message may carry the target lists of all grants of its owner: this limits its size.
 const maxGrantsPerUser = 1000
@@ -45,11 +56,12 @@ const coverableRules = ({ userId, clientId, protocols, portFrom, portTo }: Grant
   listenTo: { $lte: portTo }
 })
 
-export function openGrants({ store, clock, rules }: Services) {
+export function openGrants({ store, clock, filled, rules }: Services) {
   async function create(body: CreateBody, { change }: Change): Promise<GrantRow> {
     const given = parse(body)
+    const values = recordFields.parse(fieldsIn(filled), body)
     const id = newId(clock.now())
-    const { row, after } = await change({ kind: 'grant', id }, async em => {
+    const { row, after } = await change(resource(id, filled), async em => {
       if ((await em.count(User, { id: given.userId })) === 0)
         throw new Fault(userNotFound, `there is no user ${given.userId}`)
       const clientId = await clientIdOf(body, em)
@@ -57,7 +69,8 @@ export function openGrants({ store, clock, rules }: Services) {
       await requireNew(grant, em)
       await requireRoom(grant, em)
       await em.insert(Grant, grant)
-      return { row: await rowOf(grant, em), after: await rules.refresh(coverableRules(grant), em) }
+      await recordFields.save(fieldsIn(filled), id, { values, em })
+      return { row: await rowOf(grant, filled, em), after: await rules.refresh(coverableRules(grant), em) }
     })
     after()
     return row
@@ -65,9 +78,9 @@ export function openGrants({ store, clock, rules }: Services) {
 
   /** Removes a grant and the rules that no other grant covers; other rules may get a target list, or a shorter one. */
   async function remove(id: string, { change }: Change) {
-    const { removed, refreshed } = await change({ kind: 'grant', id }, async em => {
+    const { removed, refreshed } = await change(resource(id, filled), async em => {
       const grant = await find(id, em)
-      await em.nativeDelete(Grant, { id })
+      await deleteGrants({ id }, filled, em)
       const left = await em.find(Grant, { userId: grant.userId, id: { $ne: id } })
       const covered = await rules.matching(coverableRules(grant), em)
       const uncovered = covered.filter(rule => !left.some(other => covers(other, rule)))
@@ -79,24 +92,55 @@ export function openGrants({ store, clock, rules }: Services) {
     return { grant_id: id, removed_rule_ids: removed.ids }
   }
 
-  const list = (where: { readonly userId?: string }): PagedRows<GrantRow> => ({
+  /** Changes the note and the fields of other plugins: what the grant allows stays. */
+  const update = (id: string, { note, ...fields }: UpdateBody, { change }: Change): Promise<GrantRow> =>
+    change(resource(id, filled), async em => {
+      const grant = await find(id, em)
+      if (note !== undefined) {
+        await requireNew({ ...grant, note }, em)
+        await em.nativeUpdate(Grant, { id }, { note })
+      }
+      await recordFields.patch(fieldsIn(filled), id, { body: fields, em })
+      return rowOf({ ...grant, ...(note !== undefined && { note }) }, filled, em)
+    })
+
+  return { ...openReading({ store, filled }), create, update, remove } satisfies Grants &
+    Record<string, unknown>
+}
+
+function openReading({ store, filled }: Pick<Services, 'store' | 'filled'>) {
+  const list = (where: { readonly userId?: string }, query: Values): PagedRows<GrantRow> => ({
     async page(after, take, em) {
+      const wanted = listFilters.where(filled(listFilterSlots.grant), query)
       const found = await em.find(
         Grant,
-        { ...where, id: { $gt: after } },
+        { ...where, ...wanted, id: { $gt: after } },
         { orderBy: { id: 'asc' }, limit: take }
       )
-      return (await rowsOf(found, em)).map(row => ({ key: row.grant_id, row }))
+      return (await rowsOf(found, filled, em)).map(row => ({ key: row.grant_id, row }))
     }
   })
 
-  const read = (id: string): Promise<GrantRow> => store.read(async em => rowOf(await find(id, em), em))
+  const read = (id: string): Promise<GrantRow> =>
+    store.read(async em => rowOf(await find(id, em), filled, em))
 
   const ofUser = async (userId: string, em: EntityManager): Promise<GrantRow[]> =>
-    rowsOf(await em.find(Grant, { userId }, { orderBy: { id: 'asc' }, disableIdentityMap: true }), em)
+    rowsOf(await em.find(Grant, { userId }, { orderBy: { id: 'asc' }, disableIdentityMap: true }), filled, em)
 
-  return { create, remove, list, read, ofUser } satisfies Grants & Record<string, unknown>
+  return { list, read, ofUser }
 }
+
+/** What a grant allows never changes, and is no part of its version. */
+const resource = (id: string, filled: SlotReader): Resource => ({
+  kind: 'grant',
+  id,
+  async version(em) {
+    const grant = await em.findOne(Grant, { id })
+    if (!grant) return null
+    const fields = (await recordFields.load(fieldsIn(filled), [id], em))(id)
+    return [id, grant.note, ...Object.values(fields)]
+  }
+})
 
 async function find(id: string, em: EntityManager): Promise<Grant> {
   const grant = await em.findOne(Grant, { id })
@@ -109,7 +153,7 @@ async function requireNew(grant: Grant, em: EntityManager): Promise<void> {
   const { userId, clientId, portFrom, portTo } = grant
   const terms = ({ protocols, targets, note }: Grant) => [protocols, targets ?? null, note ?? null]
   const others = await em.find(Grant, { userId, clientId, portFrom, portTo })
-  const equal = others.find(other => isDeepStrictEqual(terms(other), terms(grant)))
+  const equal = others.find(other => other.id !== grant.id && isDeepStrictEqual(terms(other), terms(grant)))
   if (!equal) return
   const details = { grant_id: equal.id }
   throw new Fault(grantAlreadyExists, `${userId} has this grant already: ${equal.id}`, { details })
@@ -156,13 +200,18 @@ async function clientIdOf({ client_id: id, client }: CreateBody, em: EntityManag
   throw new Fault(clientNotFound, `there is no client ${id}`)
 }
 
-async function rowOf(grant: Grant, em: EntityManager): Promise<GrantRow> {
-  const [row] = await rowsOf([grant], em)
+async function rowOf(grant: Grant, filled: SlotReader, em: EntityManager): Promise<GrantRow> {
+  const [row] = await rowsOf([grant], filled, em)
   if (!row) throw new TypeError(`grant ${grant.id} has no row`)
   return row
 }
 
-async function rowsOf(grants: readonly Grant[], em: EntityManager): Promise<GrantRow[]> {
+async function rowsOf(grants: readonly Grant[], filled: SlotReader, em: EntityManager): Promise<GrantRow[]> {
+  const fields = await recordFields.load(
+    fieldsIn(filled),
+    grants.map(({ id }) => id),
+    em
+  )
   const ids = [...new Set(grants.flatMap(({ clientId }) => clientId ?? []))]
   const clients = await em.find(Client, { id: { $in: ids } }, { fields: ['name'] })
   const names = new Map(clients.map(({ id, name }) => [id, name]))
@@ -176,6 +225,7 @@ async function rowsOf(grants: readonly Grant[], em: EntityManager): Promise<Gran
     protocols: [...protocols],
     targets: targets ? [...targets] : null,
     note: note ?? null,
-    created_at: timestamp(createdAt)
+    created_at: timestamp(createdAt),
+    ...fields(id)
   }))
 }

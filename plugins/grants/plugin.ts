@@ -1,6 +1,7 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
+import { listFilterSlots, listOptionSlots, recordFieldSlots, recordOptionSlots } from '../http/exports.ts'
 import { admitSlot, type Rules } from '../rules/exports.ts'
 import { rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import {
@@ -19,7 +20,7 @@ import { Grants0001 } from './migrations/0001-grants.ts'
 import { routes } from './routes.ts'
 import { emptyProtocolSet, invalidPortRange } from './schema.ts'
 import { grantTarget } from './targets.ts'
-import { deletedGrants, grantCount, removal, sweep } from './users.ts'
+import { deletedGrants, deleteGrants, grantCount, openRemoval, sweep } from './users.ts'
 import { Targets } from './wire.ts'
 
 interface Deps extends Kernel {
@@ -32,7 +33,7 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   description: 'Which clients, ports and targets users may use for rules.',
   kernel: '^2.0.0',
-  needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
+  needs: { http: '^1.0.0', clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [
     grantNotFound,
     grantAlreadyExists,
@@ -46,20 +47,21 @@ export default definePlugin<Deps>({
   ],
   store: { entities: [Grant], migrations: [{ name: '0001-grants', class: Grants0001 }] },
   exports: { grants: asFunction(openGrants).singleton() },
+  slots: [recordFieldSlots.grant, listFilterSlots.grant, recordOptionSlots.grant, listOptionSlots.grant],
   fills: [
     admitSlot.fill(admission),
     grantTargets,
     visibleSlot.fill(admission.clients),
-    removingSlot.fill(async ({ id: clientId }, em) => {
-      await em.nativeDelete(Grant, { clientId })
+    removingSlot.fillWith(({ filled }: Deps) => async ({ id: clientId }, em) => {
+      await deleteGrants({ clientId }, filled, em)
     }),
     rowFieldSlot.fill(grantCount),
-    userRemovingSlot.fill(removal),
+    userRemovingSlot.fillWith(openRemoval),
     grantsKind,
     deletedGrants
   ],
   messages: [Targets],
   routes,
   commands,
-  start: ({ deps: { store } }) => store.change(sweep)
+  start: ({ deps: { store, filled } }) => store.change(em => sweep(filled, em))
 })

@@ -1,16 +1,22 @@
 import { clientNotFound, limitReached, userNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { closed } from '../../kernel/http/schema.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import { clientNameAmbiguous } from '../clients/exports.ts'
+import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { type GrantsService, grantAlreadyExists, grantNotFound } from './grants.ts'
 import {
-  CreateBody,
+  createBody,
   emptyProtocolSet,
-  Filter,
+  fieldsIn,
+  filterParameters,
   GrantParams,
-  GrantRow,
+  grantRow,
   invalidPortRange,
-  Removed
+  listQuery,
+  Removed,
+  updateBody
 } from './schema.ts'
 import { grantTarget } from './targets.ts'
 
@@ -18,10 +24,13 @@ interface Deps {
   readonly grants: GrantsService
 }
 
-const createErrors = [
+const createErrors = (filled: SlotReader) => [
+  ...recordFields.errors(fieldsIn(filled)),
   ...[userNotFound, clientNotFound, clientNameAmbiguous, limitReached, grantAlreadyExists],
   ...[invalidPortRange, emptyProtocolSet, grantTarget]
 ]
+
+const filterErrors = (filled: SlotReader) => listFilters.errors(filled(listFilterSlots.grant))
 
 const create = defineRoute({
   method: 'POST',
@@ -30,7 +39,7 @@ const create = defineRoute({
   access: 'superadmin',
   status: 201,
   summary: 'Lets a user create rules on a client, or on all.',
-  schema: () => ({ body: CreateBody, reply: GrantRow, errors: createErrors }),
+  schema: filled => ({ body: createBody(filled), reply: grantRow(filled), errors: createErrors(filled) }),
   run: ({ grants }: Deps, call) => grants.create(call.body, call),
   replay: ({ grants }, _, id) => grants.read(id)
 })
@@ -40,9 +49,9 @@ const list = defineList({
   action: 'grant.list',
   access: 'superadmin',
   summary: 'Lists grants.',
-  schema: () => ({ query: Filter, row: GrantRow, errors: [] }),
-  run: async ({ grants }: Deps, { query: { user_id: userId } }) =>
-    grants.list(userId === undefined ? {} : { userId })
+  schema: filled => ({ query: listQuery(filled), row: grantRow(filled), errors: filterErrors(filled) }),
+  run: async ({ grants }: Deps, { query: { user_id: userId, ...more } }) =>
+    grants.list(userId === undefined ? {} : { userId }, more)
 })
 
 const own = defineList({
@@ -50,8 +59,29 @@ const own = defineList({
   action: 'grant.list-own',
   access: 'user',
   summary: 'Lists your own grants.',
-  schema: () => ({ row: GrantRow, errors: [] }),
-  run: async ({ grants }: Deps, { principal: { userId } }) => grants.list({ userId })
+  schema: filled => ({
+    query: closed(filterParameters(filled)),
+    row: grantRow(filled),
+    errors: filterErrors(filled)
+  }),
+  run: async ({ grants }: Deps, { query, principal: { userId } }) => grants.list({ userId }, query)
+})
+
+const update = defineRoute({
+  method: 'PATCH',
+  url: '/v1/grants/:id',
+  action: 'grant.change',
+  access: 'superadmin',
+  summary: 'Changes what is noted of a grant.',
+  description: 'Absent fields stay. What the grant allows does not change.',
+  schema: filled => ({
+    params: GrantParams,
+    body: updateBody(filled),
+    reply: grantRow(filled),
+    errors: [grantNotFound, grantAlreadyExists, ...recordFields.errors(fieldsIn(filled))]
+  }),
+  run: ({ grants }: Deps, call) => grants.update(call.params.id, call.body, call),
+  replay: ({ grants }, _, id) => grants.read(id)
 })
 
 const remove = defineRoute({
@@ -65,4 +95,4 @@ const remove = defineRoute({
   run: ({ grants }: Deps, call) => grants.remove(call.params.id, call)
 })
 
-export const routes = [create, list, own, remove]
+export const routes = [create, list, own, update, remove]

@@ -1,6 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { defineCode, invalidSchema } from '../../kernel/base/errors.ts'
 import { ClientId, closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
+import { listFilterSlots, listFilters, recordFieldSlots, recordFields } from '../http/exports.ts'
+
+type Values = Readonly<Record<string, unknown>>
 
 export const invalidPortRange = defineCode('invalid_port_range', 422, 3)
 export const emptyProtocolSet = defineCode('empty_protocol_set', 422, 3)
@@ -19,7 +23,7 @@ const Targets = Type.Array(Type.String({ maxLength: 300 }), {
   examples: [['10.0.0.0/8']]
 })
 
-export const CreateBody = closed({
+const Create = Type.Object({
   user_id: UserId,
   client_id: Type.Optional(Type.String({ description: 'An id, or * for every client.' })),
   client: Type.Optional(
@@ -42,28 +46,40 @@ export const CreateBody = closed({
   targets: Type.Optional(orNull(Targets)),
   note: Type.Optional(orNull(Type.String({ maxLength: 255, description: 'Free text.' })))
 })
-export type CreateBody = Static<typeof CreateBody>
+export type CreateBody = Static<typeof Create> & Values
+
+export type UpdateBody = { readonly note?: string | null } & Values
+
+export const fieldsIn = (filled: SlotReader) => filled(recordFieldSlots.grant)
+
+export const createBody = (filled: SlotReader) =>
+  Type.Unsafe<CreateBody>(closed({ ...Create.properties, ...recordFields.given(fieldsIn(filled)) }))
+
+export const updateBody = (filled: SlotReader) =>
+  Type.Unsafe<UpdateBody>(closed({ note: Create.properties.note, ...recordFields.patched(fieldsIn(filled)) }))
 
 const GrantId = Type.String({ description: 'ULID.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NG'] })
 
-export const GrantRow = closed(
-  {
-    grant_id: GrantId,
-    user_id: UserId,
-    client_id: Type.String({ ...ClientId, description: '* is every client.' }),
-    client_name: orNull(Type.String({ description: 'null: every client.', examples: ['paris'] })),
-    listen_port_start: Type.Integer({ description: 'First listen port.', examples: [8000] }),
-    listen_port_end: Type.Integer({ description: 'Last listen port.', examples: [8999] }),
-    protocols: Type.Array(Protocol, { description: 'What rules may be.' }),
-    targets: orNull(
-      Type.Array(Type.String(), { description: 'null: every target.', examples: [['10.0.0.0/8']] })
-    ),
-    note: orNull(Type.String({ description: 'Free text.', examples: ['ticket 4711'] })),
-    created_at: timeOf('When it was created.')
-  },
-  { $id: 'Grant' }
-)
-export type GrantRow = Static<typeof GrantRow>
+const Row = Type.Object({
+  grant_id: GrantId,
+  user_id: UserId,
+  client_id: Type.String({ ...ClientId, description: '* is every client.' }),
+  client_name: orNull(Type.String({ description: 'null: every client.', examples: ['paris'] })),
+  listen_port_start: Type.Integer({ description: 'First listen port.', examples: [8000] }),
+  listen_port_end: Type.Integer({ description: 'Last listen port.', examples: [8999] }),
+  protocols: Type.Array(Protocol, { description: 'What rules may be.' }),
+  targets: orNull(
+    Type.Array(Type.String(), { description: 'null: every target.', examples: [['10.0.0.0/8']] })
+  ),
+  note: orNull(Type.String({ description: 'Free text.', examples: ['ticket 4711'] })),
+  created_at: timeOf('When it was created.')
+})
+export type GrantRow = Static<typeof Row> & Values
+
+export const grantRow = (filled: SlotReader) =>
+  Type.Unsafe<GrantRow>(
+    closed({ ...Row.properties, ...recordFields.shown(fieldsIn(filled)) }, { $id: 'Grant' })
+  )
 
 export const Removed = closed({
   grant_id: GrantId,
@@ -76,6 +92,11 @@ export const Removed = closed({
 export type Removed = Static<typeof Removed>
 
 export const GrantParams = closed({ id: GrantId })
-export const Filter = closed({
+const Filter = Type.Object({
   user_id: Type.Optional(Type.String({ ...UserId, description: 'Only grants of this user.' }))
 })
+
+export const listQuery = (filled: SlotReader) =>
+  Type.Unsafe<Static<typeof Filter> & Values>(closed({ ...Filter.properties, ...filterParameters(filled) }))
+
+export const filterParameters = (filled: SlotReader) => listFilters.parameters(filled(listFilterSlots.grant))

@@ -1,10 +1,14 @@
 // Grants in the row of a user, their removal with the user, and clean-up at a start and after a restore.
-import type { EntityManager } from '@mikro-orm/sql'
+import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import { Client, User } from '../../kernel/identity/entities.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
+import { recordFields } from '../http/exports.ts'
 import type { Removal, RowField } from '../users/exports.ts'
 import { Grant } from './entities.ts'
+import { fieldsIn } from './schema.ts'
 
 export const grantCount: RowField = {
   key: 'grant_count',
@@ -16,17 +20,25 @@ export const grantCount: RowField = {
   }
 }
 
-export const removal: Removal = {
+export const openRemoval = ({ filled }: Pick<Kernel, 'filled'>): Removal => ({
   key: 'removed_grant_ids',
-  async remove({ id: userId }, em) {
-    const found = await em.find(Grant, { userId }, { orderBy: { id: 'asc' }, fields: ['id'] })
-    await em.nativeDelete(Grant, { userId })
-    return { ids: found.map(({ id }) => id) }
-  }
+  remove: async ({ id: userId }, em) => ({ ids: await deleteGrants({ userId }, filled, em) })
+})
+
+/** Deletes grants with the fields of other plugins; returns their ids. */
+export async function deleteGrants(
+  where: FilterQuery<Grant>,
+  filled: SlotReader,
+  em: EntityManager
+): Promise<string[]> {
+  const ids = (await em.find(Grant, where, { orderBy: { id: 'asc' }, fields: ['id'] })).map(({ id }) => id)
+  await recordFields.remove(fieldsIn(filled), ids, em)
+  await em.nativeDelete(Grant, { id: { $in: ids } })
+  return ids
 }
 
 /** Deletes grants of users and clients deleted while this plugin was disabled, even if a new user has the same id. */
-export async function sweep(em: EntityManager): Promise<void> {
+export async function sweep(filled: SlotReader, em: EntityManager): Promise<void> {
   const users = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
   const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
   const orphaned = (await em.find(Grant, {})).filter(
@@ -34,7 +46,7 @@ export async function sweep(em: EntityManager): Promise<void> {
       (users.get(userId) ?? Number.POSITIVE_INFINITY) > createdAt ||
       (clientId != null && !clients.has(clientId))
   )
-  for (const { id } of orphaned) await em.nativeDelete(Grant, { id })
+  await deleteGrants({ id: { $in: orphaned.map(({ id }) => id) } }, filled, em)
 }
 
 export const deletedGrants = revocationSlot.fill({

@@ -1,2 +1,12 @@
 // The parts of this plugin that commands of other plugins may use. Nothing of the server is loaded with them.
-export { bodyRefusal } from './validate.ts'
+export {
+  addedArgs,
+  addedBody,
+  addedColumns,
+  addedQuery,
+  type ListOptions,
+  listOptionSlots,
+  type RecordOptions,
+  recordFieldSlots,
+  recordOptionSlots
+} from './record-slots.ts'

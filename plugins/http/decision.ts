@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { newId } from '../../kernel/base/id.ts'
 import type { Principal, Role } from '../../kernel/http/principal.ts'
-import type { Resource } from '../../kernel/http/route.ts'
+import type { FieldChange, Resource } from '../../kernel/http/route.ts'
 import { defineSlot, type SlotReader } from '../../kernel/slot.ts'
 import { bootstrapRequired } from './codes.ts'
 
@@ -21,6 +21,7 @@ export interface Decision {
   readonly outcome: 'allow' | 'deny'
   readonly status: number | null // null: changed, the client's answer is pending
   readonly reason: string | null // the code of a refusal
+  readonly changes: readonly FieldChange[] | null // of the resource's fields, where it tells them; bounded
   readonly requestId: string
 }
 
@@ -34,7 +35,7 @@ export interface DecisionSink {
 /** Receives the decision on every mutation and every denial. */
 export const decisionSlot = defineSlot<DecisionSink>('http.decision')
 
-interface Made extends Omit<Decision, 'id' | 'resourceKind' | 'resourceId' | 'outcome'> {
+interface Made extends Omit<Decision, 'id' | 'resourceKind' | 'resourceId' | 'outcome' | 'changes'> {
   readonly resource: Resource | null
 }
 
@@ -43,8 +44,22 @@ export const decisionOf = ({ resource, ...made }: Made): Decision => ({
   id: newId(made.timestamp),
   resourceKind: resource?.kind ?? null,
   resourceId: resource?.id ?? null,
+  changes: boundedChanges(resource?.changes?.() ?? null),
   outcome: isDenial(made.status, made.reason) ? 'deny' : 'allow'
 })
+
+const maxChanges = 64
+const maxChars = 1000 // of a value as JSON; beyond, the beginning of its JSON is kept
+
+function boundedChanges(changes: readonly FieldChange[] | null): readonly FieldChange[] | null {
+  const bounded = (value: unknown): unknown => {
+    const text = JSON.stringify(value) ?? 'null'
+    return text.length > maxChars ? `${text.slice(0, maxChars)}...` : value
+  }
+  const some = changes?.slice(0, maxChanges) ?? []
+  if (some.length === 0) return null
+  return some.map(({ field, from, to }) => ({ field, from: bounded(from), to: bounded(to) }))
+}
 
 export type Recorder = ReturnType<typeof openRecorder>
 

@@ -15,9 +15,12 @@ export interface Conditions {
 export async function etagOf({ version }: Resource, em: EntityManager): Promise<string | null | undefined> {
   if (!version) return undefined
   const found = await version(em.fork({ keepTransactionContext: true })) // not from the entities of the change
-  if (found === null) return null
-  return `"${typeof found === 'number' ? found : hashOf(JSON.stringify(found)).slice(0, 16)}"`
+  return found === null ? null : etagText(found)
 }
+
+/** Returns the ETag of a version: for records that show theirs. */
+export const etagText = (version: number | readonly unknown[]): string =>
+  `"${typeof version === 'number' ? version : hashOf(JSON.stringify(version)).slice(0, 16)}"`
 
 /** Throws unless the record is as the conditions say. */
 export function requireMatch({ ifMatch, ifNoneMatch }: Conditions, etag: string | null | undefined): void {

@@ -1,9 +1,14 @@
-// The service `act`, streams, the record of decisions, and the bounds on connections for other HTTP servers.
+// The service `act`, streams, and the record of decisions.
 export type { Act, ActCall } from './act.ts'
 export { type Assets, openAssets } from './assets.ts'
-export { boundConnections, receiveLimits } from './connections.ts'
+export { type ChangeEach, type Part, PartRefused, type PartResult } from './change-each.ts'
+export { unknownField } from './codes.ts'
 export { type Decision, type DecisionSink, decisionSlot } from './decision.ts'
+export { etagText } from './etag.ts'
 export { FormFile } from './forms.ts'
 export { Html, html, page } from './html.ts'
 export { openNetworks } from './networks.ts'
+export { listFilters, recordFields } from './record-fields.ts'
+export * from './record-slots.ts'
 export { defineStream, type ServerEvent } from './stream-route.ts'
+export { bodyRefusal } from './validate.ts'

@@ -97,7 +97,7 @@ function refuseOtherRole(before: Principal, { role }: Principal): void {
 
 /** A form cannot send a header: the Origin that its browser sends is the proof. */
 function refuseForgery(context: RequestContext): void {
-  const { originHeader, ownOrigin, csrfHeader, hasBody, contentType } = context.requestInfo
+  const { originHeader, ownOrigin, csrfHeader, hasBody } = context.requestInfo
   if (originHeader === undefined)
     throw new Fault(codes.csrfOriginRequired, 'a write with a session cookie needs the header Origin')
   if (originHeader !== ownOrigin)
@@ -105,7 +105,7 @@ function refuseForgery(context: RequestContext): void {
   if (isForm(context)) return
   if (csrfHeader !== '1')
     throw new Fault(codes.csrfHeaderRequired, 'a write with a session cookie needs the header X-Svc-CSRF: 1')
-  if (hasBody && !isJson(contentType))
+  if (hasBody && !isJson(context.requestInfo))
     throw new Fault(
       codes.csrfContentTypeRequired,
       'a write with a session cookie needs Content-Type: application/json'

@@ -3,6 +3,7 @@ import { hostSlot } from '../../kernel/http/host.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { type Act, openAct } from './act.ts'
+import { type ChangeEach, openChangeEach } from './change-each.ts'
 import * as codes from './codes.ts'
 import { decisionSlot, openRecorder, type Recorder } from './decision.ts'
 import { IdempotencyRecord } from './entities.ts'
@@ -14,6 +15,7 @@ interface Deps extends Kernel<typeof keys> {
   readonly httpMetrics: HttpMetrics
   readonly recorder: Recorder
   readonly act: Act
+  readonly changeEach: ChangeEach
 }
 
 export default definePlugin<Deps>({
@@ -27,7 +29,10 @@ export default definePlugin<Deps>({
     httpMetrics: asFunction(() => openHttpMetrics()).singleton(),
     recorder: asFunction(openRecorder).singleton()
   },
-  exports: { act: asFunction(openAct).singleton() },
+  exports: {
+    act: asFunction(openAct).singleton(),
+    changeEach: asFunction(openChangeEach).singleton()
+  },
   slots: [decisionSlot],
   fills: [
     hostSlot.fillWith(({ config, httpMetrics, recorder }: Deps) => async options => {

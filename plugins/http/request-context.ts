@@ -44,8 +44,12 @@ const anonymous: Principal = { userId: '', role: 'user', method: 'none' }
 export const isRead = ({ requestInfo: { method } }: Pick<RequestContext, 'requestInfo'>): boolean =>
   method === 'GET' || method === 'HEAD'
 
-export const isJson = (contentType: string | undefined): boolean =>
-  /^application\/json\s*(;|$)/i.test(contentType ?? '')
+/** The type of a patch that merges (RFC 7396), as every PATCH of the API does. */
+export const mergePatchType = 'application/merge-patch+json'
+
+export const isJson = ({ method, contentType = '' }: Pick<RequestInfo, 'method' | 'contentType'>): boolean =>
+  /^application\/json\s*(;|$)/i.test(contentType) ||
+  (method === 'PATCH' && /^application\/merge-patch\+json\s*(;|$)/i.test(contentType))
 
 /** True for the body of a page's form, on a route that takes it. */
 export const isForm = ({ route, requestInfo }: Pick<RequestContext, 'route' | 'requestInfo'>): boolean =>

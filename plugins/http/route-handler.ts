@@ -41,7 +41,7 @@ export const routeHandler =
       return runAs(plugin, () =>
         streams.open(context, reply, disconnected, () => eventsOf(route, deps, call))
       )
-    const record = route.record?.(params)
+    const record = route.record?.(params, deps.filled)
     if (record) context.etag = (await deps.store.read(em => etagOf(record, em))) ?? null // never newer than the reply
     const run = () =>
       withTimeout(timeoutSecs, route.action, () => runAs(plugin, () => runRoute(deps, context, call))).catch(

@@ -18,7 +18,7 @@ const patternOf = ({ url }: Route<Kernel>): RegExp =>
   new RegExp(`^${url.replaceAll('.', '[.]').replaceAll(/:\w+/g, '[^/]*')}$`)
 
 export function refuseMediaType(context: RequestContext): void {
-  const { hasBody, contentType } = context.requestInfo
-  if (hasBody && !isRead(context) && !isJson(contentType) && !isForm(context))
+  const { hasBody } = context.requestInfo
+  if (hasBody && !isRead(context) && !isJson(context.requestInfo) && !isForm(context))
     throw new Fault(unsupportedMediaType, 'send the body as application/json')
 }

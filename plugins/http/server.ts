@@ -7,6 +7,7 @@ import { newId } from '../../kernel/base/id.ts'
 import { boundConnections, receiveLimits } from './connections.ts'
 import { faultOf, refuseMalformed, sendFault } from './error-body.ts'
 import { formTypes, parseForm } from './forms.ts'
+import { mergePatchType } from './request-context.ts'
 import type { HttpOptions } from './settings.ts'
 
 const maxConnections = 1024
@@ -68,8 +69,10 @@ export function serveCertificate(server: Server, tls: { readonly cert: string; r
 function acceptBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) =>
-    body === '' ? done(null) : parse(request, body as string, done)
+  app.addContentTypeParser(
+    ['application/json', mergePatchType],
+    { parseAs: 'string' },
+    (request, body, done) => (body === '' ? done(null) : parse(request, body as string, done))
   )
   for (const type of formTypes)
     app.addContentTypeParser(type, { parseAs: 'buffer' }, async ({ headers }: FastifyRequest, body: Buffer) =>

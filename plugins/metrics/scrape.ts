@@ -53,10 +53,14 @@ function add(metric: Metric, byName: Map<string, Metric[]>): void {
   byName.set(name, [...known, metric])
 }
 
+/** Gauges that are named like counters, each the sum of another metric of the library. */
+const sums = ['handles', 'requests', 'resources'].map(what => `nodejs_active_${what}_total`)
+
 /** Runs at the first scrape: the registry measures the event loop and garbage collection from then on. */
 async function openRegistry(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await import('prom-client')
   const register = new Registry()
   collectDefaultMetrics({ register })
+  for (const name of sums) register.removeSingleMetric(name)
   return register
 }

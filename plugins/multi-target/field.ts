@@ -30,6 +30,9 @@ export const field = ruleField({
   async save(rule, secs, em) {
     await em.insert(HealthInterval, { rule, secs })
   },
+  async clear(rule, em) {
+    await em.nativeDelete(HealthInterval, { rule })
+  },
   async load(ids, em) {
     const rows = await em.find(HealthInterval, { rule: { $in: [...ids] } })
     return new Map(rows.map(({ rule, secs }) => [rule, secs]))

@@ -49,12 +49,8 @@ export function openHealths({ store, clock, log, rules }: Services) {
     { clientId, sessionId }: Pick<Peer, 'clientId' | 'sessionId'>,
     reported: readonly RuleHealth[]
   ): Promise<void> {
-    const found = await store.read(em =>
-      rules.ownershipOf(
-        reported.map(({ rule_id }) => rule_id),
-        em
-      )
-    )
+    const ids = reported.map(({ rule_id }) => rule_id)
+    const found = await store.read(em => rules.ownershipOf(ids, em))
     const session = sessions.get(clientId)
     if (session?.sessionId !== sessionId) return
     const now = latest(clock)
@@ -62,6 +58,7 @@ export function openHealths({ store, clock, log, rules }: Services) {
     for (const health of reported) {
       const rule = found.get(health.rule_id)
       if (!rule) continue // deleted meanwhile
+      if (isOfFormer(health, rule)) continue
       const reason = rule.clientId === clientId ? reasonAgainst(health, rule, now) : 'rule'
       if (reason !== null) refused.push({ report: 'health', reason, rule: health.rule_id })
       else
@@ -96,8 +93,15 @@ export function openHealths({ store, clock, log, rules }: Services) {
   const forget = ({ id, clientId }: { readonly id: string; readonly clientId: string }): void =>
     void sessions.get(clientId)?.rules.delete(id)
 
-  return { receive, connection, view, forget }
+  /** Returns the ids of the rules of which the health was reported. */
+  const reported = (): string[] => [...sessions.values()].flatMap(({ rules }) => [...rules.keys()])
+
+  return { receive, connection, view, forget, of, reported }
 }
+
+/** The targets are being changed: the report is of those that the rule had. */
+const isOfFormer = ({ targets }: RuleHealth, { targets: present, former }: RuleScope): boolean =>
+  former.targets.length > 0 && targets.length !== present.length
 
 function reasonAgainst({ targets }: RuleHealth, rule: RuleScope, now: number): string | null {
   if (targets.length !== rule.targets.length) return 'targets'

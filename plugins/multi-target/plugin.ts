@@ -1,13 +1,15 @@
 import { asFunction } from 'awilix'
 import { defineCode } from '../../kernel/base/errors.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { on } from '../../kernel/wire/message.ts'
-import { removedSlot, shapeSlot, targetViewSlot } from '../rules/exports.ts'
+import { type Rules, removedSlot, shapeSlot, targetViewSlot } from '../rules/exports.ts'
 import { fills as commandFills } from './commands.ts'
 import { HealthInterval } from './entities.ts'
 import { field, healthOnUdp } from './field.ts'
 import { type Healths, openHealths } from './health.ts'
+import { openMetrics } from './metrics.ts'
 import { MultiTarget0001 } from './migrations/0001-health-interval.ts'
 import { Health, messages, targetsCapability } from './wire.ts'
 
@@ -15,6 +17,7 @@ const unsupported = defineCode('multi_target_unsupported_by_client', 422, 3)
 
 interface Deps extends Kernel {
   readonly healths: Healths
+  readonly rules: Rules
 }
 
 export default definePlugin<Deps>({
@@ -38,6 +41,7 @@ export default definePlugin<Deps>({
         async rule =>
           healths.forget(rule)
     ),
+    metricsSlot.fillWith(openMetrics),
     ...commandFills
   ],
   messages,

@@ -16,12 +16,14 @@ import {
   RulesOpen,
   ruleKind,
   Settings,
-  settingsPart
+  settingsPart,
+  updateCapability
 } from './wire.ts'
 
 export default {
   name: 'rules',
   agent: '^1.0.0',
+  capabilities: { [updateCapability.id]: updateCapability.since },
   messages,
   handlers: [
     respond(RulesOpen, async ({ objects }: AgentCall) => {
@@ -80,6 +82,7 @@ const contentOf = ({ revision, retry, held, ...rule }: RulePush) => rule
 
 function specOf(push: RulePush): RuleSpec {
   const { rule_id: id, owner, protocol, listen_from, listen_to, targets, prefer_ipv6, fields } = push
+  const { paused = false, existing = 'keep' } = push
   return {
     id,
     owner,
@@ -88,6 +91,8 @@ function specOf(push: RulePush): RuleSpec {
     to: listen_to,
     targets: targets.toSorted((a, b) => a.priority - b.priority).map(({ host, port }) => ({ host, port })),
     preferIpv6: prefer_ipv6,
-    fields
+    fields,
+    paused,
+    existing
   }
 }

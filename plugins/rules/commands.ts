@@ -1,10 +1,13 @@
-import type { Static } from 'typebox'
-import { Fault, internal, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
 import { ClientArg, clientNames, findClientId } from '../clients/exports.ts'
+import { addedArgs, addedQuery, listOptionSlots } from '../http/command-exports.ts'
 import { UserArg, userIds } from '../users/command-exports.ts'
+import { bulk } from './bulk-command.ts'
+import { edit, pause, resume, set } from './change-commands.ts'
 import { immutableField } from './codes.ts'
+import { onEach, pathOf, queryOf, targetOf, Wait } from './command-parts.ts'
 import type { RuleRecord } from './record.ts'
 import { RuleArg, ruleIds } from './rule-argument.ts'
 import { columnSlot, pushOptionsSlot } from './slots.ts'
@@ -23,14 +26,6 @@ const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleR
 const listenOf = ({ protocol, listen_port: from, listen_port_end: to }: RuleRecord): string =>
   `${protocol}/${from}${to === null ? '' : `-${to}`}`
 
-const Wait = Type.Optional(
-  Type.Integer({
-    minimum: 1,
-    maximum: 60,
-    description: 'How long the server waits for the client; default 5.'
-  })
-)
-
 const filter = {
   client: Type.Optional(Type.String({ description: 'Id or name of clients.', ...clientNames })),
   owner: Type.Optional(UserArg),
@@ -44,8 +39,13 @@ interface Filter {
 }
 
 /** Throws where a client does not exist: no rule on it would look as if all was well. */
-async function matching(api: Api, { client, owner, state }: Filter): Promise<readonly RuleRecord[]> {
-  const query = new URLSearchParams({ ...(client && { client }), ...(owner && { owner }) }).toString()
+async function matching(
+  api: Api,
+  { client, owner, state }: Filter,
+  more: Readonly<Record<string, string>> = {}
+): Promise<readonly RuleRecord[]> {
+  const given = { ...(client && { client }), ...(owner && { owner }), ...more }
+  const query = new URLSearchParams(given).toString()
   const rules = await api.list<RuleRecord>(`/v1/rules${query && `?${query}`}`)
   if (rules.length === 0 && client !== undefined) await findClientId(api, client)
   return rules.filter(rule => state === undefined || rule.state === state)
@@ -58,7 +58,8 @@ const push = defineCommand({
   examples: [
     'sluice rule push paris 8080 10.0.0.5:80',
     'sluice rule push paris 8000-8010 10.0.0.5:9000 --protocol udp',
-    'sluice rule push paris 443 10.0.0.5:443 10.0.0.6:443@9 --owner ann'
+    'sluice rule push paris 443 10.0.0.5:443 10.0.0.6:443@9 --owner ann',
+    'sluice rule push paris 8080 10.0.0.5:80 --if-offline queue'
   ],
   args: Type.Object({
     client: ClientArg,
@@ -70,23 +71,35 @@ const push = defineCommand({
     protocol: Type.Optional(Type.String({ description: 'tcp (default) or udp' })),
     prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Try the IPv6 addresses of a name first.' })),
     owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.', ...userIds })),
+    paused: Type.Optional(Type.Boolean({ description: 'Keep the port, and forward nothing.' })),
+    if_offline: Type.Optional(
+      Type.Union([Type.Literal('refuse'), Type.Literal('queue')], {
+        description: 'Of a client that is away: refuse (default), or queue the rule until it is back.'
+      })
+    ),
     ack_timeout_secs: Wait
   }),
   positional: ['client', 'listen', 'target'],
   reads: [pushOptionsSlot],
   extraArgs: filled => Object.assign({}, ...filled(pushOptionsSlot).map(({ value }) => value.args)),
   async run({ api, args, filled, print }) {
-    const { client, listen, target, protocol, prefer_ipv6, owner, ack_timeout_secs: secs } = args
-    const core = { client, protocol, prefer_ipv6, owner, ...portsOf(listen), targets: target.map(targetOf) }
+    const { client, listen, target, protocol, prefer_ipv6, owner, paused } = args
+    const place = { client, protocol, prefer_ipv6, owner, ...portsOf(listen) }
+    const core = { ...place, targets: target.map(targetOf), ...(paused !== undefined && { paused }) }
     const more = filled(pushOptionsSlot).map(({ value }) => value.body(args))
-    const body = Object.assign(core, ...more)
-    print.data(await pushed(api, body, timeoutQuery(secs)))
+    print.data(await pushed(api, Object.assign(core, ...more), args))
   }
 })
 
 /** A refused rule is stored as failed and holds its port: pushed again by who placed it, it is replaced. */
-async function pushed(api: Api, body: object, query: string): Promise<RuleRecord> {
-  const first = await attempt(api.send<RuleRecord>('POST', `/v1/rules${query}`, body))
+async function pushed(
+  api: Api,
+  body: object,
+  { ack_timeout_secs, if_offline }: { readonly ack_timeout_secs?: number; readonly if_offline?: string }
+): Promise<RuleRecord> {
+  const query = queryOf({ ack_timeout_secs })
+  const whole = { ...body, ...(if_offline !== undefined && { if_offline }) }
+  const first = await attempt(api.send<RuleRecord>('POST', `/v1/rules${query}`, whole))
   if (!(first instanceof Fault)) return first
   const id = first.details?.['rule_id']
   if (typeof id !== 'string') throw first
@@ -121,9 +134,11 @@ const list = defineCommand({
   name: 'rule list',
   summary: 'List the rules.',
   args: Type.Object(filter),
-  reads: [columnSlot],
+  reads: [columnSlot, listOptionSlots.rule],
+  extraArgs: filled => addedArgs(filled(listOptionSlots.rule)),
   async run({ api, args, filled, print }) {
-    print.data(await matching(api, args), columnsWith(filled(columnSlot).map(({ value }) => value)))
+    const more = addedQuery(filled(listOptionSlots.rule), args)
+    print.data(await matching(api, args, more), columnsWith(filled(columnSlot).map(({ value }) => value)))
   }
 })
 
@@ -159,19 +174,8 @@ const remove = defineCommand({
     const ids = await chosen(api, args)
     if (!args.rule?.length && ids.length > 0)
       await confirm(`Remove ${ids.length} rules?`, { losses: async () => ids, elsewhere: 'refused' })
-    const suffix = timeoutQuery(args.ack_timeout_secs)
-    const results = await inParallel(ids, id => api.send('DELETE', `${pathOf(id)}${suffix}`))
-    const failed = results.flatMap(({ id, error }) => (error ? [{ id, error }] : []))
-    const removed = results.filter(({ error }) => !error).map(({ id }) => id)
-    if (failed.length === 0 || removed.length > 0)
-      print.done(removed.map(id => `rule ${id} is removed`).join('\n') || 'none', { removed })
-    const [first] = failed
-    if (first && ids.length === 1) throw first.error
-    if (first)
-      throw new Fault(
-        first.error instanceof Fault ? first.error.errorCode : internal,
-        `${failed.length} of ${ids.length} rules are not removed:\n${failed.map(({ id, error }) => `${id}: ${reasonOf(error)}`).join('\n')}`
-      )
+    const suffix = queryOf({ ack_timeout_secs: args.ack_timeout_secs })
+    await onEach(ids, 'removed', id => api.send('DELETE', `${pathOf(id)}${suffix}`), print)
   }
 })
 
@@ -185,31 +189,7 @@ async function chosen(api: Api, { rule = [], ...filter }: Filter & { readonly ru
   return isFiltered ? (await matching(api, filter)).map(({ rule_id: id }) => id) : [...new Set(rule)]
 }
 
-const atOnce = 8
-
-/** Runs the work for all, 8 at once; none keeps another from running. */
-async function inParallel(ids: readonly string[], work: (id: string) => Promise<unknown>) {
-  const results: { readonly id: string; readonly error: unknown }[] = []
-  const left = [...ids]
-  const run = async (): Promise<void> => {
-    for (let id = left.shift(); id !== undefined; id = left.shift())
-      results.push({
-        id,
-        error: await work(id).then(
-          () => null,
-          (error: unknown) => error
-        )
-      })
-  }
-  await Promise.all(Array.from({ length: atOnce }, run))
-  return results
-}
-
-export const commands = [push, list, show, remove]
-
-const pathOf = (rule: string): string => `/v1/rules/${encodeURIComponent(rule)}`
-const timeoutQuery = (secs: Static<typeof Wait> | undefined): string =>
-  secs === undefined ? '' : `?ack_timeout_secs=${secs}`
+export const commands = [push, list, show, set, edit, pause, resume, remove, bulk]
 
 const hostAndPort = ({ host, port }: RuleRecord['targets'][number]): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -220,15 +200,4 @@ function portsOf(listen: string) {
   if (from === undefined)
     throw new Fault(wrongUsage, `LISTEN ${listen} is neither a port nor a range such as 80-90`)
   return { listen_port: Number(from), ...(to !== undefined && { listen_port_end: Number(to) }) }
-}
-
-/** Parses host:port[@priority]. */
-export function targetOf(text: string) {
-  const [, host = '', port, priority] = /^(\[[^\]]*\]|[^:@[\]]+):(\d{1,5})(?:@(\d{1,5}))?$/.exec(text) ?? []
-  if (port === undefined)
-    throw new Fault(
-      wrongUsage,
-      `TARGET ${text} is not host:port or host:port@priority; an IPv6 host is in brackets`
-    )
-  return { host, port: Number(port), ...(priority !== undefined && { priority: Number(priority) }) }
 }

@@ -4,7 +4,7 @@ import { defaultAckSecs, removedMeanwhile, requireApplied } from './answer.ts'
 import { Rule } from './entities.ts'
 import { insertRule, newRule, parse, requireFreePort, requireRoom } from './new-rule.ts'
 import { admit, place } from './placing.ts'
-import { requireCapablePeer } from './requirements.ts'
+import { requireCapableOnceBack, requireCapablePeer } from './requirements.ts'
 import { resourceOf } from './resource.ts'
 import { objectKeyOf } from './rule-states.ts'
 import type { CreateBody } from './schema.ts'
@@ -16,17 +16,21 @@ export const openCreate =
     const { config, store, clock, control, filled, fields, reading } = services
     const draft = parse(body)
     const values = fields.parse(body, draft, principal)
+    const isQueued = body.if_offline === 'queue'
     const id = newId(clock.now())
-    const clientId = await change(resourceOf(id), async em => {
+    const clientId = await change(resourceOf(id, filled), async em => {
       const placed = await place(body, principal, filled, em)
-      const given = newRule({ ...draft, ...placed, id, fields: Object.keys(values) }, clock.now())
+      const { paused = false } = body
+      const keys = fields.sentKeys(values)
+      const given = newRule({ ...draft, ...placed, id, paused, fields: keys }, clock.now())
       await admit(given, filled, em)
       const [rule = given] = await fields.withDerived([given], em)
-      requireCapablePeer(services, rule)
+      if (isQueued) await requireCapableOnceBack(services, rule, em)
+      else requireCapablePeer(services, rule)
       await insertRule(rule, em)
       await fields.check(rule, values, { principal, em })
       await fields.save(id, values, { principal, em })
-      await requireFreePort(rule, filled, em)
+      await requireFreePort(rule, services, em)
       await requireRoom(rule, config, em)
       await control.objects.put(em, objectKeyOf(rule))
       return rule.clientId
@@ -34,6 +38,7 @@ export const openCreate =
     const result = await control.objects.deliver(objectKeyOf({ clientId, id }), 'push', ackSecs)
     if (result?.status === 'removed' || !(await store.read(em => em.count(Rule, { id }))))
       throw removedMeanwhile(id)
-    requireApplied(result, id, ackSecs, { rule_state: 'failed' })
+    const waits = isQueued && result === null && control.peers.find(clientId) === undefined
+    if (!waits) requireApplied(result, id, ackSecs, { rule_state: 'failed' })
     return reading.read(id, principal)
   }

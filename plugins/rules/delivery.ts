@@ -73,9 +73,10 @@ const pushOf = (rule: Rule, { revision, isHeld = false }: ManagedObject, fields:
   prefer_ipv6: rule.preferIpv6,
   fields,
   retry: isRetried(rule),
+  ...(rule.paused && { paused: true }),
+  ...(rule.existing != null && rule.existing !== 'keep' && { existing: rule.existing }),
   ...(isHeld && isRetried(rule) && { held: true })
 })
 
 /** Without retry, the agent refuses a change completely and keeps the rule that it has. */
-const isRetried = ({ activatedAt, valuesBefore, definitionBefore }: Rule): boolean =>
-  activatedAt != null && valuesBefore == null && definitionBefore == null
+const isRetried = ({ activatedAt, before }: Rule): boolean => activatedAt != null && before == null

@@ -1,11 +1,13 @@
-// Rules in the document of `apply`, matched by client, protocol, ports and the fields that distinguish rules on a port.
+// Rules in the document of `apply`, matched by rule_id, or by client, protocol, ports and the fields that distinguish
+// rules on a port.
+import { isDeepStrictEqual } from 'node:util'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import {
   type DocumentContext,
   type DocumentEntry,
   type DocumentItem,
   documentKindSlot,
-  hasSameBody
+  mergePatch
 } from './document.ts'
 import { type RuleField, ruleFieldSlot } from './rule-field.ts'
 import { liveTrafficSlot } from './slots.ts'
@@ -19,7 +21,7 @@ export const rulesKind = documentKindSlot.fill({
     return records.filter(({ state }) => state !== 'draining').map(record => itemOf(record, context))
   },
   parse(entry, context) {
-    const { client, listen_port, targets, owner = context.userId, protocol = 'tcp', ...more } = entry
+    const { rule_id, client, listen_port, targets, owner = context.userId, protocol = 'tcp', ...more } = entry
     const { placed_by = owner } = entry
     if (client === undefined || listen_port === undefined || !Array.isArray(targets))
       throw new Fault(invalidSchema, 'a rule in the file needs client, listen_port and targets')
@@ -33,20 +35,21 @@ export const rulesKind = documentKindSlot.fill({
       protocol: String(protocol).toLowerCase(),
       targets: (targets as readonly DocumentEntry[]).map(targetOf) // the server validates the entries
     }
-    return { key: keyOf(body, context), body, id: '' }
+    return { key: keyOf(body, context), body, id: String(rule_id ?? '') }
   },
   format({ body }, context) {
-    const { owner, placed_by, prefer_ipv6, ...rest } = body
+    const { owner, placed_by, prefer_ipv6, paused, ...rest } = body
     const absent = fieldsIn(context).filter(field => field.absent !== undefined)
     const others = Object.entries(rest).filter(([key]) => !absent.some(field => field.key === key))
-    const present = absent.filter(({ key, absent }) => (body[key] ?? absent) !== absent)
+    const present = absent.filter(({ key, absent }) => !isDeepStrictEqual(body[key] ?? absent, absent))
     return {
       ...Object.fromEntries(others),
       client: context.clientName(body['client']),
       ...(owner !== context.userId && { owner }),
       ...(placed_by !== owner && { placed_by }),
       ...Object.fromEntries(present.map(({ key }) => [key, body[key]])),
-      ...(prefer_ipv6 === true && { prefer_ipv6 })
+      ...(prefer_ipv6 === true && { prefer_ipv6 }),
+      ...(paused === true && { paused })
     }
   },
   label({ body }, context) {
@@ -63,21 +66,34 @@ export const rulesKind = documentKindSlot.fill({
     return counts.reduce((sum, count) => sum + count, 0)
   },
   create: ({ body }, { api }) => api.send('POST', '/v1/rules', body),
+  movedKey: ({ body: { client, protocol, owner, targets } }) =>
+    JSON.stringify([client, protocol, owner, targets]),
   change(from, to, context) {
-    refuseOtherOwner(from, to)
-    const hot = fieldsIn(context).flatMap(({ key, change }) => (change === 'hot' ? [key] : []))
-    return hasSameBody(from, to, hot) ? () => context.api.send('PUT', pathOf(from), to.body) : null
-  },
-  replace: async (from, to, { api }) => {
-    await api.send('PUT', `${pathOf(from)}/definition`, to.body)
+    refuseOtherPlace(from, to)
+    return () => change(from, to, context)
   },
   remove: (item, { api }) => api.send('DELETE', pathOf(item))
 })
 
-function refuseOtherOwner({ id, body: { owner } }: DocumentItem, { body }: DocumentItem): void {
-  if (body['owner'] === owner) return
-  const message = `rule ${id} belongs to ${owner}, not ${body['owner']}; remove it before another owner gets its port`
+function refuseOtherPlace({ id, body }: DocumentItem, { body: next }: DocumentItem): void {
+  const property = ['client', 'protocol', 'owner'].find(key => body[key] !== next[key])
+  if (property === undefined) return
+  const message = `rule ${id} has ${property} ${body[property]}, not ${next[property]}, which cannot change; remove it before another gets its port`
   throw new Fault(invalidSchema, message)
+}
+
+/** An agent that cannot change an open rule takes a definition: it closes and opens the port. */
+async function change(from: DocumentItem, to: DocumentItem, { api }: DocumentContext): Promise<void> {
+  try {
+    await api.send('PATCH', pathOf(from), mergePatch(from.body, to.body) as object)
+  } catch (error) {
+    const isOld = error instanceof Fault && error.errorCode.code === 'rule_field_unsupported_by_client'
+    const isMoved = ['listen_port', 'listen_port_end'].some(
+      key => (from.body[key] ?? null) !== (to.body[key] ?? null)
+    )
+    if (!isOld || isMoved || to.body['paused'] === true) throw error
+    await api.send('PUT', `${pathOf(from)}/definition`, to.body)
+  }
 }
 
 type Context = Pick<DocumentContext, 'filled'>
@@ -94,7 +110,8 @@ const readOnly = [
   'state_reason',
   'created_at',
   'updated_at',
-  'state_changed_at'
+  'state_changed_at',
+  'etag'
 ]
 
 function itemOf(record: DocumentEntry, context: Context): DocumentItem {
@@ -109,6 +126,7 @@ function itemOf(record: DocumentEntry, context: Context): DocumentItem {
 
 const defaults = (context: Context): DocumentEntry => ({
   prefer_ipv6: false,
+  paused: false,
   ...Object.fromEntries(
     fieldsIn(context).flatMap(({ key, absent }) => (absent === undefined ? [] : [[key, absent]]))
   )

@@ -11,7 +11,7 @@ export type DocumentEntry = Readonly<Record<string, unknown>>
 export interface DocumentItem {
   readonly key: string // matches the one in the document with the one on the server
   readonly body: DocumentEntry // as in the request of its create, with client ids
-  readonly id: string // on the server; empty in the document
+  readonly id: string // on the server; in the document empty, or that of the object which the entry means
 }
 
 /** The caller and the server's clients, read once for each run. */
@@ -30,6 +30,11 @@ export interface DocumentKind {
   readonly name: string // of the list in the document: 'rules'
   /** Owners, such as users, are created before their limits, and limits, such as grants, before the objects that need them. */
   readonly role: 'owner' | 'limit' | 'object'
+  /**
+   * Matches what is left of the document and of the server when `--prune` would delete the latter, where exactly one of
+   * each has the key: the object changes what its `key` is made of, and stays.
+   */
+  movedKey?(item: DocumentItem): string
   /** Several objects may have the same key: those with the same body are matched first. */
   readonly hasSeveral?: true
   /** Returns the schema of an entry. With it, unknown and wrong properties are refused before anything is changed. */
@@ -68,6 +73,18 @@ export function hasSameBody(a: DocumentItem, b: DocumentItem, except: readonly s
     withoutNull(Object.fromEntries(Object.entries(body).filter(([key]) => !except.includes(key))))
   return isDeepStrictEqual(compared(a), compared(b))
 }
+
+/** Returns the merge patch (RFC 7396) that makes `to` of `from`; undefined: they are equal. */
+export function mergePatch(from: unknown, to: unknown): unknown {
+  if (isDeepStrictEqual(from, to)) return undefined
+  if (!isTable(from) || !isTable(to)) return to ?? null
+  const keys = [...new Set([...Object.keys(from), ...Object.keys(to)])]
+  const parts = keys.map(key => [key, mergePatch(from[key] ?? null, to[key] ?? null)] as const)
+  return Object.fromEntries(parts.filter(([, part]) => part !== undefined))
+}
+
+const isTable = (value: unknown): value is DocumentEntry =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export function withoutNull(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNull)

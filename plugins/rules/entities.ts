@@ -4,7 +4,15 @@ import { operatorId } from '../../kernel/identity/identity.ts'
 const time = () => p.bigint('number') // ms since 1970, UTC
 
 export type Protocol = 'tcp' | 'udp'
-export type State = 'pending' | 'active' | 'failed' | 'draining'
+export type State = 'pending' | 'active' | 'paused' | 'failed' | 'draining'
+
+/** What becomes of live connections that a change leaves without a target, or with a paused rule. */
+export type Existing = 'keep' | 'drain' | 'cut'
+
+export interface Ports {
+  readonly from: number
+  readonly to: number
+}
 
 export interface Target {
   readonly host: string
@@ -12,17 +20,12 @@ export interface Target {
   readonly priority: number
 }
 
-/** The part of a rule that a replacement may change. */
-export interface Definition {
-  readonly placedBy: string
-  readonly targets: readonly Target[]
-  readonly preferIpv6: boolean
-  readonly fields: readonly string[]
-}
-
-export interface DefinitionBefore {
-  readonly rule: Definition
-  readonly values: Readonly<Record<string, unknown>> // of its fields
+/** What an agent last applied, while a change of it is not applied yet. Ports that were moved are in columns. */
+export interface Before {
+  readonly rule: Pick<Rule, 'placedBy' | 'targets' | 'preferIpv6' | 'paused'>
+  readonly values: Readonly<Record<string, unknown>> // of the fields that were changed; null: there was none
+  /** Of a refusal with `port_in_use`: the port of what runs may be free, that of what does not run is not. */
+  readonly whenPortInUse: 'undo' | 'keep'
 }
 
 export const Rule = defineEntity({
@@ -43,13 +46,17 @@ export const Rule = defineEntity({
     listenFrom: p.integer(),
     listenTo: p.integer(),
     targets: p.json().$type<readonly Target[]>(),
-    formerTargets: p.json().$type<readonly Target[]>().nullable(), // the client may report their last bytes
+    // What it forwarded to, and listened on, before: the client may report their last bytes.
+    formerTargets: p.json().$type<readonly Target[]>().nullable(),
+    formerPorts: p.json().$type<readonly Ports[]>().nullable(),
     preferIpv6: p.boolean(),
     fields: p.json().$type<readonly string[]>(), // keys of its fields: all must be loaded for a push
-    // The hot values that the agent last applied, while a change of them is not applied yet.
-    valuesBefore: p.json().$type<Readonly<Record<string, unknown>>>().nullable(),
-    // What the agent last applied, while a replacement of it is not applied yet.
-    definitionBefore: p.json().$type<DefinitionBefore>().nullable(),
+    paused: p.boolean().default(false),
+    before: p.json().$type<Before>().nullable(),
+    // The ports that the agent last applied, while a move from them is not applied yet: both are reserved.
+    movedFrom: p.integer().nullable(),
+    movedTo: p.integer().nullable(),
+    existing: p.string().length(5).$type<Existing>().nullable(), // of the changes that are not applied yet
     state: p.string().length(8).$type<State>(),
     stateReason: p.string().length(64).nullable(),
     createdAt: time(),
@@ -59,6 +66,9 @@ export const Rule = defineEntity({
   }
 })
 export type Rule = InferEntity<typeof Rule>
+
+/** Nothing of the rule waits for its agent. */
+export const settled = { before: null, movedFrom: null, movedTo: null, existing: null } as const
 
 /** Primary key for the table of a field: the rule's id. The row is deleted with the rule. */
 export const ruleKey = () => p.oneToOne(Rule).mapToPk().owner().primary().deleteRule('cascade')

@@ -32,6 +32,8 @@ export const createErrors = (filled: SlotReader): ErrorCode[] => [
 
 export const replaceErrors = (filled: SlotReader): ErrorCode[] => [...createErrors(filled), immutableField]
 
+export const patchErrors = (filled: SlotReader): ErrorCode[] => [...replaceErrors(filled), bodyEmpty]
+
 export const updateErrors = (filled: SlotReader): ErrorCode[] => [
   ...replaceErrors(filled),
   bodyEmpty,
@@ -45,7 +47,7 @@ function slotErrors(filled: SlotReader): ErrorCode[] {
     ...[...filled(portSharingSlot), ...filled(admitSlot)]
   ]
   return [
-    ...required.map(({ value }) => value.requires.refusal),
+    ...required.flatMap(({ value }) => ('requires' in value && value.requires ? value.requires.refusal : [])),
     ...declared.flatMap(({ value, codes }) => value.errors ?? codes ?? [])
   ]
 }

@@ -7,7 +7,7 @@ import type { Codec } from '../../kernel/wire/message.ts'
 import type { Rule } from './entities.ts'
 import type { Values } from './record.ts'
 import { fieldNotLoaded, fieldOf } from './requirements.ts'
-import { derivedFieldSlot, type LoadedField, type RuleCore, type RuleDraft } from './rule-field.ts'
+import { derivedFieldSlot, isSent, type LoadedField, type RuleCore, type RuleDraft } from './rule-field.ts'
 import { fieldsIn } from './schema.ts'
 import { shapeSlot } from './slots.ts'
 
@@ -42,6 +42,33 @@ export class Fields {
   frozenFields = () => this.#all().filter(field => field.change === 'frozen')
   hotFields = () => this.#all().filter(field => field.change === 'hot')
 
+  /** Returns the keys of the values that agents receive: those that are stored with a rule. */
+  sentKeys(values: Values): string[] {
+    const own = this.#all().flatMap(field => (isSent(field) ? [] : [field.key]))
+    return Object.keys(values).filter(key => !own.includes(key))
+  }
+
+  /** Returns the rule's field keys after a change to these values; null removes a key. */
+  keysWith(rule: FieldKeys, values: Values): string[] {
+    return [
+      ...rule.fields.filter(key => !(key in values)),
+      ...this.sentKeys(values).filter(key => values[key] !== null)
+    ]
+  }
+
+  has = (key: string): boolean => this.#all().some(field => field.key === key)
+  isHot = (key: string): boolean => this.hotFields().some(field => field.key === key)
+  /** False for a field of the server alone. */
+  isSent = (key: string): boolean => !this.#all().some(field => field.key === key && !isSent(field))
+  /** Returns the stored values that a whole rule leaves as they are. */
+  staying(body: Values, stored: Values): Values {
+    const kept = this.#all().filter(({ key, unlessGiven }) => unlessGiven === 'stays' && !(key in body))
+    return Object.fromEntries(kept.map(({ key }) => [key, stored[key] ?? null]))
+  }
+
+  /** Returns null for every loaded field. */
+  none = (): Values => Object.fromEntries(this.#all().map(({ key }) => [key, null]))
+
   /** Returns the normalised value of one field of the body, or null. */
   parseField(field: LoadedField, body: Values, rule: RuleDraft, principal: Principal): unknown {
     const value = body[field.key] ?? null
@@ -67,20 +94,30 @@ export class Fields {
       await save(ruleId, values[key], em, { deps, principal })
   }
 
-  /** Replaces the values of hot fields; null clears. */
-  async replaceHot(rule: RuleCore, values: Values, { principal, em }: ChangeBy): Promise<void> {
-    for (const field of this.hotFields().filter(({ key }) => key in values)) {
-      const value = values[field.key]
-      const call = { deps: field.deps, principal }
-      await (value === null ? field.clear(rule.id, em, call) : field.save(rule.id, value, em, call))
+  /** False if one of these fields cannot clear its value. */
+  canReplace = (values: Values): boolean => this.#in(values).every(({ clear }) => clear !== undefined)
+
+  /** Replaces values; null clears. */
+  async replace(
+    rule: RuleCore,
+    { from, to }: { readonly from: Values; readonly to: Values },
+    { principal, em }: ChangeBy
+  ): Promise<void> {
+    for (const { key, change, clear, save, deps } of this.#in(to)) {
+      const value = to[key] ?? null
+      const isCleared = value === null || (change === 'frozen' && (from[key] ?? null) !== null)
+      if (isCleared) await clear?.(rule.id, em, { deps, principal })
+      if (value !== null) await save(rule.id, value, em, { deps, principal })
     }
   }
 
-  /** Returns, by rule, the value or null of every loaded field. A field loads only the rules that have it. */
+  /** Returns, by rule, the value or null of every loaded field. A field that is sent loads only the rules that have it. */
   async load(rules: readonly FieldKeys[], em: EntityManager): Promise<ValuesByRule> {
     const columns: (readonly [string, ReadonlyMap<string, unknown>])[] = []
     for (const field of this.#all()) {
-      const ids = rules.filter(({ fields }) => fields.includes(field.key)).map(({ id }) => id)
+      const ids = rules
+        .filter(({ fields }) => !isSent(field) || fields.includes(field.key))
+        .map(({ id }) => id)
       columns.push([field.key, ids.length === 0 ? new Map() : await field.load(ids, em, field)])
     }
     return new Map(
@@ -151,9 +188,3 @@ const cannotEncode = (cause: unknown): Fault =>
   cause instanceof Fault
     ? cause
     : new Fault(internal, 'a field of the rule cannot be encoded for the client', { cause })
-
-/** Returns the rule's field keys after a change to these values; null removes a key. */
-export const keysWith = (rule: FieldKeys, values: Values): string[] => [
-  ...rule.fields.filter(key => !(key in values)),
-  ...Object.keys(values).filter(key => values[key] !== null)
-]

@@ -2,10 +2,13 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { type Protocol, Rule } from './entities.ts'
+import { objectKeyOf } from './rule-states.ts'
 import type { CreateBody } from './schema.ts'
 import type { keys } from './settings.ts'
+import { shownStates } from './shown-states.ts'
 import { portSharingSlot } from './slots.ts'
 import { parseTargets } from './targets.ts'
 
@@ -31,13 +34,17 @@ function parseProtocol(given: string): Protocol {
   throw new Fault(validationProtocol, '/protocol must be tcp or udp', { details })
 }
 
-type Parts = Draft & Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin' | 'fields'>
+type Parts = Draft &
+  Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin' | 'fields' | 'paused'>
 
 export const newRule = (given: Parts, now: number): Rule => ({
   ...given,
   formerTargets: null,
-  valuesBefore: null,
-  definitionBefore: null,
+  formerPorts: null,
+  before: null,
+  movedFrom: null,
+  movedTo: null,
+  existing: null,
   state: 'pending',
   stateReason: null,
   createdAt: now,
@@ -54,25 +61,56 @@ export async function insertRule({ placedBySuperadmin: _, ...row }: Rule, em: En
 /** A draining rule no longer reserves its port. */
 const reservesPort = { state: { $ne: 'draining' } } as const
 
-/** Throws if another rule has the port. The store has one writer, so a free port stays free until the commit. */
-export async function requireFreePort(rule: Rule, filled: SlotReader, em: EntityManager): Promise<void> {
+/**
+ * Throws if another rule has the port. The store has one writer, so a free port stays free until the commit. Rules that
+ * have given the port free leave the agent, which may still have it open for them.
+ */
+export async function requireFreePort(
+  rule: Rule,
+  { filled, control }: Pick<Kernel, 'filled' | 'control'>,
+  em: EntityManager
+): Promise<void> {
   const { id, clientId, protocol, listenFrom, listenTo } = rule
-  const holders = await em.find(Rule, {
+  const overlapping = await em.find(Rule, {
     id: { $ne: id },
     ...reservesPort,
     clientId,
     protocol,
-    listenFrom: { $lte: listenTo },
-    listenTo: { $gte: listenFrom }
+    $or: [
+      { listenFrom: { $lte: listenTo }, listenTo: { $gte: listenFrom } },
+      { movedFrom: { $lte: listenTo }, movedTo: { $gte: listenFrom } }
+    ]
   })
+  const shown = await shownStates(filled, overlapping.length === 0 ? [] : [rule, ...overlapping], em)
+  const isFree = ({ id }: Rule): boolean => shown.get(id)?.port === 'free'
+  const holders = overlapping.filter(other => !isFree(other))
   const [holder] = holders
-  if (!holder) return
-  for (const { value: sharing } of filled(portSharingSlot))
-    if (await sharing.mayJoin(rule, holders, em)) return
-  const details = { rule_id: holder.id }
-  const port = Math.max(listenFrom, holder.listenFrom)
-  throw new Fault(portInUse, `rule ${holder.id} has ${protocol} port ${port} of this client`, { details })
+  if (isFree(rule)) return
+  if (holder && !(await mayJoin(rule, holders, filled, em))) throw portTaken(rule, holder)
+  for (const other of overlapping.filter(isFree)) await control.objects.drop(em, objectKeyOf(other), 'drain')
 }
+
+async function mayJoin(
+  rule: Rule,
+  holders: readonly Rule[],
+  filled: SlotReader,
+  em: EntityManager
+): Promise<boolean> {
+  for (const { value: sharing } of filled(portSharingSlot))
+    if (await sharing.mayJoin(rule, holders, em)) return true
+  return false
+}
+
+function portTaken(rule: Rule, holder: Rule): Fault {
+  const { protocol, listenFrom } = rule
+  const details = { rule_id: holder.id }
+  const port = Math.max(listenFrom, isMovedFrom(holder, rule) ? (holder.movedFrom ?? 0) : holder.listenFrom)
+  return new Fault(portInUse, `rule ${holder.id} has ${protocol} port ${port} of this client`, { details })
+}
+
+/** True if the rule overlaps only ports that the holder leaves, but its agent may have yet. */
+const isMovedFrom = (holder: Rule, { listenFrom, listenTo }: Rule): boolean =>
+  holder.listenFrom > listenTo || holder.listenTo < listenFrom
 
 /** Throws if the client, or the owner on it, has as many rules as the settings allow. */
 export async function requireRoom(

@@ -54,7 +54,7 @@ async function clientsOf(userId: string, filled: SlotReader, em: EntityManager) 
   return allowed
 }
 
-const isSuperadmin = async (id: string, em: EntityManager): Promise<boolean> =>
+export const isSuperadmin = async (id: string, em: EntityManager): Promise<boolean> =>
   id === operatorId || (await em.count(User, { id, role: 'superadmin' })) > 0
 
 async function requireUser(id: string, em: EntityManager): Promise<void> {

@@ -3,6 +3,7 @@ import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
+import { listFilterSlots, listOptionSlots } from '../http/exports.ts'
 import { roleSlot, rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { activationFailed } from './answer.ts'
 import { closedHandler } from './closings.ts'
@@ -10,30 +11,26 @@ import { bodyEmpty, immutableField } from './codes.ts'
 import { commands } from './commands.ts'
 import { rulesKind } from './document-kind.ts'
 import { Rule } from './entities.ts'
-import { Rules0001 } from './migrations/0001-rules.ts'
-import { Rules0002 } from './migrations/0002-values-before.ts'
-import { Rules0003 } from './migrations/0003-placed-by.ts'
+import { migrations } from './migrations.ts'
 import { portInUse, validationProtocol } from './new-rule.ts'
 import { ruleCount } from './queries.ts'
 import { requirementCodes } from './requirements.ts'
-import { routes } from './routes.ts'
+import { type RouteDeps, routes } from './routes.ts'
 import { fieldUnsupported } from './rule-field.ts'
-import { openRules, type RulesService } from './rules.ts'
+import { openRules } from './rules.ts'
 import { keys } from './settings.ts'
 import { clientNotGranted, ruleNotFound, slots } from './slots.ts'
 import { targetCodes } from './targets.ts'
 import { messages, Settings, settingsPart } from './wire.ts'
 
-interface Deps extends Kernel<typeof keys> {
-  readonly rules: RulesService
-}
+type Deps = Kernel<typeof keys> & RouteDeps
 
 export default definePlugin<Deps>({
   name: 'rules',
   version: '1.0.0',
   description: 'Ports of clients that are forwarded to targets.',
   kernel: '^2.0.0',
-  needs: { clients: '^1.0.0', users: '^1.0.0' },
+  needs: { http: '^1.0.0', clients: '^1.0.0', users: '^1.0.0' },
   keys,
   codes: [
     ruleNotFound,
@@ -41,21 +38,12 @@ export default definePlugin<Deps>({
     activationFailed,
     portInUse,
     fieldUnsupported,
-    ...requirementCodes,
-    validationProtocol,
-    ...targetCodes,
+    ...[validationProtocol, ...requirementCodes, ...targetCodes],
     ...[bodyEmpty, immutableField]
   ],
-  store: {
-    entities: [Rule],
-    migrations: [
-      { name: '0001-rules', class: Rules0001 },
-      { name: '0002-values-before', class: Rules0002 },
-      { name: '0003-placed-by', class: Rules0003 }
-    ]
-  },
+  store: { entities: [Rule], migrations },
   exports: { rules: asFunction(openRules).singleton() },
-  slots,
+  slots: [...slots, listFilterSlots.rule, listOptionSlots.rule],
   fills: [
     objectKindSlot.fillWith(({ rules }: Deps) => rules.kind),
     connectionSlot.fillWith(({ rules, codec, config }: Deps) => ({

@@ -9,10 +9,11 @@ import type { RuleCore, RuleOwnership, RuleScope } from './rule-field.ts'
 const idsPerQuery = 1000
 
 /** Lists are JSON. */
-interface ScopeRow extends Omit<RuleScope, 'targets'> {
+interface ScopeRow extends Omit<RuleScope, 'targets' | 'former'> {
   readonly id: string
   readonly targets: string
-  readonly former: string | null
+  readonly formerTargets: string | null
+  readonly formerPorts: string | null
 }
 
 export const queries = {
@@ -34,11 +35,13 @@ export const queries = {
       const some = ids.slice(at, at + idsPerQuery)
       const rules = await em.execute<ScopeRow[]>(
         `select id, client_id as clientId, owner, listen_from as listenFrom, listen_to as listenTo, targets,
-         former_targets as former from rules where id in (${some.map(() => '?').join(', ')})`,
+         former_targets as formerTargets, former_ports as formerPorts from rules where id in (${some.map(() => '?').join(', ')})`,
         some
       )
-      for (const { id, targets, former, ...rule } of rules)
-        found.set(id, { ...rule, targets: [...JSON.parse(targets), ...JSON.parse(former ?? '[]')] })
+      for (const { id, targets, formerTargets, formerPorts, ...rule } of rules) {
+        const former = { targets: JSON.parse(formerTargets ?? '[]'), ports: JSON.parse(formerPorts ?? '[]') }
+        found.set(id, { ...rule, targets: JSON.parse(targets), former })
+      }
     }
     return found
   },
@@ -52,9 +55,10 @@ export const queries = {
     after: string,
     take: number,
     em: EntityManager
-  ): Promise<(RuleOwnership & Pick<Rule, 'id' | 'protocol' | 'state'>)[]> =>
+  ): Promise<(RuleOwnership & Pick<Rule, 'id' | 'protocol' | 'listenFrom' | 'listenTo' | 'state'>)[]> =>
     em.execute(
-      'select id, client_id as clientId, owner, protocol, state from rules where id > ? order by id limit ?',
+      `select id, client_id as clientId, owner, protocol, listen_from as listenFrom, listen_to as listenTo, state
+       from rules where id > ? order by id limit ?`,
       [after, take]
     ),
 

@@ -1,18 +1,20 @@
 // Rules as their owners and superadmins see them.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Static } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, notOwner } from '../../kernel/base/errors.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { listFilterSlots, listFilters } from '../http/exports.ts'
 import type { Closings } from './closings.ts'
 import { Rule } from './entities.ts'
 import type { Fields } from './fields.ts'
 import { clientsNamed } from './placing.ts'
 import type { RuleRecord } from './record.ts'
+import { etagsOf } from './resource.ts'
 import type { Filter } from './schema.ts'
+import { isShown, type Shown, shownStates } from './shown-states.ts'
 import { ruleNotFound, targetViewSlot } from './slots.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'filled'> {
@@ -34,31 +36,51 @@ export function openReading(services: Services) {
 
   /** Returns one rule as its owner or a superadmin sees it; throws `rule_not_found` or `not_owner`. */
   const read = (id: string, principal: Principal): Promise<RuleRecord> =>
-    services.store.read(async em => {
-      const [record] = await recordsOf([await find(id, principal, em)], services, em)
-      if (!record) throw new TypeError(`rule ${id} has no record`)
-      return record
-    })
+    services.store.read(async em => recordOf(await find(id, principal, em), em))
+
+  async function recordOf(rule: Rule, em: EntityManager): Promise<RuleRecord> {
+    const [record] = await recordsOf([rule], services, em)
+    if (!record) throw new TypeError(`rule ${rule.id} has no record`)
+    return record
+  }
+
+  /** Returns a condition for the rules that the filter leaves and the caller may see. */
+  async function matching(
+    { client, owner, ...more }: Filter,
+    { role, userId }: Principal,
+    em: EntityManager
+  ) {
+    const seen = role === 'superadmin' ? owner : userId
+    return {
+      ...listFilters.where(services.filled(listFilterSlots.rule), more),
+      ...(seen !== undefined && { owner: seen }),
+      ...(client !== undefined && { clientId: { $in: await clientIds(client, em) } })
+    }
+  }
 
   /** Lists rules in the order of creation. */
-  function list(filter: Static<typeof Filter>, { role, userId }: Principal): PagedRows<RuleRecord> {
+  function list(filter: Filter, principal: Principal): PagedRows<RuleRecord> {
+    const { role, userId } = principal
     if (role !== 'superadmin' && filter.owner !== undefined && filter.owner !== userId)
       throw new Fault(notOwner, 'only a superadmin may list the rules of another user')
-    const owner = role === 'superadmin' ? filter.owner : userId
     return {
       async page(after, take, em) {
-        const where = {
-          id: { $gt: after },
-          ...(owner !== undefined && { owner }),
-          ...(filter.client !== undefined && { clientId: { $in: await clientIds(filter.client, em) } })
-        }
+        const where = { id: { $gt: after }, ...(await matching(filter, principal, em)) }
         const rules = await em.find(Rule, where, { orderBy: { id: 'asc' }, limit: take })
         return (await recordsOf(rules, services, em)).map(row => ({ key: row.rule_id, row }))
       }
     }
   }
 
-  return { find, read, list }
+  /** Returns the ids of at most `take` rules that the list has and that are not being removed. */
+  const idsOf = (filter: Filter, principal: Principal, take: number): Promise<string[]> =>
+    services.store.read(async em => {
+      const where = { state: { $ne: 'draining' as const }, ...(await matching(filter, principal, em)) }
+      const rules = await em.find(Rule, where, { orderBy: { id: 'asc' }, limit: take, fields: ['id'] })
+      return rules.map(({ id }) => id)
+    })
+
+  return { find, read, recordOf, list, idsOf }
 }
 
 async function clientIds(client: string, em: EntityManager): Promise<string[]> {
@@ -75,9 +97,12 @@ async function recordsOf(
   const names = new Map(clients.map(({ id, name }) => [id, name]))
   const values = await fields.load(rules, em)
   const views = filled(targetViewSlot).map(({ value }) => [value.key, value.load(rules)] as const)
+  const etags = await etagsOf(rules, filled, em)
+  const shown = await shownStates(filled, rules, em)
   return rules.map(rule => ({
     ...coreRecordOf(rule, names.get(rule.clientId) ?? ''),
-    state_reason: rule.stateReason ?? (rule.state === 'active' ? closings.reasonOf(rule) : null),
+    etag: etags.get(rule.id) ?? '',
+    ...stateOf(rule, shown.get(rule.id), closings.reasonOf(rule)),
     targets: rule.targets.map((target, index) => ({
       ...target,
       port_end: rule.listenTo > rule.listenFrom ? target.port + rule.listenTo - rule.listenFrom : null,
@@ -85,6 +110,15 @@ async function recordsOf(
     })),
     ...fields.shown(values.get(rule.id) ?? {})
   }))
+}
+
+function stateOf(rule: Rule, shown: Shown | undefined, closing: string | null) {
+  const { state, stateReason } = rule
+  if (isShown(rule, shown)) return { state: shown.state, state_reason: shown.reason }
+  return {
+    state,
+    state_reason: stateReason ?? (state === 'active' ? closing : state === 'paused' ? state : null)
+  }
 }
 
 const coreRecordOf = (rule: Rule, clientName: string) => ({
@@ -97,7 +131,7 @@ const coreRecordOf = (rule: Rule, clientName: string) => ({
   prefer_ipv6: rule.preferIpv6,
   owner: rule.owner,
   placed_by: rule.placedBy,
-  state: rule.state,
+  paused: rule.paused,
   created_at: timestamp(rule.createdAt),
   updated_at: timestamp(rule.updatedAt),
   state_changed_at: timestamp(rule.stateChangedAt)

@@ -15,7 +15,7 @@ export function openReconciliation(services: Services) {
   /** Marks rules failed that the client does not support: its agent may have been replaced by an older version. */
   async function failUnsupported(clientId: string, em: EntityManager): Promise<AfterCommit[]> {
     const after: AfterCommit[] = []
-    for (const rule of await em.find(Rule, { clientId, state: { $in: ['pending', 'active'] } })) {
+    for (const rule of await em.find(Rule, { clientId, state: { $in: ['pending', 'active', 'paused'] } })) {
       const refusal = refusalOf(services, rule)
       if (!refusal) continue
       const { code } = refusal.errorCode

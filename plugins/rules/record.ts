@@ -25,6 +25,21 @@ export const Priority = Type.Integer({
   examples: [0]
 })
 
+/** The states of this plugin; `rules.shown-state` adds to them. */
+export const states = ['pending', 'active', 'paused', 'failed', 'draining']
+
+export const stateOf = (all: readonly string[]) =>
+  Type.Unsafe<string>(
+    Type.Union(
+      all.map(state => Type.Literal(state)),
+      {
+        description:
+          'active: the client forwards. paused: it keeps the port closed. failed: see `state_reason`. draining: live connections end.',
+        examples: ['active']
+      }
+    )
+  )
+
 /** The record without fields of other plugins. */
 export const CoreRecord = Type.Object({
   rule_id: RuleId,
@@ -60,17 +75,16 @@ export const CoreRecord = Type.Object({
     ...UserId,
     description: 'The owner, or a superadmin: then grants do not limit the rule.'
   }),
-  state: Type.Union(
-    [Type.Literal('pending'), Type.Literal('active'), Type.Literal('failed'), Type.Literal('draining')],
-    {
-      description: 'active: the client forwards. failed: see `state_reason`. draining: live connections end.',
-      examples: ['active']
-    }
-  ),
+  paused: Type.Boolean({ description: 'Its port stays taken, and nothing is forwarded.', examples: [false] }),
+  state: stateOf(states),
   state_reason: orNull(Type.String(), { description: 'Why it is not active, as a code.', examples: [null] }),
   created_at: timeOf('When it was created.'),
   updated_at: timeOf('When it was changed last.'),
-  state_changed_at: timeOf('When its state changed last.')
+  state_changed_at: timeOf('When its state changed last.'),
+  etag: Type.String({
+    description: 'The ETag of the rule, for If-Match: a change gives it another.',
+    examples: ['"7"']
+  })
 })
 
 /** Values of rule fields by key; their types are known to the plugins that own them. */

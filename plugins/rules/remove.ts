@@ -6,7 +6,7 @@ import { resourceOf } from './resource.ts'
 import { type AfterCommit, belongsOnAgent, objectKeyOf, runAll } from './rule-states.ts'
 import type { Change, Services } from './services.ts'
 
-export function openRemoval({ control, reading, states }: Services) {
+export function openRemoval({ control, filled, reading, states }: Services) {
   const takeOff = async (rule: Rule, removal: 'drain' | 'cut', em: EntityManager): Promise<unknown> =>
     belongsOnAgent(rule)
       ? control.objects.drop(em, objectKeyOf(rule), removal)
@@ -14,7 +14,7 @@ export function openRemoval({ control, reading, states }: Services) {
 
   /** Removes a rule. A connected client has closed the port when it resolves; live connections continue to drain. */
   async function remove(id: string, ackSecs = defaultAckSecs, { principal, change }: Change): Promise<void> {
-    const { rule, peer, afterCommit } = await change(resourceOf(id), async em => {
+    const { rule, peer, afterCommit } = await change(resourceOf(id, filled), async em => {
       const rule = await reading.find(id, principal, em)
       if (rule.state === 'draining') return { rule }
       const isOnAgent = belongsOnAgent(rule)

@@ -1,12 +1,11 @@
 // Changes the state of a rule by the results of its agent.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
-import { Rule } from './entities.ts'
-import { keysWith, server } from './fields.ts'
+import { undoChange } from './before.ts'
+import { Rule, settled } from './entities.ts'
 import { portInUse } from './new-rule.ts'
 import { refusalOf } from './reconciliation.ts'
-import { undoReplacement } from './replace.ts'
-import { type AfterCommit, objectKeyOf } from './rule-states.ts'
+import { type AfterCommit, objectKeyOf, stateInForce } from './rule-states.ts'
 import type { Services } from './services.ts'
 
 export function openResults(services: Services): Pick<ObjectKind, 'recordResult' | 'resultRecorded'> {
@@ -24,9 +23,8 @@ export function openResults(services: Services): Pick<ObjectKind, 'recordResult'
     if (result.status === 'refused')
       return refused(services, rule, refusalOf(services, rule)?.errorCode.code ?? result.code, em)
     if (result.status !== 'applied') return null
-    if (rule.valuesBefore != null || rule.definitionBefore != null)
-      await em.nativeUpdate(Rule, { id }, { valuesBefore: null, definitionBefore: null })
-    return states.enter(rule, { state: 'active' }, em)
+    if (rule.existing != null) await em.nativeUpdate(Rule, { id }, settled)
+    return states.enter(rule, { state: stateInForce(rule) }, em)
   }
 
   return {
@@ -42,8 +40,8 @@ export function openResults(services: Services): Pick<ObjectKind, 'recordResult'
 }
 
 /**
- * Records a refusal: the rule fails. A refused replacement is undone. A refused change of hot fields is undone, unless the port is in use: then the
- * agent retries the new rule.
+ * Records a refusal. A refused change is undone, unless the port is in use and would be without the change, too: then the
+ * agent retries the rule as it is now. Without a change, the rule fails.
  */
 async function refused(
   services: Services,
@@ -51,27 +49,20 @@ async function refused(
   code: string,
   em: EntityManager
 ): Promise<AfterCommit> {
-  const { control, log, fields, states } = services
-  const { id, clientId, valuesBefore = null, definitionBefore = null } = rule
-  const details = { rule: id, client: clientId, code }
-  if (definitionBefore !== null) {
-    await undoReplacement(services, rule, em)
-    await control.objects.put(em, objectKeyOf(rule))
-    return () => {
-      log.warn('rule.replacement_refused', 'the client keeps the earlier rule', details)
-      control.objects.wake(clientId)
-    }
-  }
-  if (valuesBefore === null) return states.fail(rule, { code }, em)
-  const isUndone = code !== portInUse.code
-  if (isUndone) await fields.replaceHot(rule, valuesBefore, { principal: server, em })
-  const keys = isUndone ? keysWith(rule, valuesBefore) : rule.fields
-  await em.nativeUpdate(Rule, { id }, { fields: keys, valuesBefore: null })
+  const { control, log, states } = services
+  const { id, clientId, before } = rule
+  if (before == null) return states.fail(rule, { code }, em)
+  const isKept = code === portInUse.code && before.whenPortInUse === 'keep'
+  const after = await (isKept ? states.fail(rule, { code }, em) : undoChange(services, rule, em))
   await control.objects.put(em, objectKeyOf(rule))
-  const failed = isUndone ? null : await states.fail(rule, { code }, em)
   return () => {
-    failed?.()
-    if (isUndone) log.warn('rule.change_refused', 'the client keeps the earlier values', details)
+    after()
+    if (!isKept)
+      log.warn('rule.change_refused', 'the client keeps the rule as it was', {
+        rule: id,
+        client: clientId,
+        code
+      })
     control.objects.wake(clientId)
   }
 }

@@ -6,7 +6,7 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { defineSlot, type Fill } from '../../kernel/slot.ts'
 import type { Capability, Message } from '../../kernel/wire/message.ts'
-import type { Rule } from './entities.ts'
+import type { Ports, Rule } from './entities.ts'
 
 /** For a required capability that has no refusal code of its own. */
 export const fieldUnsupported = defineCode('rule_field_unsupported_by_client', 422, 3)
@@ -20,7 +20,10 @@ export type RuleCore = Pick<
 export type RuleOwnership = Pick<RuleCore, 'clientId' | 'owner'>
 
 /** What an agent may report of a rule: its owner, ports and targets, if the rule is on the agent's client. */
-export type RuleScope = RuleOwnership & Pick<RuleCore, 'listenFrom' | 'listenTo' | 'targets'>
+export interface RuleScope extends RuleOwnership, Pick<RuleCore, 'listenFrom' | 'listenTo' | 'targets'> {
+  /** Those that it had: connections outlive changes. */
+  readonly former: { readonly targets: Rule['targets']; readonly ports: readonly Ports[] }
+}
 
 /** The part of a rule that its request alone defines; `parse` and `validate` see only this. */
 export type RuleDraft = Omit<RuleCore, 'id' | 'placedBySuperadmin' | keyof RuleOwnership>
@@ -42,12 +45,12 @@ export interface FieldCall<D = Kernel> extends FieldContext<D> {
   readonly principal: Principal
 }
 
-interface FieldParts<B extends TSchema, W extends TSchema, D> {
+interface FieldParts<B extends TSchema, D> {
   readonly key: string // 'sni_pattern', in JSON and on the wire
   readonly body: B // schema of the value in requests and replies; absent and null both mean that the rule has none
   readonly absent?: Static<B> // shown in place of null
-  readonly requires: CapabilityRequirement
-  readonly message: Message<W> // what the agent receives under the key
+  /** What a whole rule in PUT does to a value that it leaves out. Default: 'cleared'. */
+  readonly unlessGiven?: 'cleared' | 'stays'
   readonly errors?: readonly ErrorCode[] // of `parse` and `check`, for OpenAPI; default: all codes of the plugin
   /**
    * Tells apart rules that share a port: `apply` matches rules by this text, ignoring case, and shows it. The value is
@@ -73,30 +76,57 @@ interface FieldParts<B extends TSchema, W extends TSchema, D> {
     em: EntityManager,
     context: FieldContext<D>
   ): Promise<ReadonlyMap<string, Static<B>>>
+}
+
+interface SentParts<B extends TSchema, W extends TSchema, D> {
+  readonly requires: CapabilityRequirement
+  readonly message: Message<W> // what the agent receives under the key
   encode(value: Static<B>, rule: RuleCore, context: FieldContext<D>): Static<W>
 }
 
-/** Never changes after the rule was created. */
-export interface FrozenField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel>
-  extends FieldParts<B, W, D> {
-  readonly change: 'frozen'
-}
-
-/** May change while the rule runs; the agent's half applies the change to live connections. */
-export interface HotField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel>
-  extends FieldParts<B, W, D> {
+interface HotParts<D> {
   readonly change: 'hot'
   readonly updateEmpty: ErrorCode // for an update that is not a whole rule and has no hot field
   clear(ruleId: string, em: EntityManager, call: FieldCall<D>): Promise<void>
 }
 
-/** Every part is required: a field that leaves one out does not compile. */
-export type RuleField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel> =
+/** Does not change by PUT; a PATCH changes it. */
+export interface FrozenField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel>
+  extends FieldParts<B, D>,
+    SentParts<B, W, D> {
+  readonly change: 'frozen'
+  /** Deletes the value. Without it a change of the value writes the rule's row anew: what refers to that row goes, too. */
+  clear?(ruleId: string, em: EntityManager, call: FieldCall<D>): Promise<void>
+}
+
+/** May change while the rule runs; the agent's half applies the change to live connections. */
+export interface HotField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel>
+  extends FieldParts<B, D>,
+    SentParts<B, W, D>,
+    HotParts<D> {}
+
+/**
+ * For the server alone: no agent receives it, so that one of any version takes a rule that has it, a change sends
+ * nothing, and the rule goes on while the plugin is not loaded. It must not decide what a rule forwards.
+ */
+export interface ServerField<B extends TSchema = TSchema, D = Kernel> extends FieldParts<B, D>, HotParts<D> {
+  readonly message?: never
+}
+
+export type SentField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel> =
   | FrozenField<B, W, D>
   | HotField<B, W, D>
 
+/** Every part is required: a field that leaves one out does not compile. */
+export type RuleField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel> =
+  | SentField<B, W, D>
+  | ServerField<B, D>
+
 /** A field with the services that its hooks are given. */
 export type LoadedField = RuleField & FieldContext
+
+export const isSent = <F extends RuleField>(field: F): field is Exclude<F, ServerField> =>
+  field.message !== undefined
 
 export const ruleFieldSlot = defineSlot<LoadedField>('rules.field', { keyOf: ({ key }) => key })
 

@@ -1,15 +1,16 @@
 // Transitions of a rule's state, in the transaction of their cause. Each returns what to log after the commit.
 //
-//   (create) -> pending -> active        the agent has opened the rule
+//   (create) -> pending -> active        the agent has opened the rule; a paused one is paused
+//                          active <-> paused   the agent has applied a change
 //               pending -> failed        refused at create: final
-//                          active <-> failed   refused later: the agent retries by itself
-//   pending, active, failed -> draining  deleted while it is on a connected client; otherwise its row is deleted
+//                  active, paused <-> failed   refused later: the agent retries by itself
+//   any of these -> draining             deleted while it is on a connected client; otherwise its row is deleted
 //   draining -> (row deleted)            the agent has closed the port, and live connections have ended
-//   pending, active, retried failed -> failed -> pending   the plugin of a part is not loaded, and is loaded again
+//   any but a final failed -> failed -> pending   the plugin of a part is not loaded, and is loaded again
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Closings } from './closings.ts'
-import { Rule, type State } from './entities.ts'
+import { Rule, type State, settled } from './entities.ts'
 import { fieldNotLoaded, shapeNotLoaded } from './requirements.ts'
 import { removedSlot, type StateChange, stateSlot } from './slots.ts'
 import { ruleKind } from './wire.ts'
@@ -39,9 +40,19 @@ const isMissingPart = (code: string): boolean => [fieldNotLoaded.code, shapeNotL
 export const lacksPart = ({ state, stateReason }: Rule): boolean =>
   state === 'failed' && isMissingPart(stateReason ?? '')
 
+/** True if a rule that fails must go from its agent, which may have it as it was before a change that it refused. */
+const mustGo = ({ activatedAt, existing }: Rule, code: string): boolean =>
+  activatedAt == null ? existing != null : isMissingPart(code)
+
 /** True if the agent must have the rule. A rule that failed at create is not retried. */
 export const belongsOnAgent = (rule: Rule): boolean =>
   rule.state !== 'failed' || (rule.activatedAt != null && !lacksPart(rule))
+
+/** True for a rule that its agent has applied. */
+export const isInForce = ({ state }: Pick<Rule, 'state'>): boolean => state === 'active' || state === 'paused'
+
+/** Returns the state of a rule that its agent has applied. */
+export const stateInForce = ({ paused }: Pick<Rule, 'paused'>): State => (paused ? 'paused' : 'active')
 
 export type RuleStates = ReturnType<typeof openRuleStates>
 
@@ -54,7 +65,7 @@ export function openRuleStates({ control, clock, log, filled, closings }: Option
     const { code = null } = why
     if (rule.state === state && (rule.stateReason ?? null) === code) return () => {}
     const now = clock.now()
-    const activatedAt = rule.activatedAt ?? (state === 'active' ? now : null)
+    const activatedAt = rule.activatedAt ?? (isInForce({ state }) ? now : null)
     const entered = { state, stateReason: code, stateChangedAt: now, updatedAt: now, activatedAt }
     const { id, clientId, owner } = rule
     await em.nativeUpdate(Rule, { id }, entered)
@@ -87,9 +98,14 @@ export function openRuleStates({ control, clock, log, filled, closings }: Option
     em: EntityManager
   ): Promise<AfterCommit> {
     const afterCommit = await enter(rule, { state: 'failed', ...why, code: why.code.slice(0, 64) }, em)
-    if (rule.activatedAt == null) await control.objects.forget(em, objectKeyOf(rule))
-    else if (isMissingPart(why.code)) await control.objects.drop(em, objectKeyOf(rule), 'cut')
-    return afterCommit
+    if (rule.existing != null) await em.nativeUpdate(Rule, { id: rule.id }, settled)
+    const isDropped = mustGo(rule, why.code)
+    if (isDropped) await control.objects.drop(em, objectKeyOf(rule), 'cut')
+    else if (rule.activatedAt == null) await control.objects.forget(em, objectKeyOf(rule))
+    return () => {
+      afterCommit()
+      if (isDropped) control.objects.wake(rule.clientId)
+    }
   }
 
   /** Deletes the row; the only place that does. */

@@ -1,9 +1,11 @@
+import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openClosings } from './closings.ts'
 import { openCreate } from './create.ts'
 import { openDelivery } from './delivery.ts'
 import { Fields } from './fields.ts'
+import { openPatch } from './patch.ts'
 import { queries } from './queries.ts'
 import { openReading } from './reading.ts'
 import { openReconciliation } from './reconciliation.ts'
@@ -12,6 +14,7 @@ import { openReplace } from './replace.ts'
 import { openRuleStates } from './rule-states.ts'
 import type { Services } from './services.ts'
 import type { keys } from './settings.ts'
+import { withShownStates } from './shown-states.ts'
 import { openUpdate } from './update.ts'
 import { openUserChanges } from './users.ts'
 
@@ -19,7 +22,7 @@ import { openUserChanges } from './users.ts'
 export type RulesService = ReturnType<typeof openRules>
 
 /**
- * The service as other plugins use it. `create`, `update`, `replace` and `remove` take the call of a request, or that of the
+ * The service as other plugins use it. `create`, `update`, `replace`, `patch` and `remove` take the call of a request, or that of the
  * service `act`, and answer when the agent has.
  */
 export type Rules = Pick<
@@ -33,6 +36,7 @@ export type Rules = Pick<
   | 'matching'
   | 'create'
   | 'update'
+  | 'patch'
   | 'replace'
   | 'remove'
   | 'removeAll'
@@ -53,6 +57,9 @@ export function openRules({ config, store, clock, control, codec, log, filled }:
     ...reconciliation,
     ...removal,
     ...openUserChanges({ ...reconciliation, ...removal }),
+    /** Returns up to `take` rules after the id `after`, in the order of creation, with the states that are shown. */
+    page: async (after: string, take: number, em: EntityManager) =>
+      withShownStates(filled, await queries.page(after, take, em), em),
     closings,
     joined(peer: Peer): void {
       closings.joined(peer)
@@ -61,6 +68,7 @@ export function openRules({ config, store, clock, control, codec, log, filled }:
     kind: openDelivery(services),
     create: openCreate(services),
     replace: openReplace(services),
-    update: openUpdate(services)
+    update: openUpdate(services),
+    patch: openPatch(services)
   }
 }

@@ -2,9 +2,19 @@
 import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { closed, orNull, UserId } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
-import { CoreRecord, ListenPort, Port, Priority, RuleId, type RuleRecord, type Values } from './record.ts'
+import {
+  CoreRecord,
+  ListenPort,
+  Port,
+  Priority,
+  RuleId,
+  type RuleRecord,
+  stateOf,
+  states,
+  type Values
+} from './record.ts'
 import { type LoadedField, type RuleField, ruleFieldSlot } from './rule-field.ts'
-import { shapeSlot, type TargetView, targetViewSlot } from './slots.ts'
+import { shapeSlot, shownStateSlot, type TargetView, targetViewSlot } from './slots.ts'
 import { targetHost } from './targets.ts'
 
 const Host = Type.String({
@@ -13,7 +23,7 @@ const Host = Type.String({
   examples: ['10.0.0.7']
 })
 
-const Create = Type.Object({
+const Definition = Type.Object({
   client: Type.String({ description: 'client_id, or the name of one client.', examples: ['paris'] }),
   listen_port: ListenPort,
   listen_port_end: Type.Optional(
@@ -43,12 +53,25 @@ const Create = Type.Object({
     Type.String({
       description: 'user_id, for superadmins: the owner if grants limit the rule; default is the caller.'
     })
+  ),
+  paused: Type.Optional(
+    Type.Boolean({ description: 'Keep the port, and forward nothing; default false.', examples: [false] })
   )
 })
 
+const IfOffline = Type.Optional(
+  Type.Union([Type.Literal('refuse'), Type.Literal('queue')], {
+    description: 'Of a client that is not connected. queue: the rule is pending until the client is back.',
+    default: 'refuse'
+  })
+)
+
 /** Core properties, and the values of fields under their keys. */
-export type CreateBody = Static<typeof Create> & Values
-export type UpdateBody = Partial<Static<typeof Create>> & Values
+export type DefinitionBody = Static<typeof Definition> & Values
+export type CreateBody = DefinitionBody & { readonly if_offline?: Static<typeof IfOffline> }
+export type UpdateBody = Partial<Static<typeof Definition>> & Values
+/** Null takes a value away. */
+export type PatchBody = Pick<UpdateBody, 'targets' | 'placed_by'> & Values
 
 export const fieldsIn = (filled: SlotReader): LoadedField[] => filled(ruleFieldSlot).map(({ value }) => value)
 
@@ -57,33 +80,95 @@ const optionalValue = ({ body }: RuleField) => Type.Optional(orNull(body))
 
 const example = { client: 'paris', listen_port: 8443, targets: [{ host: '10.0.0.7', port: 443 }] }
 
-export const createBody = (filled: SlotReader) => {
-  const { listen_port_end, ...core } = Create.properties
+const definitionIn = (filled: SlotReader) => {
+  const { listen_port_end, ...core } = Definition.properties
   const hasRange = filled(shapeSlot).some(({ value }) => value.bodyField === 'listen_port_end')
-  return withFields<CreateBody>({ ...core, ...(hasRange && { listen_port_end }) }, filled, optionalValue, {
-    $id: 'RuleDefinition',
-    examples: [example]
-  })
+  return { ...core, ...(hasRange && { listen_port_end }) }
 }
+
+const named = ($id: string) => ({ $id, examples: [example] })
+
+export const createBody = (filled: SlotReader) =>
+  withFields<CreateBody>(
+    { ...definitionIn(filled), if_offline: IfOffline },
+    filled,
+    optionalValue,
+    named('RuleCreate')
+  )
+
+export const definitionBody = (filled: SlotReader) =>
+  withFields<DefinitionBody>(definitionIn(filled), filled, optionalValue, named('RuleDefinition'))
 
 /** A rule in the document of `apply`, whose commands know the fields, but not what the server's configuration allows. */
 export const documentBody = (filled: SlotReader) =>
-  withFields<CreateBody>(Create.properties, filled, optionalValue)
+  withFields<DefinitionBody>(
+    { ...Definition.properties, rule_id: Type.Optional(RuleId) },
+    filled,
+    optionalValue
+  )
+
+/** What `rule set` and `rule edit` change. */
+export const editableBody = (filled: SlotReader) => {
+  const { client, protocol, owner, placed_by, ...core } = Definition.properties
+  const fields = fieldsIn(filled).map(({ key, body }) => [key, body])
+  return Type.Object({ ...core, placed_by, ...Object.fromEntries(fields) })
+}
+
+const Readonly = Type.Optional(Type.Unknown({ description: 'Ignored: read-only.' }))
+
+/** Targets as requests give them, or as a record shows them. */
+function targetsIn(filled: SlotReader) {
+  const views = Object.fromEntries(viewsIn(filled).map(({ key }) => [key, Readonly]))
+  const target = Definition.properties.targets.items.properties
+  return Type.Array(closed({ ...target, port_end: Readonly, ...views }), {
+    description: '1 to 8, without duplicates.'
+  })
+}
 
 /** Takes the whole body of create, a record as it was read (read-only properties are ignored), or hot fields alone. */
 export const updateBody = (filled: SlotReader) => {
-  const Readonly = Type.Optional(Type.Unknown({ description: 'Ignored: read-only.' }))
-  const views = Object.fromEntries(viewsIn(filled).map(({ key }) => [key, Readonly]))
-  const target = Create.properties.targets.items.properties
-  const targets = Type.Array(closed({ ...target, port_end: Readonly, ...views }), {
-    description: '1 to 8, without duplicates.'
-  })
   const readOnly = Object.fromEntries(Object.keys(CoreRecord.properties).map(key => [key, Readonly]))
-  const { properties } = Type.Partial(Type.Object({ ...Create.properties, targets }))
-  return withFields<UpdateBody>({ ...readOnly, ...properties }, filled, optionalValue, {
-    $id: 'RuleUpdate',
-    examples: [example]
+  const targets = targetsIn(filled)
+  const { properties } = Type.Partial(Type.Object({ ...Definition.properties, targets }))
+  return withFields<UpdateBody>({ ...readOnly, ...properties }, filled, optionalValue, named('RuleUpdate'))
+}
+
+/** Properties of a record that no request changes. */
+export const readOnlyKeys: readonly string[] = Object.keys(CoreRecord.properties).filter(
+  key => !(key in Definition.properties)
+)
+
+/** A JSON Merge Patch. */
+export const patchBody = (filled: SlotReader) => {
+  const same = Type.Optional(
+    Type.Unknown({ description: 'Does not change: taken when equal to what is there.' })
+  )
+  const fixed = [...readOnlyKeys, 'client', 'protocol', 'owner'].map(key => [key, same])
+  const { prefer_ipv6, paused, ...core } = Type.Partial(
+    Type.Object({ ...definitionIn(filled), targets: targetsIn(filled) })
+  ).properties
+  const optional = { prefer_ipv6: Type.Optional(orNull(prefer_ipv6)), paused: Type.Optional(orNull(paused)) }
+  const fieldOf = ({ body }: RuleField) => Type.Optional(orNull(patchSchemaOf(body)))
+  return withFields<PatchBody>({ ...core, ...optional, ...Object.fromEntries(fixed) }, filled, fieldOf, {
+    $id: 'RulePatch',
+    examples: [{ targets: [{ host: '10.0.0.8', port: 443 }] }]
   })
+}
+
+/** Returns the schema of a patch: null takes away what is optional, and parts of objects are merged. */
+function patchSchemaOf(schema: TSchema): TSchema {
+  if (Type.IsRecord(schema)) {
+    const { patternProperties, ...options } = schema
+    const [value = Type.Unknown()] = Object.values(patternProperties)
+    return Type.Record(Type.String(), orNull(patchSchemaOf(value)), options)
+  }
+  if (!Type.IsObject(schema)) return schema
+  const parts = Object.entries(schema.properties).map(([key, part]) => [
+    key,
+    Type.Optional(orNull(patchSchemaOf(part)))
+  ])
+  const { description = 'Its parts are merged.' } = schema as { readonly description?: string }
+  return closed(Object.fromEntries(parts), { description })
 }
 
 export const ruleRecord = (filled: SlotReader) => {
@@ -93,7 +178,10 @@ export const ruleRecord = (filled: SlotReader) => {
     description: 'Where connections go.'
   })
   const fieldOf = ({ body, absent }: RuleField) => (absent === undefined ? orNull(body) : body)
-  return withFields<RuleRecord>({ ...CoreRecord.properties, targets }, filled, fieldOf, { $id: 'Rule' })
+  const state = stateOf([...states, ...filled(shownStateSlot).map(({ value }) => value.state)])
+  return withFields<RuleRecord>({ ...CoreRecord.properties, state, targets }, filled, fieldOf, {
+    $id: 'Rule'
+  })
 }
 
 export const RuleParams = Type.Object({ rule_id: RuleId })
@@ -104,12 +192,26 @@ export const Wait = closed({
   )
 })
 
-export const Filter = closed({
+export const ChangeQuery = closed({
+  ...Wait.properties,
+  existing: Type.Optional(
+    Type.Union([Type.Literal('keep'), Type.Literal('drain'), Type.Literal('cut')], {
+      description:
+        'What becomes of live connections whose target is no longer in the rule, or whose rule is paused; default keep.'
+    })
+  )
+})
+export type ChangeQuery = Static<typeof ChangeQuery>
+
+export const Filter = Type.Object({
   client: Type.Optional(
     Type.String({ description: 'client_id, or a name that several may have.', examples: ['paris'] })
   ),
   owner: Type.Optional(Type.String({ ...UserId, description: 'user_id of the owner.' }))
 })
+
+/** What a list of rules is filtered by: properties of this plugin, and parameters of others. */
+export type Filter = Static<typeof Filter> & Values
 
 /** A closed object of core properties and fields. Its static type has the core only: fields are known at boot. */
 function withFields<T>(

@@ -35,6 +35,23 @@ export interface StateChange extends RuleOwnership, Pick<RuleCore, 'id'> {
 export const stateSlot = defineSlot<(change: StateChange, em: EntityManager) => Promise<void>>('rules.state')
 
 /**
+ * A state that a field gives to rules that would be active or paused, for example 'expired'. It is computed when a rule is
+ * read, also while its client is away. The agent reports the same code as why its field has closed the rule.
+ */
+export interface ShownState {
+  readonly state: string
+  /** A rule in a 'free' state no longer has its port against others: a change that ends the state needs it again. */
+  readonly port: 'reserved' | 'free'
+  /** Returns the `state_reason` of those rules that are in the state, by id. */
+  load(
+    rules: readonly (RuleOwnership & Pick<RuleCore, 'id'>)[],
+    em: EntityManager
+  ): Promise<ReadonlyMap<string, string>>
+}
+
+export const shownStateSlot = defineSlot<ShownState>('rules.shown-state', { keyOf: ({ state }) => state })
+
+/**
  * Decides where users without the superadmin role may place rules. All fillers must agree; without a filler only
  * superadmins place rules.
  */
@@ -114,6 +131,7 @@ export const slots = [
   admitSlot,
   removedSlot,
   stateSlot,
+  shownStateSlot,
   pushOptionsSlot,
   columnSlot,
   documentKindSlot,

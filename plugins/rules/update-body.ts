@@ -1,9 +1,8 @@
 // The body of PUT: it may change hot fields, and everything else in it must equal the stored rule.
 import { isDeepStrictEqual } from 'node:util'
-import type { EntityManager } from '@mikro-orm/sql'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
-import { Client } from '../../kernel/identity/entities.ts'
+import { anyRule, bodyOf, immutable, isClient } from './bodies.ts'
 import { bodyEmpty, immutableField } from './codes.ts'
 import type { Rule } from './entities.ts'
 import type { ChangeBy, Fields } from './fields.ts'
@@ -19,12 +18,10 @@ export function requireContent(body: UpdateBody, fields: Fields): void {
   if (isWhole(body) || hot.some(({ key }) => key in body)) return
   const allowed = hot.map(({ key }) => key).join(', ') || 'no field of the loaded plugins'
   throw new Fault(
-    hot[0]?.updateEmpty ?? immutableField,
+    (hot.find(({ key }) => fields.isSent(key)) ?? hot[0])?.updateEmpty ?? immutableField,
     `only ${allowed} may change; send it, or the whole rule with listen_port and targets`
   )
 }
-
-const anyRule = { listen_port: 1, targets: [{ host: '192.0.2.1', port: 1 }] }
 
 /** Throws unless the body would be valid for some rule. */
 export function requireValid(body: UpdateBody, fields: Fields, principal: Principal): void {
@@ -37,10 +34,13 @@ export async function requestedValues(
   { rule, stored, body, fields }: { rule: Rule; stored: Values; body: UpdateBody; fields: Fields },
   { principal, em }: ChangeBy
 ): Promise<Values> {
-  const whole = isWhole(body) ? body : { ...bodyOf(rule), ...stored, ...body }
+  const whole = isWhole(body)
+    ? { ...fields.staying(body, stored), ...body }
+    : { ...bodyOf(rule), ...stored, ...body }
   const draft = parse(whole)
   for (const [property, key] of coreProperties)
     if (!isDeepStrictEqual(draft[key], rule[key])) throw immutable(property)
+  if (body.paused !== undefined && body.paused !== rule.paused) throw immutable('paused')
   if (body.owner !== undefined && body.owner !== rule.owner) throw immutable('owner')
   if (body.placed_by !== undefined && body.placed_by !== rule.placedBy) throw immutable('placed_by')
   if (body.client !== undefined && !(await isClient(rule, body.client, em))) throw immutable('client')
@@ -51,9 +51,6 @@ export async function requestedValues(
     fields.hotFields().map(field => [field.key, fields.parseField(field, whole, draft, principal)])
   )
 }
-
-const isClient = async ({ clientId: id }: Rule, client: string, em: EntityManager): Promise<boolean> =>
-  client === id || (await em.count(Client, { id, name: client })) > 0
 
 /** Names of core properties in the body and in the rule. */
 const coreProperties = [
@@ -67,16 +64,3 @@ const coreProperties = [
 type Whole = UpdateBody & Required<Pick<UpdateBody, 'listen_port' | 'targets'>>
 
 const isWhole = (body: UpdateBody): body is Whole => 'listen_port' in body && 'targets' in body
-
-const bodyOf = ({ protocol, listenFrom, listenTo, targets, preferIpv6 }: Rule) => ({
-  protocol,
-  listen_port: listenFrom,
-  listen_port_end: listenTo,
-  targets: [...targets],
-  prefer_ipv6: preferIpv6
-})
-
-export const immutable = (property: string): Fault =>
-  new Fault(immutableField, `/${property} cannot change; remove the rule and create another`, {
-    details: { field: `/${property}`, reason: 'immutable' }
-  })

@@ -1,6 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { Revision } from '../../kernel/wire/control.ts'
-import { Bytes, Count, defineMessage, defineRequest, Entries } from '../../kernel/wire/message.ts'
+import {
+  Bytes,
+  type Capability,
+  Count,
+  defineMessage,
+  defineRequest,
+  Entries
+} from '../../kernel/wire/message.ts'
 
 const proto = new URL('./rules.proto', import.meta.url)
 
@@ -16,6 +23,12 @@ const Port = Type.Integer({ minimum: 0, maximum: 65_535 })
 const Target = Type.Object({ host: Type.String({ maxLength: 255 }), port: Port, priority: Count })
 const Protocol = Type.Union([Type.Literal('tcp'), Type.Literal('udp')])
 const Removal = Type.Union([Type.Literal('drain'), Type.Literal('cut')])
+
+/** What becomes of the live connections that a change leaves without a target, or with a paused rule. */
+const Existing = Type.Union([Type.Literal('keep'), Type.Literal('drain'), Type.Literal('cut')])
+
+/** Changes of open rules: their targets, ports and names without a broken connection, and pauses. */
+export const updateCapability: Capability = { id: 'rule.update', since: '2.1.0' }
 
 export const Settings = defineMessage({
   name: 'sluice.rules.Settings',
@@ -43,7 +56,9 @@ export const RulePush = defineRequest({
     prefer_ipv6: Type.Boolean(),
     fields: Entries(Bytes, 64),
     retry: Type.Boolean(),
-    held: Type.Optional(Type.Boolean())
+    held: Type.Optional(Type.Boolean()),
+    existing: Type.Optional(Existing),
+    paused: Type.Optional(Type.Boolean())
   }),
   response: RuleTaken
 })

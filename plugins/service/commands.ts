@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { realpathSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
@@ -31,9 +31,10 @@ const install = defineCommand({
   async run({ args, print }) {
     const { role, user = null, config_file: config, unit_dir: dir } = args
     const unit: Unit = { role, user, configFile: config === undefined ? null : resolve(config) }
-    const text = unitOf(unit, process.argv)
+    const [node = '', program = ''] = process.argv
+    const text = unitOf(unit, [node, realpathSync(program)])
     if (args.print === true) return print.line(text.trimEnd())
-    requireStartable(unit, process.argv[1] ?? '')
+    requireStartable(unit, program)
     const file = unitFile(role, dir)
     write(file, text)
     print.data({ unit: file })

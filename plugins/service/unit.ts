@@ -43,7 +43,7 @@ SystemCallFilter=~@privileged @resources
 SystemCallErrorNumber=EPERM
 UMask=0077`.trim()
 
-/** Returns a unit that starts the present program; the second argument is process.argv. */
+/** Returns a unit that starts a program; the second argument begins as its process.argv does, with absolute paths. */
 export function unitOf(
   { role, user, configFile }: Unit,
   [node = '', program = '']: readonly string[]
@@ -51,7 +51,7 @@ export function unitOf(
   if (user !== null && !/^[a-z_][a-z0-9_-]{0,31}$/.test(user))
     throw new Fault(wrongUsage, `${JSON.stringify(user)} is not a valid name of a system user`)
   const values: Readonly<Record<string, string>> = {
-    EXEC: [node, realpathSync(program)].map(quote).join(' '),
+    EXEC: [node, program].map(quote).join(' '),
     ARGS: configFile === null ? '' : ` --config ${quote(configFile)}`,
     USER: user === null ? 'DynamicUser=yes' : `User=${user}\nGroup=${user}`,
     SANDBOX: sandbox

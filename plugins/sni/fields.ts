@@ -37,6 +37,9 @@ export const pattern = ruleField({
   async save(rule, pattern, em) {
     await em.insert(SniPattern, { rule, pattern })
   },
+  async clear(rule, em) {
+    await em.nativeDelete(SniPattern, { rule })
+  },
   load: loadPatterns,
   encode: pattern => ({ pattern })
 })
@@ -59,6 +62,9 @@ export const fallback = ruleField({
   async check() {},
   async save(rule, _, em) {
     await em.insert(SniFallback, { rule })
+  },
+  async clear(rule, em) {
+    await em.nativeDelete(SniFallback, { rule })
   },
   async load(ids, em) {
     const rows = await em.find(SniFallback, { rule: { $in: [...ids] } })

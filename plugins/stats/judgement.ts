@@ -51,7 +51,7 @@ const judges: Readonly<Record<string, Judge>> = {
   hour: judgeSpan(spans.hour),
   rule: ({ key, bytesIn, bytesOut }) => (key !== '' ? 'key' : bytesIn + bytesOut > 0 ? 'amount' : null),
   port: ({ key }, { parts }) => (String(Number(key)) === key && hasPort(parts, Number(key)) ? null : 'key'),
-  target: ({ key }, { parts }) => (parts.targets.some(target => targetKey(target) === key) ? null : 'key'),
+  target: ({ key }, { parts }) => (hasTarget(parts, key) ? null : 'key'),
   rejected: ({ key }) => (/^[\w.:-]{1,64}$/.test(key) ? null : 'key')
 }
 
@@ -64,8 +64,11 @@ function judgeSpan({ secs, maxBytes }: (typeof spans)['minute']): Judge {
   }
 }
 
-const hasPort = ({ listenFrom, listenTo }: RuleParts, port: number): boolean =>
-  port >= listenFrom && port <= listenTo
+const hasPort = ({ listenFrom, listenTo, former }: RuleParts, port: number): boolean =>
+  [{ from: listenFrom, to: listenTo }, ...former.ports].some(({ from, to }) => port >= from && port <= to)
+
+const hasTarget = ({ targets, former }: RuleParts, key: string): boolean =>
+  [...targets, ...former.targets].some(target => targetKey(target) === key)
 
 /** Returns the rows that count, each key once. Of deleted rules only bytes do, of unknown ones nothing. */
 export function judgeRows({ clientId, rows }: Reported, rules: Rules, window: Window): Judged<OwnedRow> {
@@ -89,7 +92,7 @@ export const refusalOf = ({ ruleId: rule, kind, key }: JournalRow, reason: strin
   key
 })
 
-const noParts: RuleParts = { listenFrom: 1, listenTo: 0, targets: [] }
+const noParts: RuleParts = { listenFrom: 1, listenTo: 0, targets: [], former: { targets: [], ports: [] } }
 
 function reasonAgainst(row: JournalRow, { parts }: ReportedRule, window: Window): string | null {
   const judge = Object.hasOwn(judges, row.kind) ? judges[row.kind] : undefined

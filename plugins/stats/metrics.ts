@@ -1,6 +1,7 @@
 // Metrics of all rules. Read in pages, so that other requests are answered in between.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
+import { Client } from '../../kernel/identity/entities.ts'
 import type { Metric, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/exports.ts'
@@ -16,6 +17,8 @@ interface Services extends Pick<Kernel, 'store'> {
 interface RuleSample {
   readonly labelValues: readonly string[] // client, owner, rule
   readonly protocol: 'tcp' | 'udp'
+  readonly port: string // '443', '8000-8010'
+  readonly clientName: string
   readonly state: string
   readonly counts: Counts
   readonly rejected: readonly JournalRow[] // by reason
@@ -31,12 +34,18 @@ export function openMetrics({ store, rules, activeConnections }: Services): Metr
     return store.read(async em => {
       const page = await rules.page(last, rulesPerPage, em)
       const ids = page.map(({ id }) => id)
+      const clients = await em.find(Client, {
+        id: { $in: [...new Set(page.map(({ clientId }) => clientId))] }
+      })
+      const names = new Map(clients.map(({ id, name }) => [id, name]))
       const totals = Map.groupBy(await totalsOf(ids, em), ({ ruleId }) => ruleId)
-      return page.map(({ id, clientId, owner, protocol, state }) => {
+      return page.map(({ id, clientId, owner, protocol, listenFrom, listenTo, state }) => {
         const ofRule = totals.get(id) ?? []
         return {
           labelValues: [clientId, owner, id],
           protocol,
+          port: listenFrom === listenTo ? String(listenFrom) : `${listenFrom}-${listenTo}`,
+          clientName: names.get(clientId) ?? '',
           state,
           counts: ofRule.find(({ kind }) => kind === 'rule') ?? noCounts,
           rejected: ofRule.filter(({ kind }) => kind === 'rejected'),
@@ -69,6 +78,16 @@ function metricsOf(rules: readonly RuleSample[]): readonly Metric[] {
   const tcp = rules.filter(({ protocol }) => protocol === 'tcp')
   const udp = rules.filter(({ protocol }) => protocol === 'udp')
   return [
+    {
+      name: 'svc_rule_info',
+      type: 'gauge',
+      help: 'Always 1; carries what people call the rule: the name of its client, protocol and port.',
+      labels: [...labels, 'client_name', 'protocol', 'port'],
+      samples: rules.values().map(({ labelValues, clientName, protocol, port }) => ({
+        labelValues: [...labelValues, clientName, protocol, port],
+        value: 1
+      }))
+    },
     {
       name: 'svc_rule_state',
       type: 'gauge',

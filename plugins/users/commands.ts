@@ -1,6 +1,14 @@
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import {
+  addedArgs,
+  addedBody,
+  addedColumns,
+  addedQuery,
+  listOptionSlots,
+  recordOptionSlots
+} from '../http/command-exports.ts'
 import { askPassword } from './ask-password.ts'
 import { UserArg } from './user-argument.ts'
 
@@ -24,8 +32,21 @@ const create = defineCommand({
     )
   }),
   positional: ['user'],
+  reads: [recordOptionSlots.user],
+  extraArgs: filled => addedArgs(filled(recordOptionSlots.user)),
   async run(call) {
-    const { user, display_name = user, initial_password: asksPassword, ...rest } = call.args
+    const {
+      user,
+      display_name = user,
+      role,
+      initial_password: asksPassword,
+      password_change_required
+    } = call.args
+    const rest = {
+      role,
+      password_change_required,
+      ...addedBody(call.filled(recordOptionSlots.user), call.args)
+    }
     const password = asksPassword === true ? { initial_password: await askPassword(call) } : {}
     const body = { user_id: user, display_name, ...rest, ...password }
     call.print.data(await call.api.call('POST /v1/users', { body }))
@@ -35,7 +56,13 @@ const create = defineCommand({
 const list = defineCommand({
   name: 'user list',
   summary: 'List the users.',
-  run: async ({ api, print }) => print.data(await api.rows('GET /v1/users'))
+  reads: [listOptionSlots.user],
+  extraArgs: filled => addedArgs(filled(listOptionSlots.user)),
+  async run({ api, args, filled, print }) {
+    const more = filled(listOptionSlots.user)
+    const rows = await api.rows('GET /v1/users', { query: addedQuery(more, args) })
+    print.data(rows, more.length === 0 ? undefined : [...scalarsOf(rows), ...addedColumns(more)])
+  }
 })
 
 const show = defineCommand({
@@ -89,5 +116,11 @@ async function lossesOf(api: Api, user: string): Promise<string[]> {
   ])
   return [`${rules.length} rules`, `${grants.length} grants`, `${credentials.length} credentials`]
 }
+
+/** The columns of a table without those that plugins add. */
+const scalarsOf = ([first = {}]: readonly object[]): string[] =>
+  Object.entries(first).flatMap(([name, value]) =>
+    typeof value === 'object' && value !== null ? [] : [name]
+  )
 
 export const commands = [create, list, show, update, remove]

@@ -8,10 +8,18 @@ import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
+import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { cannotRemoveSelf, lastSuperadmin } from './codes.ts'
 import type { Removed, Save, Users } from './exports.ts'
 import * as slots from './exports.ts'
-import type { CreateBody, Me, RemovedUser, UpdateBody, UserRow } from './schema.ts'
+import {
+  type CreateBody,
+  fieldsIn,
+  type Me,
+  type RemovedUser,
+  type UpdateBody,
+  type UserRow
+} from './schema.ts'
 import { normalizeDisplayName } from './users.ts'
 
 interface Deps extends Kernel {
@@ -30,8 +38,10 @@ export function openUserDirectory(deps: Deps) {
     const user = users.check({ userId, displayName, role })
     const saves: Save[] = []
     for (const { value } of filled(slots.creationSlot)) saves.push(await value.prepare(body))
-    return change(resourceOf(userId), async em => {
+    const values = recordFields.parse(fieldsIn(filled), body)
+    return change(resourceOf(userId, filled), async em => {
       const inserted = await users.insert(em, user)
+      await recordFields.save(fieldsIn(filled), userId, { values, em })
       for (const save of saves) await save(userId, em)
       return userRow(inserted, filled, em)
     })
@@ -40,7 +50,7 @@ export function openUserDirectory(deps: Deps) {
   async function update(id: string, body: UpdateBody, { principal, change }: Change): Promise<UserRow> {
     const displayName = body.display_name === undefined ? null : normalizeDisplayName(body.display_name)
     const actions: (() => void)[] = []
-    const row = await change(resourceOf(id), async em => {
+    const row = await change(resourceOf(id, filled), async em => {
       const before = await users.get(em, id)
       const after = {
         displayName: displayName ?? before.displayName,
@@ -49,6 +59,7 @@ export function openUserDirectory(deps: Deps) {
       }
       if (isAdmin(before) && !isAdmin(after)) await requireOtherSuperadmin(before, principal, em)
       await em.nativeUpdate(User, { id }, after)
+      await recordFields.patch(fieldsIn(filled), id, { body, em })
       const user: User = { id, createdAt: before.createdAt, ...after }
       if (user.disabled && !before.disabled)
         for (const { value: onDisable } of filled(slots.disableSlot)) await onDisable(user, em)
@@ -61,12 +72,13 @@ export function openUserDirectory(deps: Deps) {
   }
 
   async function remove(id: string, { principal, change }: Change): Promise<RemovedUser> {
-    const removed = await change(resourceOf(id), async em => {
+    const removed = await change(resourceOf(id, filled), async em => {
       const user = await users.get(em, id)
       await requireOtherSuperadmin(user, principal, em)
       const removed: (Removed & { readonly key: string | undefined })[] = []
       for (const { value } of filled(slots.removalSlot))
         removed.push({ key: value.key, ...(await value.remove(user, em)) })
+      await recordFields.remove(fieldsIn(filled), [id], em)
       await em.nativeDelete(User, { id })
       return removed
     })
@@ -78,13 +90,15 @@ export function openUserDirectory(deps: Deps) {
   return { ...openReading(deps), create, update, remove }
 }
 
-/** What other plugins know of a user is no part of its version. */
-export const resourceOf = (id: string): Resource => ({
+/** What other plugins know of a user is no part of its version, but for the fields that a change of it takes. */
+export const resourceOf = (id: string, filled: SlotReader): Resource => ({
   kind: 'user',
   id,
   async version(em) {
     const found = await em.findOne(User, { id })
-    return found && [found.displayName, found.role, found.disabled, found.createdAt]
+    if (!found) return null
+    const fields = (await recordFields.load(fieldsIn(filled), [id], em))(id)
+    return [found.displayName, found.role, found.disabled, found.createdAt, ...Object.values(fields)]
   }
 })
 
@@ -106,9 +120,10 @@ function openReading({ store, filled, users }: Deps) {
     return { user_id: user.id, role: user.role, display_name: user.displayName }
   }
 
-  const list = (): PagedRows<UserRow> => ({
+  const list = (query: Readonly<Record<string, unknown>>): PagedRows<UserRow> => ({
     async page(after, take, em) {
-      const page = await em.find(User, { id: { $gt: after } }, { orderBy: { id: 'asc' }, limit: take })
+      const where = { id: { $gt: after }, ...listFilters.where(filled(listFilterSlots.user), query) }
+      const page = await em.find(User, where, { orderBy: { id: 'asc' }, limit: take })
       return (await userRows(page, filled, em)).map(row => ({ key: row.user_id, row }))
     }
   })
@@ -125,6 +140,7 @@ function openReading({ store, filled, users }: Deps) {
 /** Returns the users as the API shows them, with the fields that other plugins add. */
 async function userRows(users: readonly User[], filled: SlotReader, em: EntityManager): Promise<UserRow[]> {
   const ids = users.map(({ id }) => id)
+  const own = await recordFields.load(fieldsIn(filled), ids, em)
   const fields: ((id: string) => readonly [string, unknown])[] = []
   for (const { value: field } of filled(slots.rowFieldSlot)) {
     const values = await field.load(ids, em)
@@ -136,6 +152,7 @@ async function userRows(users: readonly User[], filled: SlotReader, em: EntityMa
     role,
     disabled,
     created_at: timestamp(createdAt),
+    ...own(id),
     ...Object.fromEntries(fields.map(field => field(id)))
   }))
 }

@@ -1,5 +1,6 @@
 import { asFunction } from 'awilix'
 import { definePlugin } from '../../kernel/plugin.ts'
+import { listFilterSlots, listOptionSlots, recordFieldSlots, recordOptionSlots } from '../http/exports.ts'
 import * as codes from './codes.ts'
 import { commands } from './commands.ts'
 import { openUserDirectory } from './directory.ts'
@@ -20,7 +21,10 @@ export default definePlugin<Deps>({
   codes: Object.values(codes),
   services: { directory: asFunction(openUserDirectory).singleton() },
   exports: { users: asFunction(openUsers).singleton() },
-  slots: [rowFieldSlot, creationSlot, disableSlot, roleSlot, removalSlot],
+  slots: [
+    ...[rowFieldSlot, creationSlot, disableSlot, roleSlot, removalSlot],
+    ...[recordFieldSlots.user, listFilterSlots.user, recordOptionSlots.user, listOptionSlots.user]
+  ],
   routes,
   commands
 })

@@ -1,7 +1,9 @@
 import { notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { closed } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import {
   cannotRemoveSelf,
   invalidDisplayName,
@@ -12,7 +14,7 @@ import {
 } from './codes.ts'
 import { resourceOf, type UserDirectory } from './directory.ts'
 import { creationSlot, selfReadAction } from './exports.ts'
-import { createBody, Me, removedUser, UpdateBody, UserParams, userRow } from './schema.ts'
+import { createBody, fieldsIn, Me, removedUser, UserParams, updateBody, userRow } from './schema.ts'
 
 export interface RouteDeps extends Kernel {
   readonly directory: UserDirectory
@@ -40,6 +42,7 @@ const create = defineRoute({
     reply: userRow(filled),
     errors: [
       ...[invalidUserId, reservedUserId, invalidDisplayName, userAlreadyExists],
+      ...recordFields.errors(fieldsIn(filled)),
       ...filled(creationSlot).flatMap(({ value, codes }) => value.errors ?? codes ?? [])
     ]
   }),
@@ -52,8 +55,12 @@ const list = defineList({
   action: 'user.list',
   access: 'superadmin',
   summary: 'Lists all users.',
-  schema: filled => ({ row: userRow(filled), errors: [] }),
-  run: async ({ directory }: RouteDeps) => directory.list()
+  schema: filled => ({
+    query: closed(listFilters.parameters(filled(listFilterSlots.user))),
+    row: userRow(filled),
+    errors: listFilters.errors(filled(listFilterSlots.user))
+  }),
+  run: async ({ directory }: RouteDeps, { query }) => directory.list(query)
 })
 
 const read = defineRoute({
@@ -64,7 +71,7 @@ const read = defineRoute({
   summary: 'Returns one user.',
   description: 'Without the superadmin role only yourself.',
   schema: filled => ({ params: UserParams, reply: userRow(filled), errors: [userNotFound, notOwner] }),
-  record: ({ id }) => resourceOf(id),
+  record: ({ id }, filled) => resourceOf(id, filled),
   run: ({ directory }: RouteDeps, { params, principal }) => directory.read(params.id, principal)
 })
 
@@ -77,9 +84,12 @@ const update = defineRoute({
   description: 'Renames a user, changes its role, disables or enables it. Absent fields stay.',
   schema: filled => ({
     params: UserParams,
-    body: UpdateBody,
+    body: updateBody(filled),
     reply: userRow(filled),
-    errors: [userNotFound, invalidDisplayName, cannotRemoveSelf, lastSuperadmin]
+    errors: [
+      ...[userNotFound, invalidDisplayName, cannotRemoveSelf, lastSuperadmin],
+      ...recordFields.errors(fieldsIn(filled))
+    ]
   }),
   run: ({ directory }: RouteDeps, call) => directory.update(call.params.id, call.body, call),
   replay: ({ directory }, { principal }, id) => directory.read(id, principal)

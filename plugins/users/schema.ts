@@ -1,6 +1,7 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { closed, timeOf, UserId } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
+import { recordFieldSlots, recordFields } from '../http/exports.ts'
 import { invalidRole } from './codes.ts'
 import { creationSlot, removalSlot, rowFieldSlot } from './exports.ts'
 
@@ -24,14 +25,13 @@ const Create = Type.Object({
   )
 })
 
-export const UpdateBody = closed({
+const Update = Type.Object({
   display_name: Type.Optional(DisplayName),
   role: Type.Optional(roleOf({ ...roleCode, description: 'A superadmin sees and changes everything.' })),
   disabled: Type.Optional(
     Type.Boolean({ description: 'Ends the sessions and refuses the credentials; the rules keep running.' })
   )
 })
-export type UpdateBody = Static<typeof UpdateBody>
 
 const Row = Type.Object({
   user_id: UserId,
@@ -44,18 +44,28 @@ const Row = Type.Object({
 const Removed = Type.Object({ user_id: UserId })
 
 /** The fields of this plugin, and those that other plugins add. */
+export type UpdateBody = Static<typeof Update> & Readonly<Record<string, unknown>>
 export type CreateBody = Static<typeof Create> & Readonly<Record<string, unknown>>
 export type UserRow = Static<typeof Row> & Readonly<Record<string, unknown>>
 export type RemovedUser = Static<typeof Removed> & Readonly<Record<string, unknown>>
 
+export const fieldsIn = (filled: SlotReader) => filled(recordFieldSlots.user)
+
 export function createBody(filled: SlotReader) {
   const added = filled(creationSlot).map(({ value }) => value.properties)
-  return composed<CreateBody>(Create.properties, Object.assign({}, ...added))
+  return composed<CreateBody>(
+    Create.properties,
+    Object.assign(recordFields.given(fieldsIn(filled)), ...added)
+  )
 }
+
+export const updateBody = (filled: SlotReader) =>
+  composed<UpdateBody>(Update.properties, recordFields.patched(fieldsIn(filled)))
 
 export function userRow(filled: SlotReader) {
   const added = filled(rowFieldSlot).map(({ value: { key, schema } }) => [key, schema] as const)
-  return composed<UserRow>(Row.properties, Object.fromEntries(added), { $id: 'User' })
+  const shown = recordFields.shown(fieldsIn(filled))
+  return composed<UserRow>(Row.properties, { ...shown, ...Object.fromEntries(added) }, { $id: 'User' })
 }
 
 export function removedUser(filled: SlotReader) {

@@ -4,6 +4,31 @@ import { fileURLToPath } from 'node:url'
 
 export type Watched = 'server' | 'agent'
 
+/** The single-file agent, which has a comment before the lines of each module. */
+const singleFile = /\/agent\.mjs$/
+interface Start {
+  readonly line: number // from 1
+  readonly module: string
+}
+const startsOf = new Map<string, readonly Start[]>() // by URL of the file
+
+/** Returns the URL of the module whose code is at a line of a script; of a library in a single file, none that is a file's. */
+export function moduleAt(script: string, line: number): string {
+  if (!singleFile.test(script)) return script
+  const starts = startsOf.get(script) ?? readStarts(script)
+  startsOf.set(script, starts)
+  const module = starts.findLast(start => start.line <= line)?.module ?? ''
+  return /^(|node_modules\/.*)$/.test(module) ? `library:${module}` : new URL(module, script).href
+}
+
+const readStarts = (script: string): Start[] =>
+  readFileSync(fileURLToPath(script), 'utf8')
+    .split('\n')
+    .flatMap((text, at) => {
+      const [, module] = /^\/\/ (\S+\.[cm]?[jt]s)$/.exec(text) ?? []
+      return module === undefined ? [] : [{ line: at + 1, module }]
+    })
+
 /** True for code of sluice or a plugin, not of Node or a library. A plugin package exports `./plugin`, as sluice does. */
 export function isPluginCode(url: string): boolean {
   if (!url.startsWith('file:')) return false
@@ -38,13 +63,16 @@ export function isBegunOutside(stack: string): boolean {
 }
 
 function isBuiltIn(file: string): boolean {
-  const root = join(import.meta.dirname, '..', '..')
+  const root = join(import.meta.dirname, singleFile.test(import.meta.url) ? '.' : '../..')
   return ['plugins', 'kernel', 'config', 'agent', 'native', 'kit'].some(
     folder => file.startsWith(join(root, folder, '/')) && !file.includes('/test/')
   )
 }
 
-const scriptsIn = (stack: string): string[] => stack.match(/file:\/\/[^\n)]+?(?=:\d+:\d+)/g) ?? []
+const scriptsIn = (stack: string): string[] =>
+  [...stack.matchAll(/(file:\/\/[^\n)]+?):(\d+):\d+/g)].map(([, script = '', line]) =>
+    moduleAt(script, Number(line))
+  )
 
 interface Manifest {
   readonly name: string | null

@@ -1,6 +1,6 @@
 // For server and agent: a thread that notices a stalled event loop, and what becomes of errors that nobody catches.
 import { Worker } from 'node:worker_threads'
-import { runningOutside } from '../../config/external/containment.ts'
+import { hasOutside, runningOutside } from '../../config/external/containment.ts'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
@@ -15,23 +15,42 @@ interface Options extends Omit<WatchdogData, 'beats'> {
 
 const beatsWithinPatience = 10
 
+/**
+ * An agent has its worker, which costs it 10 MB, only with plugins that are not built in. Without them a stall is logged
+ * when it is over, by the event loop itself.
+ */
 export function startWatchdog({ watched, patienceMs, log, defer }: Options): void {
-  const beats = new SharedArrayBuffer(4)
-  const worker = new Worker(new URL(`./worker.${import.meta.url.slice(-2)}`, import.meta.url), {
-    workerData: { watched, beats, patienceMs } satisfies WatchdogData
-  })
-  worker.on('error', error =>
-    log.warn('watchdog.failed', `the ${watched} is not watched any more: ${error.message}`)
-  )
-  worker.unref()
-  defer(async () => void (await worker.terminate()))
-  const count = new Int32Array(beats)
+  const count = new Int32Array(new SharedArrayBuffer(4))
+  const startWorker = (): Release => openWorker({ watched, patienceMs, beats: count.buffer }, log)
+  const isWorkerNeeded = (): boolean => watched === 'server' || hasOutside()
+  let stopWorker = isWorkerNeeded() ? startWorker() : null
+  let beatAt = performance.now()
   // A real timer, not the clock service: it shows that the event loop itself moves.
-  const beat = setInterval(() => Atomics.add(count, 0, 1), patienceMs / beatsWithinPatience).unref()
+  const beat = setInterval(() => {
+    Atomics.add(count, 0, 1)
+    const stalledMs = Math.round(performance.now() - beatAt)
+    beatAt = performance.now()
+    if (!stopWorker && stalledMs >= patienceMs)
+      log.error('agent.stalled', `the agent was blocked for ${stalledMs / 1000} s`, {
+        plugin: 'the agent',
+        stalled_ms: stalledMs
+      })
+    if (isWorkerNeeded()) stopWorker ??= startWorker() // a reload has added a plugin
+  }, patienceMs / beatsWithinPatience).unref()
   defer(() => clearInterval(beat))
+  defer(() => stopWorker?.())
   const onUncaught = openUncaught(watched, log)
   process.on('uncaughtException', onUncaught)
   defer(() => void process.off('uncaughtException', onUncaught))
+}
+
+function openWorker(workerData: WatchdogData, log: Log): Release {
+  const worker = new Worker(new URL(`./worker.${import.meta.url.slice(-2)}`, import.meta.url), { workerData })
+  worker.on('error', error =>
+    log.warn('watchdog.failed', `the ${workerData.watched} is not watched any more: ${error.message}`)
+  )
+  worker.unref()
+  return async () => void (await worker.terminate())
 }
 
 /** Contains what nobody catches in a plugin that is not built in. An error of sluice itself ends the process. */

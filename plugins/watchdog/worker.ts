@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs'
 import inspector, { type Debugger } from 'node:inspector'
 import { workerData } from 'node:worker_threads'
 import { systemClock, timestamp } from '../../kernel/base/clock.ts'
-import { isPluginCode, pluginOfScript, type Watched } from './plugin-of.ts'
+import { isPluginCode, moduleAt, pluginOfScript, type Watched } from './plugin-of.ts'
 
 export interface WatchdogData {
   readonly watched: Watched
@@ -51,21 +51,23 @@ function inspectMainThread(): void {
 }
 
 function logStall(frames: readonly Debugger.CallFrame[], urlOf: (frame: Debugger.CallFrame) => string): void {
-  const culprit = frames.find(frame => isPluginCode(urlOf(frame)))
-  const script = culprit ? urlOf(culprit) : ''
-  const plugin = pluginOfScript(script, watched)
+  const moduleOf = (frame: Debugger.CallFrame): string => moduleAt(urlOf(frame), lineOf(frame))
+  const culprit = frames.find(frame => isPluginCode(moduleOf(frame)))
+  const plugin = pluginOfScript(culprit ? moduleOf(culprit) : '', watched)
   const forwarding = watched === 'server' ? 'agents keep forwarding' : 'only a native engine keeps forwarding'
   log(
     `${watched}.stalled`,
     `${plugin} has blocked the ${watched} for ${patienceMs / 1000} s; ${forwarding}`,
     {
       plugin,
-      script,
+      script: culprit ? urlOf(culprit) : '',
       function: culprit?.functionName ?? '',
-      line: (culprit?.location.lineNumber ?? -1) + 1
+      line: culprit ? lineOf(culprit) : 0
     }
   )
 }
+
+const lineOf = ({ location }: Debugger.CallFrame): number => location.lineNumber + 1
 
 /** Writes directly: the main thread's log is blocked. */
 function log(event: string, msg: string, fields: object): void {

@@ -8,7 +8,7 @@ import { Session } from '../../plugins/auth/entities.ts'
 import { type Deps, origin } from '../../plugins/auth/test/fixture.ts'
 import { capability, Targets } from '../../plugins/grants/wire.ts'
 import { type RulesFixture, rulesFixture } from '../../plugins/rules/test/fixture.ts'
-import { messages } from '../../plugins/rules/wire.ts'
+import { messages, updateCapability } from '../../plugins/rules/wire.ts'
 import { type Caller, callers, password, resetUsers } from './callers.ts'
 import { apiResources, canaryOf, storeResources, unknownId } from './resources.ts'
 import { type Kind, relationAt, segmentsOf } from './table.ts'
@@ -46,7 +46,7 @@ export async function accessFixture(t: Test): Promise<AccessFixture> {
     hidden: await client(canaryOf('none'))
   }
   await rules.connect(clients.edge, {
-    capabilities: { [capability.id]: capability.since },
+    capabilities: { [capability.id]: capability.since, [updateCapability.id]: updateCapability.since },
     messages: [...messages, Targets]
   })
 

@@ -86,3 +86,32 @@ t.test('a version changes with the record, and not with its state or usage', asy
     t.not(after, before, path)
   }
 })
+
+t.test(
+  'a token that was rotated, a grant that was changed and a code that was made again are other versions',
+  async t => {
+    const { call, edge } = await accessFixture(t)
+    const stale = (tag: unknown) => ({ 'if-match': String(tag) })
+    const refused = { status: 412, body: { error: { code: 'resource_changed' } } }
+
+    const issued = await call<{ credential_id: string }>('POST', '/v1/users/ada/credentials', {})
+    const credential = `/v1/users/ada/credentials/${issued.body.credential_id}`
+    const rotated = await call('POST', `${credential}/rotate`, undefined, stale(issued.headers['etag']))
+    t.equal(rotated.status, 201)
+    t.match(await call('POST', `${credential}/rotate`, undefined, stale(issued.headers['etag'])), refused)
+    t.match(await call('DELETE', credential, undefined, stale(rotated.headers['etag'])), { status: 204 })
+
+    const ports = { client_id: edge, listen_port_start: 7, listen_port_end: 9, protocols: ['tcp'] }
+    const given = await call<{ grant_id: string }>('POST', '/v1/grants', { user_id: 'ada', ...ports })
+    const grant = `/v1/grants/${given.body.grant_id}`
+    const noted = await call('PATCH', grant, { note: 'until May' }, stale(given.headers['etag']))
+    t.equal(noted.status, 200)
+    t.match(await call('DELETE', grant, undefined, stale(given.headers['etag'])), refused)
+    t.match(await call('DELETE', grant, undefined, stale(noted.headers['etag'])), { status: 200 })
+
+    const code = await call<{ enrollment_id: string }>('POST', '/v1/client-enrollments', { name: 'rome' })
+    const enrollment = `/v1/client-enrollments/${code.body.enrollment_id}`
+    t.match(await call('DELETE', enrollment, undefined, stale('"other"')), refused)
+    t.match(await call('DELETE', enrollment, undefined, stale(code.headers['etag'])), { status: 204 })
+  }
+)

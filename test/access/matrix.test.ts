@@ -73,7 +73,11 @@ async function mismatchIn(
   if (got !== wanted) return `${got}, not ${wanted}: ${JSON.stringify(reply.body)}`
   return (
     leakIn(reply.body, caller) ??
-    decisionMismatch(access.decisions.slice(decisionsBefore), { isRead, status: reply.status })
+    decisionMismatch(access.decisions.slice(decisionsBefore), {
+      isRead,
+      status: reply.status,
+      parts: row.path.endsWith('/bulk') ? 1 : 0
+    })
   )
 }
 
@@ -85,13 +89,13 @@ function leakIn(body: unknown, { role, userId }: Caller): string | null {
   return leak && `${leak[0]} shows: ${text}`
 }
 
-/** Each denial and each mutation is recorded once; other reads are not, even if they fail. */
+/** Each denial and each mutation is recorded once, and each part of one; other reads are not, even if they fail. */
 function decisionMismatch(
   decisions: AccessFixture['decisions'],
-  { isRead, status }: { isRead: boolean; status: number }
+  { isRead, status, parts }: { isRead: boolean; status: number; parts: number }
 ): string | null {
   const isDenied = [401, 403, 429].includes(status)
-  const wanted = isDenied ? 'deny' : isRead ? '' : 'allow'
+  const wanted = isDenied ? 'deny' : isRead ? '' : ['allow', ...Array(parts).fill('allow')].join()
   const got = decisions.map(({ outcome }) => outcome).join()
   return got === wanted ? null : `decisions: ${got || 'none'}, not ${wanted || 'none'}`
 }

@@ -39,6 +39,8 @@ const requests: Readonly<Record<string, (access: AccessFixture) => Request>> = {
     }
   }),
   'PUT /v1/clients/:client_id': () => ({ body: { address: null } }),
+  'PATCH /v1/grants/:id': () => ({ body: { labels: { env: 'prod' } } }),
+  'PATCH /v1/clients/:client_id': () => ({ body: { address: null } }),
   'PATCH /v1/clients/:client_id/name': () => ({ body: { client_name: 'other' } }),
   'DELETE /v1/clients/:client_id': () => ({ before: (path, call) => call('POST', `${path}/revoke`) }),
   'POST /v1/client-enrollments': () => ({ body: { name: 'new' } }),
@@ -53,6 +55,8 @@ const requests: Readonly<Record<string, (access: AccessFixture) => Request>> = {
     body: { client: access.edge, listen_port: 9, targets: [{ host: '10.0.0.1', port: 80 }] }
   }),
   'PUT /v1/rules/:rule_id': () => ({ body: { rate_limit: null } }),
+  'POST /v1/rules/bulk': () => ({ body: { ids: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'], action: 'pause' } }),
+  'PATCH /v1/rules/:rule_id': () => ({ body: { rate_limit: null } }),
   'PUT /v1/settings/advertised-endpoint': () => ({ body: { advertised_endpoint: null } }),
   'PUT /v1/clients/:client_id/owners/:owner_id/rate-limit': () => ({ body: envelope }),
   'GET /v1/clients/:client_id/owners/:owner_id/rate-limit': () => ({ before: envelopeBefore }),

@@ -13,6 +13,9 @@ const table = `
   GET    /v1/openapi.json                                 public      200
   GET    /livez                                           public      200
   GET    /readyz                                          public      200
+  GET    /install.sh                                      public      installer_unavailable
+  GET    /install/:id                                     public      installer_unavailable
+  GET    /v1/installer                                    user        installer_unavailable
 
   GET    /v1/users/me                                     user        200  temporary=200
   POST   /v1/users/me/password                            user        204  temporary=204 operator=user_not_found
@@ -34,12 +37,14 @@ const table = `
 
   GET    /v1/grants                                       superadmin  200
   POST   /v1/grants                                       superadmin  201
+  PATCH  /v1/grants/:id                                   superadmin  200
   DELETE /v1/grants/:id                                   superadmin  200
 
   GET    /v1/clients                                      user        200
   GET    /v1/clients/:client_id                           user        200
   PUT    /v1/clients/:client_id                           superadmin  200
   DELETE /v1/clients/:client_id                           superadmin  204
+  PATCH  /v1/clients/:client_id                           superadmin  200
   PATCH  /v1/clients/:client_id/name                      superadmin  200
   POST   /v1/clients/:client_id/revoke                    superadmin  204
   POST   /v1/clients/:client_id/enrollment                superadmin  201
@@ -52,6 +57,10 @@ const table = `
   GET    /v1/rules/:rule_id                               user        200
   PUT    /v1/rules/:rule_id                               user        200
   PUT    /v1/rules/:rule_id/definition                    user        validation.rule_immutable_field  demoted.own=client_not_granted
+  PATCH  /v1/rules/:rule_id                               user        200
+  POST   /v1/rules/bulk                                   user        200
+  POST   /v1/rules/:rule_id/pause                         user        204
+  POST   /v1/rules/:rule_id/resume                        user        204
   DELETE /v1/rules/:rule_id                               user        204
   GET    /v1/rules/:rule_id/stats                         user        200
   GET    /v1/rules/:rule_id/stats/stream                  user        200

@@ -301,10 +301,10 @@ t.test('an old epoch is deleted a day after its last row was committed', async t
 t.test('a failed write is logged, and no count is lost', async t => {
   const { journal, db, log } = startJournal(t, t.testdir())
   journal.bind(1, webRule)
-  db.pragma('query_only = 1')
+  db.exec('pragma query_only = 1')
   journal.tick([ruleCounters(1, [10, 0])])
   journal.recordFinal(ruleCounters(1, [11, 0]))
-  db.pragma('query_only = 0')
+  db.exec('pragma query_only = 0')
 
   journal.tick([])
 

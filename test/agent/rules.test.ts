@@ -32,6 +32,7 @@ const testFields: AgentPlugin = {
   name: 'test-fields',
   agent: '^1.0.0',
   messages: [IdleTime, AllowedSource],
+  shapes: [{ shape: 'udp' }, { shape: 'range' }, { shape: 'targets' }],
   fields: [
     defineField({
       key: 'idle',
@@ -78,6 +79,7 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
     closings,
     journal: { bind: id => void bound.push(id), unbind: id => void unbound.push(id) },
     settings,
+    clock,
     log
   })
   engine.start({
@@ -86,7 +88,7 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
       for (const event of batch) if (event.kind === 'closed') rules.ended(event.counters.ruleId)
     }
   })
-  return { engine, rules, meters, codec, log, bound, unbound, dir }
+  return { engine, rules, meters, codec, clock, log, bound, unbound, dir }
 }
 
 const refusals = { connections: 'a', newConnections: 'b', bytes: 'c', budget: 'd' }
@@ -117,7 +119,7 @@ t.test('a rule opens with the settings of its fields and guardrails, bound to th
   t.match(log.lines, [{ event: 'rule.opened', fields: { rule: 'rule-1' } }])
 })
 
-t.test('an equal rule stays open, a different one is closed and opened with a new engine id', async t => {
+t.test('an equal rule stays open, a different one takes its place while live connections go on', async t => {
   const { engine, rules } = open(t)
   await rules.open(spec())
 
@@ -125,7 +127,8 @@ t.test('an equal rule stays open, a different one is closed and opened with a ne
   t.equal(engine.opened.length, 1)
 
   await rules.open(spec({ targets: [{ host: '10.0.0.2', port: 80 }] }))
-  t.same(engine.closed, [{ ruleId: 1, drainMs: 30_000 }])
+  t.same(engine.replaced, [1])
+  t.same(engine.closed, [{ ruleId: 1, drainMs: null }])
   t.same(
     engine.opened.map(({ id }) => id),
     [1, 2]
@@ -301,3 +304,204 @@ t.test('a rule that failed to open does not remove limits from later rules', asy
 })
 
 const limits = (connections: number) => ({ bytesIn: null, bytesOut: null, connections, newConnections: null })
+
+t.test('a change that the engine refuses leaves the open rule and its limits as they were', async t => {
+  const limiting: AgentPlugin = {
+    name: 'limiting',
+    agent: '^1.0.0',
+    meters: () => [{ key: 'all', refusals, isOwn: true }],
+    fields: [
+      defineField({
+        key: 'idle',
+        message: IdleTime,
+        setMeters: (value, _, meters) => meters.setLimits('all', value && limits(value.idle_secs))
+      })
+    ]
+  }
+  const { engine, rules, codec, unbound } = open(t, t.testdir(), limiting)
+  const ofLimit = (idle_secs: number) => ({ idle: codec.encode(IdleTime, { idle_secs }) })
+  await rules.open(spec({ fields: ofLimit(3) }))
+
+  engine.refuseNextOpen('EADDRINUSE')
+  await t.rejects(rules.open(spec({ from: 8081, to: 8081, fields: ofLimit(7) })), { code: 'port_in_use' })
+
+  t.same(engine.closed, [])
+  t.same(unbound, [2])
+  t.match([...engine.meters.values()], [{ connections: 3 }])
+  t.match(rules.find(1), { from: 8080 })
+})
+
+t.test('connections of a port that a rule leaves drain; those of a port that it keeps go on', async t => {
+  const { engine, rules } = open(t)
+  engine.holdDrains()
+  await rules.open(spec())
+
+  await rules.open(spec({ to: 8081 }))
+  await rules.open(spec({ from: 8081, to: 8081 }))
+  await rules.open(spec({ from: 8082, to: 8082, existing: 'cut' }))
+
+  t.same(engine.replaced, [1, 2, 3])
+  t.same(engine.closed, [
+    { ruleId: 1, drainMs: null },
+    { ruleId: 2, drainMs: 30_000 },
+    { ruleId: 3, drainMs: 0 }
+  ])
+})
+
+t.test('connections to targets that a change removes are kept, cut, or cut after the drain time', async t => {
+  const { engine, rules, clock } = open(t)
+  engine.holdDrains()
+  const to = (...hosts: string[]) => hosts.map(host => ({ host, port: 80 }))
+  await rules.open(spec({ targets: to('10.0.0.1', '10.0.0.2') }))
+
+  await rules.open(spec({ targets: to('10.0.0.2', '10.0.0.3') }))
+  t.same(engine.targetsReset, [])
+  await rules.open(spec({ targets: to('10.0.0.3'), existing: 'drain' }))
+  t.same(engine.targetsReset, [])
+  await clock.advance(30_000)
+  t.same(engine.targetsReset, [
+    { ruleId: 1, targets: [0, 1] },
+    { ruleId: 2, targets: [0] }
+  ])
+  await rules.open(spec({ targets: to('10.0.0.4'), existing: 'cut' }))
+  t.same(engine.targetsReset.slice(2), [
+    { ruleId: 1, targets: [0, 1] },
+    { ruleId: 2, targets: [0, 1] },
+    { ruleId: 3, targets: [0] }
+  ])
+})
+
+t.test('filters change for connections of earlier targets, too', async t => {
+  const { engine, rules, codec } = open(t)
+  engine.holdDrains()
+  await rules.open(spec())
+  await rules.open(spec({ targets: [{ host: '10.0.0.2', port: 80 }] }))
+
+  const source = codec.encode(AllowedSource, { cidr: '10.0.0.0/8' })
+  await rules.open(spec({ targets: [{ host: '10.0.0.2', port: 80 }], fields: { source } }))
+
+  t.match(engine.filtersSet, [{ ruleId: 1 }, { ruleId: 2 }])
+})
+
+t.test('a paused rule closes its port and opens it again; live connections go on', async t => {
+  const { engine, rules } = open(t)
+  engine.holdDrains()
+  await rules.open(spec())
+
+  await rules.open(spec({ paused: true }))
+  t.same(engine.closed, [{ ruleId: 1, drainMs: null }])
+  t.same([...rules.closed()], [['rule-1', 'paused']])
+  t.equal(rules.isOpen('rule-1'), true)
+  await rules.open(spec({ paused: true, targets: [{ host: '10.0.0.2', port: 80 }] }))
+  t.equal(engine.opened.length, 1)
+
+  await rules.open(spec({ targets: [{ host: '10.0.0.2', port: 80 }] }))
+  t.match(engine.opened.slice(1), [{ id: 2, targets: [{ host: '10.0.0.2' }] }])
+  t.same([...rules.closed()], [])
+})
+
+t.test('a pause that cuts resets connections, one that drains after the drain time', async t => {
+  const { engine, rules, clock } = open(t)
+  engine.holdDrains()
+  await rules.open(spec({ id: 'cut' }))
+  await rules.open(spec({ id: 'drained', from: 8081, to: 8081 }))
+
+  await rules.open(spec({ id: 'cut', paused: true, existing: 'cut' }))
+  await rules.open(spec({ id: 'drained', from: 8081, to: 8081, paused: true, existing: 'drain' }))
+  t.same([...engine.budgets], [[1, { mark: 0, holdMs: 0 }]])
+  await clock.advance(30_000)
+
+  t.same(
+    [...engine.budgets.values()],
+    [
+      { mark: 0, holdMs: 0 },
+      { mark: 0, holdMs: 0 }
+    ]
+  )
+})
+
+t.test('a rule that begins paused opens no port, and a refused resume leaves it paused', async t => {
+  const { engine, rules } = open(t)
+  await rules.open(spec({ paused: true }))
+  t.equal(engine.opened.length, 0)
+
+  engine.refuseNextOpen('EADDRINUSE')
+  await t.rejects(rules.open(spec()), { code: 'port_in_use' })
+  t.same([...rules.closed()], [['rule-1', 'paused']])
+
+  await rules.open(spec())
+  t.equal(engine.rules.size, 1)
+  await rules.close('rule-1', 'drain')
+  t.equal(engine.meters.size, 0)
+})
+
+t.test('a paused UDP rule and a paused TLS name keep their place, and refuse callers one by one', async t => {
+  const named: AgentPlugin = {
+    ...testFields,
+    fields: [
+      defineField({
+        key: 'idle',
+        message: IdleTime,
+        plan: (_, draft) => {
+          draft.name = 'a.test'
+        }
+      })
+    ]
+  }
+  const { engine, rules, codec } = open(t, t.testdir(), named)
+  await rules.open(spec({ protocol: 'udp', paused: true }))
+  await rules.open(
+    spec({
+      id: 'named',
+      from: 8443,
+      to: 8443,
+      paused: true,
+      fields: { idle: codec.encode(IdleTime, { idle_secs: 1 }) }
+    })
+  )
+
+  t.equal(engine.rules.size, 2)
+  t.match(
+    [...engine.meters.values()],
+    [
+      { connections: 0, refusals: { connections: 'paused' } },
+      { connections: 0, refusals: { connections: 'paused' } }
+    ]
+  )
+})
+
+t.test('a port that a field has closed is opened again, as soon as no other process has it', async t => {
+  let close = () => {}
+  let reopen = () => {}
+  const closing: AgentPlugin = {
+    ...testFields,
+    fields: [
+      defineField({
+        key: 'idle',
+        message: IdleTime,
+        opened(rule) {
+          close = () => rule.close({ mode: 'refuse', reason: 'asleep', closesPort: true })
+          reopen = () => rule.open()
+        }
+      })
+    ]
+  }
+  const { engine, rules, codec, clock, log } = open(t, t.testdir(), closing)
+  await rules.open(spec({ fields: { idle: codec.encode(IdleTime, { idle_secs: 1 }) } }))
+
+  close()
+  await log.until('rule.held')
+  t.same([...rules.closed()], [['rule-1', 'asleep']])
+  engine.refuseNextOpen('EADDRINUSE')
+  reopen()
+  await log.until('rule.reopen_failed')
+  t.same([...rules.closed()], [['rule-1', 'port_in_use']])
+  engine.refuseNextOpen('EADDRINUSE')
+  await clock.advance(1000)
+  await log.until('rule.reopen_failed', 2)
+  await clock.advance(2000)
+  await log.until('rule.opened', 2)
+
+  t.same([...rules.closed()], [])
+  t.equal(engine.rules.size, 1)
+})

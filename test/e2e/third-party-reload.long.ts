@@ -8,7 +8,7 @@ import { until } from '../../plugins/rules/test/fixture.ts'
 import { freePort } from '../support/ports.ts'
 import { type RunningAgent, startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
 
-type Name = 'expiry' | 'schedule'
+type Name = 'expiry' | 'weekly-hours'
 
 /** Server and agent read the same plugins; the agent has a file of its own. */
 class Fleet {
@@ -86,7 +86,7 @@ async function openFleet(t: Test): Promise<Fleet> {
   t.teardown(() => void echo.close())
   await once(echo, 'listening')
   const cluster = await testCluster(t)
-  for (const name of ['expiry', 'schedule'])
+  for (const name of ['expiry', 'weekly-hours'])
     cpSync(join(import.meta.dirname, '..', 'third-party', name), join(cluster.dir, name), { recursive: true })
   const agentFile = join(cluster.dir, 'agent.toml')
   writeFileSync(agentFile, '')
@@ -94,10 +94,10 @@ async function openFleet(t: Test): Promise<Fleet> {
   return new Fleet(cluster, edge, agentFile, (echo.address() as { readonly port: number }).port)
 }
 
-const expiring = () => ({ expires_at: new Date(Date.now() + 3_600_000).toISOString() })
+const expiring = () => ({ ends_at: new Date(Date.now() + 3_600_000).toISOString() })
 const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
-const scheduled = { schedule: { time_zone: 'UTC', windows: [{ days, from: '00:00', to: '24:00' }] } }
-const both = sectionsOf(['expiry', 'schedule'])
+const scheduled = { weekly_hours: { time_zone: 'UTC', windows: [{ days, from: '00:00', to: '24:00' }] } }
+const both = sectionsOf(['expiry', 'weekly-hours'])
 
 t.test('plugins are enabled, upgraded and disabled without a broken connection of another', async t => {
   const fleet = await openFleet(t)
@@ -111,8 +111,8 @@ t.test('plugins are enabled, upgraded and disabled without a broken connection o
   const ending = await fleet.createRule(expiring())
   callers.push(await call(t, ending))
 
-  await fleet.restartServer(['expiry', 'schedule'])
-  t.match(await fleet.reload(both), { ended: [], started: ['schedule'] })
+  await fleet.restartServer(['expiry', 'weekly-hours'])
+  t.match(await fleet.reload(both), { ended: [], started: ['weekly-hours'] })
   const weekly = await fleet.createRule(scheduled)
   callers.push(await call(t, weekly))
   await allTalk()
@@ -132,12 +132,15 @@ t.test('plugins are enabled, upgraded and disabled without a broken connection o
     ({ capabilities }) => capabilities['rule.expires-at'] === '1.1.0'
   )
 
-  t.match(await fleet.reload(`${both}live = "hold"\n`), { ended: ['schedule'], started: ['schedule'] })
+  t.match(await fleet.reload(`${both}live = "hold"\n`), {
+    ended: ['weekly-hours'],
+    started: ['weekly-hours']
+  })
   await allTalk()
 
-  t.match(await fleet.reload(sectionsOf(['schedule'])), {
-    ended: ['expiry', 'schedule'],
-    started: ['schedule']
+  t.match(await fleet.reload(sectionsOf(['weekly-hours'])), {
+    ended: ['expiry', 'weekly-hours'],
+    started: ['weekly-hours']
   })
   await t.rejects(call(t, ending), { code: 'ECONNREFUSED' }, 'its rule could match what it must not')
   await until(
@@ -145,10 +148,10 @@ t.test('plugins are enabled, upgraded and disabled without a broken connection o
     ({ state }) => state === 'failed'
   )
   await allTalk()
-  await fleet.restartServer(['schedule'])
+  await fleet.restartServer(['weekly-hours'])
   await Promise.all([callers[0]?.(), callers[2]?.()])
 
-  await fleet.restartServer(['expiry', 'schedule'])
+  await fleet.restartServer(['expiry', 'weekly-hours'])
   t.match(await fleet.reload(both), { ended: [], started: ['expiry'] })
   await until(
     () => fleet.stateOf(ending),
@@ -170,8 +173,8 @@ t.test('what cannot be loaded or started changes nothing', async t => {
   await refusedFor('[plugins.', /agent\.toml/)
   await refusedFor(`${sectionsOf(['expiry'])}live = "hold"\n`, /plugins\."\.\/expiry"\.live/)
   writeFileSync(
-    join(fleet.cluster.dir, 'schedule', 'agent.ts'),
-    `export default { name: 'schedule', agent: '^1.1.0', start() { throw new Error('no clock') } }`
+    join(fleet.cluster.dir, 'weekly-hours', 'agent.ts'),
+    `export default { name: 'weekly-hours', agent: '^1.1.0', start() { throw new Error('no clock') } }`
   )
   await refusedFor(both, /no clock/)
   await talks()

@@ -12,6 +12,7 @@ import { health } from './cases/health.ts'
 import { lifecycle } from './cases/lifecycle.ts'
 import { meters } from './cases/meters.ts'
 import { preamble } from './cases/preamble.ts'
+import { replacing } from './cases/replacing.ts'
 import { tlsNames } from './cases/tls-names.ts'
 import { udpBalance } from './cases/udp-balance.ts'
 import { udpEnded } from './cases/udp-ended.ts'
@@ -21,6 +22,7 @@ import { udpLifecycle } from './cases/udp-lifecycle.ts'
 import { udpLimits } from './cases/udp-limits.ts'
 import { udpMeters } from './cases/udp-meters.ts'
 import { udpPreamble } from './cases/udp-preamble.ts'
+import { udpReplacing } from './cases/udp-replacing.ts'
 import { udpTargets } from './cases/udp-targets.ts'
 
 export const cases = {
@@ -37,7 +39,8 @@ export const cases = {
   ...ended,
   ...preamble,
   ...firstRead,
-  ...balance
+  ...balance,
+  ...replacing
 }
 export const udpCases = {
   ...udpFlows,
@@ -49,5 +52,6 @@ export const udpCases = {
   ...udpEnded,
   ...udpPreamble,
   ...udpFirstRead,
-  ...udpBalance
+  ...udpBalance,
+  ...udpReplacing
 }

@@ -15,7 +15,7 @@ t.test('a peek has given its descriptor back when its caller becomes a connectio
   const port = new SharedPort(443, { descriptors, peeks: new PeekHistogram() })
   const accepted = Promise.withResolvers<boolean>()
   const state = { rule: { name: 'a.example' } } as Acceptor['state']
-  port.join({ state, accept: () => accepted.resolve(descriptors.reserve(2)) })
+  port.join({ state, accept: () => accepted.resolve(descriptors.reserve(2)) }, null)
   const server = createServer({ pauseOnConnect: true }, (caller: Socket) => void port.receive(caller, 443))
   t.teardown(() => server.close())
   await once(server.listen(0, '127.0.0.1'), 'listening')

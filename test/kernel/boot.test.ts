@@ -85,6 +85,18 @@ const conflicts: readonly [string, Plugin[], RegExp][] = [
     /route GET \/v1\/x\/: is claimed by a and b/
   ],
   [
+    'path',
+    [
+      definePlugin({
+        ...base,
+        name: 'a',
+        prefix: '/pages',
+        routes: ['/pages', '/pages/x', '/pages.json', '/pagesx'].map(url => ({ ...route, url, action: url }))
+      })
+    ],
+    /^(?!.*route \/pages[/.:])a: route \/pagesx: begin it with \/v1\//m
+  ],
+  [
     'message',
     [
       definePlugin({ ...base, name: 'a', messages: [Echo] }),

@@ -8,7 +8,9 @@ import type { Test } from 'tap'
 /** The limit of a wait. It is shorter than the timeout of a test file, so that the error contains the log. */
 const timeoutMs = 120_000
 
-const bin = join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
+/** TEST_PROGRAM: that of an installed package or of a build, instead of the checkout. */
+const bin = (): string =>
+  process.env['TEST_PROGRAM'] ?? join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
 
 export interface Event {
   readonly event: string
@@ -39,8 +41,13 @@ const cleanEnv = (env: Env): NodeJS.ProcessEnv => ({
   ...env
 })
 
-export function start(t: Pick<Test, 'teardown'>, args: readonly string[], env: Env = {}): Process {
-  const child = spawn(process.execPath, [bin, ...args], {
+export function start(
+  t: Pick<Test, 'teardown'>,
+  args: readonly string[],
+  env: Env = {},
+  program = bin()
+): Process {
+  const child = spawn(process.execPath, [program, ...args], {
     env: cleanEnv(env),
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe']
@@ -141,7 +148,7 @@ export interface CommandResult {
 
 /** Runs a command and returns its exit code and output. */
 export async function sluice(args: readonly string[], env: Env = {}, input = ''): Promise<CommandResult> {
-  const child = spawn(process.execPath, [bin, ...args], { env: cleanEnv(env), stdio: 'pipe' })
+  const child = spawn(process.execPath, [bin(), ...args], { env: cleanEnv(env), stdio: 'pipe' })
   child.stdin.on('error', () => {}) // the process may end without reading
   child.stdin.end(input)
   let stdout = ''

@@ -108,6 +108,7 @@ export interface RunningAgent {
 interface AgentOptions {
   readonly env?: Env
   readonly args?: readonly string[] // of `agent run`
+  readonly program?: string // default: that of the checkout
 }
 
 /** Enrolls an agent, starts it, and waits until it has connected. */
@@ -115,17 +116,22 @@ export async function startAgent(
   t: TestFolder,
   cluster: TestCluster,
   name: string,
-  { env = {}, args = [] }: AgentOptions = {}
+  { env = {}, args = [], program }: AgentOptions = {}
 ): Promise<RunningAgent> {
   const stateDir = join(cluster.dir, name)
   mkdirSync(stateDir, { mode: 0o700 })
   const { uri } = await cluster.call<{ uri: string }>('POST', '/v1/client-enrollments', { name })
   const run = (): Process =>
-    start(t, ['agent', 'run', '--state-dir', stateDir, ...args], {
-      SVC_LOG_LEVEL: 'debug',
-      SVC_ENROLL_URI: uri, // used only at its first start
-      ...env
-    })
+    start(
+      t,
+      ['agent', 'run', '--state-dir', stateDir, ...args],
+      {
+        SVC_LOG_LEVEL: 'debug',
+        SVC_ENROLL_URI: uri, // used only at its first start
+        ...env
+      },
+      program
+    )
   const agent = run()
   const connected = cluster.server.until('client.connected', event => event['client_name'] === name)
   const ended = agent.exit.then(code => {

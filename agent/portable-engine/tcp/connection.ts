@@ -64,6 +64,11 @@ export class Connection implements Waiter {
     if (refusal !== null) this.#refuse(refusal)
   }
 
+  /** Ends when its target was reset. A connection that is still dialing is checked again once it has connected. */
+  endIfReset(): void {
+    if (this.#target && this.#state.isReset(this.#target.index)) this.reset('rule_closed')
+  }
+
   resume(direction: Direction): void {
     this.#restartIdleTimer()
     this.#relay?.resume(direction)
@@ -83,7 +88,8 @@ export class Connection implements Waiter {
     this.#target = target
     this.#record?.connected(target.index, target)
     const refusal = this.#filterRefusal()
-    if (this.#ending.signal.aborted || refusal !== null) this.#refuse(refusal)
+    if (this.#state.isReset(target.index)) this.reset('rule_closed')
+    else if (this.#ending.signal.aborted || refusal !== null) this.#refuse(refusal)
     else this.#startRelay(target, admission)
     return closed
   }

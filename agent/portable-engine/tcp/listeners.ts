@@ -1,85 +1,92 @@
 // The TCP listeners of an engine: a rule has its ports alone, or shares one port with other rules by name.
-import type { Socket } from 'node:net'
 import { engineFault } from '../../engine.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { type Acceptor, SharedPort } from './shared-port.ts'
-import { listenTcp, type PortRange } from './tcp-listener.ts'
+import { listenTcp, type PortRange, type TcpPort } from './tcp-listener.ts'
 
-interface SharedListener {
-  readonly port: SharedPort
-  readonly opened: Promise<() => void>
+/** A port or range with the rules that have it. */
+interface Group extends PortRange {
+  readonly callers: SharedPort
+  readonly opened: Promise<void>
+  readonly ports: Map<number, TcpPort> // those that another group has not taken over
 }
+
+const keyOf = ({ from, to }: PortRange): string => `${from}-${to}`
 
 export class Listeners {
   readonly #context: EngineContext
-  readonly #shared = new Map<number, SharedListener>() // by port
+  readonly #groups = new Map<string, Group>()
 
   constructor(context: EngineContext) {
     this.#context = context
   }
 
-  /** Returns a function that shuts the rule's ports, or removes its name from the shared one. */
-  async open(acceptor: Acceptor): Promise<() => void> {
-    const { name, fallback } = acceptor.state.rule
-    if (name !== null || fallback) return this.#openShared(acceptor)
-    const port = new SharedPort(acceptor.state.rule.from, this.#context)
-    port.join(acceptor)
-    const shut = await this.#listen(acceptor.state.rule, (...caller) => void port.receive(...caller))
-    return () => {
-      shut()
-      port.leave(acceptor)
-      port.resetWaiting()
-    }
-  }
-
-  async #openShared(acceptor: Acceptor): Promise<() => void> {
-    const listener = this.#sharedListener(acceptor.state.rule.from)
-    listener.port.join(acceptor)
+  /**
+   * Returns a function that shuts the rule's ports, or removes its name from the shared one. `replaced` gives it the ports
+   * and the name that both have.
+   */
+  async open(acceptor: Acceptor, replaced: Acceptor | null): Promise<() => void> {
+    const key = keyOf(acceptor.state.rule)
+    const group = this.#groups.get(key) ?? this.#newGroup(acceptor.state.rule, replaced)
+    group.callers.join(acceptor, replaced)
+    this.#groups.set(key, group)
     try {
-      await listener.opened
+      await group.opened
     } catch (error) {
-      this.#leave(acceptor, listener)
+      this.#leave(acceptor, group)
       throw error
     }
-    return () => this.#leave(acceptor, listener)
+    return () => this.#leave(acceptor, group)
   }
 
-  #sharedListener(number: number): SharedListener {
-    const existing = this.#shared.get(number)
-    if (existing) return existing
-    const port = new SharedPort(number, this.#context)
-    const opened = this.#listen({ from: number, to: number }, (...caller) => void port.receive(...caller))
-    const listener = { port, opened }
-    this.#shared.set(number, listener)
-    return listener
+  #newGroup({ from, to }: PortRange, replaced: Acceptor | null): Group {
+    const callers = new SharedPort(from, this.#context)
+    const ports = new Map<number, TcpPort>()
+    return { from, to, callers, ports, opened: this.#listen({ from, to, callers, ports }, replaced) }
   }
 
-  /** Removes the rule; the last one shuts the port. */
-  #leave(acceptor: Acceptor, { port, opened }: SharedListener): void {
-    if (port.leave(acceptor) > 0) return
-    this.#shared.delete(acceptor.state.rule.from)
-    port.resetWaiting()
-    const onFailed = () => {} // every `#openShared` has thrown it
-    void opened.then(shut => shut(), onFailed)
+  /** Removes the rule; the last one shuts the ports. */
+  #leave(acceptor: Acceptor, group: Group): void {
+    if (!group.callers.leave(acceptor) || !group.callers.isEmpty) return
+    this.#groups.delete(keyOf(group))
+    group.callers.resetWaiting()
+    const onFailed = () => {} // every `open` has thrown it
+    void group.opened.then(() => this.#shut(group), onFailed)
   }
 
+  #shut({ from, to, ports }: Group): void {
+    for (const port of ports.values()) port.close()
+    this.#context.ownPorts.remove(from, to)
+    this.#context.descriptors.release(this.#descriptorsOf({ from, to }))
+  }
+
+  /** Takes over the ports that only the replaced rule has, once all others listen. */
   async #listen(
-    { from, to }: PortRange,
-    onCaller: (caller: Socket, port: number) => void
-  ): Promise<() => void> {
+    { from, to, callers, ports }: Omit<Group, 'opened'>,
+    replaced: Acceptor | null
+  ): Promise<void> {
     const { bind, descriptors, ownPorts } = this.#context
-    const count = (to - from + 1) * bind.length
+    const old = replaced && this.#groups.get(keyOf(replaced.state.rule))
+    const offered = replaced && old?.callers.isOnly(replaced) ? old.ports : new Map<number, TcpPort>()
+    const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
+    const count = this.#descriptorsOf({ from, to })
     if (!descriptors.reserve(count))
       throw engineFault('EMFILE', `port ${from}: not enough file descriptors are left`)
-    const shut = await listenTcp({ from, to }, bind, onCaller).catch(error => {
+    const onCaller: TcpPort['onCaller'] = (...caller) => void callers.receive(...caller)
+    const missing = numbers.filter(number => !offered.has(number))
+    const listening = await listenTcp(missing, bind, onCaller).catch(error => {
       descriptors.release(count)
       throw error
     })
-    ownPorts.add(from, to)
-    return () => {
-      shut()
-      ownPorts.remove(from, to)
-      descriptors.release(count)
+    for (const number of numbers) {
+      const taken = offered.get(number)
+      offered.delete(number)
+      if (taken) taken.onCaller = onCaller
+      const port = taken ?? listening.get(number)
+      if (port) ports.set(number, port)
     }
+    ownPorts.add(from, to)
   }
+
+  #descriptorsOf = ({ from, to }: PortRange): number => (to - from + 1) * this.#context.bind.length
 }

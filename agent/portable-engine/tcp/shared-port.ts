@@ -21,6 +21,7 @@ export interface Acceptor {
 /** The key of the rule without a name among the acceptors. */
 const fallbackName = ''
 const nameOf = ({ state }: Acceptor): string => state.rule.name ?? fallbackName
+const mayShare = ({ state: { rule } }: Acceptor): boolean => rule.name !== null || rule.fallback
 
 /** Why a caller is refused; null: it is gone. */
 interface Refused {
@@ -38,25 +39,39 @@ export class SharedPort {
     this.#context = context
   }
 
-  /** Throws an EngineFault when the name is taken, or where callers begin otherwise than on the port. */
-  join(acceptor: Acceptor): void {
+  /**
+   * Puts the rule in the place of `replaced`, or beside the others. Throws an EngineFault when the port or the name is
+   * taken, or where callers begin otherwise than on the port.
+   */
+  join(acceptor: Acceptor, replaced: Acceptor | null): void {
     const name = nameOf(acceptor)
-    if (this.#acceptors.has(name))
-      throw engineFault('EADDRINUSE', `port ${this.#port} already has ${name || 'a fallback'}`)
+    const others = [...this.#acceptors.values()].filter(other => other !== replaced)
+    const isTaken = others.some(other => nameOf(other) === name || !mayShare(other) || !mayShare(acceptor))
+    if (isTaken) throw engineFault('EADDRINUSE', `port ${this.#port} already has ${name || 'such a rule'}`)
     const { rule } = acceptor.state
-    const [oldest] = this.#acceptors.values()
+    const [oldest] = others
     if (oldest && !isDeepStrictEqual(rule.firstRead, oldest.state.rule.firstRead))
       throw engineFault(
         'EINVAL',
         `port ${this.#port}: all rules that share it need an equal firstRead; rule ${oldest.state.rule.id} has another`
       )
+    if (replaced) this.leave(replaced)
     this.#acceptors.set(name, acceptor)
   }
 
-  /** Returns how many are left. */
-  leave(acceptor: Acceptor): number {
-    this.#acceptors.delete(nameOf(acceptor))
-    return this.#acceptors.size
+  /** Returns false when the rule has left before, or another has its place. */
+  leave(acceptor: Acceptor): boolean {
+    const name = nameOf(acceptor)
+    return this.#acceptors.get(name) === acceptor && this.#acceptors.delete(name)
+  }
+
+  get isEmpty(): boolean {
+    return this.#acceptors.size === 0
+  }
+
+  /** True if no other rule has the port. */
+  isOnly(acceptor: Acceptor): boolean {
+    return this.#acceptors.size === 1 && this.#acceptors.get(nameOf(acceptor)) === acceptor
   }
 
   async receive(socket: Socket, port: number): Promise<void> {

@@ -12,28 +12,51 @@ export const socketOptions = {
 
 export type PortRange = Pick<EngineRule, 'from' | 'to'>
 
-/**
- * Listens on every port of the range on every address, or on none: rejects with an EngineFault. Returns a function that
- * closes all listeners: no caller is accepted after it.
- */
-export async function listenTcp(
-  { from, to }: PortRange,
-  bind: readonly string[],
-  onCaller: (caller: Socket, port: number) => void
-): Promise<() => void> {
-  const ports = Array.from({ length: to - from + 1 }, (_, i) => from + i)
-  const results = await Promise.allSettled(
-    bind.flatMap(address => ports.map(port => listen(address, port, caller => onCaller(caller, port))))
-  )
-  const servers = results.flatMap(result => (result.status === 'fulfilled' ? (result.value ?? []) : []))
-  const [failure] = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
-  const shut = () => {
-    for (const server of servers) server.close()
-  }
-  if (failure === undefined && servers.length > 0) return shut
+type OnCaller = (caller: Socket, port: number) => void
 
-  shut()
-  throw failure ?? faultOf(new Error(`no address of ${bind.join(', ')} is usable`), `port ${from}`)
+/** A port that listens on all addresses. Another rule may take it over by setting `onCaller`. */
+export class TcpPort {
+  onCaller: OnCaller
+  readonly #number: number
+  readonly #servers: Server[] = []
+
+  constructor(number: number, onCaller: OnCaller) {
+    this.#number = number
+    this.onCaller = onCaller
+  }
+
+  /** Rejects with an EngineFault; what listens by then is closed by `close`. */
+  async listen(address: string): Promise<void> {
+    const server = await listen(address, this.#number, caller => this.onCaller(caller, this.#number))
+    if (server) this.#servers.push(server)
+  }
+
+  get isListening(): boolean {
+    return this.#servers.length > 0
+  }
+
+  /** No caller is accepted after it. */
+  close(): void {
+    for (const server of this.#servers) server.close()
+  }
+}
+
+/** Listens on every port on every address, or on none: rejects with an EngineFault. */
+export async function listenTcp(
+  numbers: readonly number[],
+  bind: readonly string[],
+  onCaller: OnCaller
+): Promise<Map<number, TcpPort>> {
+  const ports = new Map(numbers.map(number => [number, new TcpPort(number, onCaller)]))
+  const results = await Promise.allSettled(
+    bind.flatMap(address => [...ports.values()].map(port => port.listen(address)))
+  )
+  const [failure] = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
+  const isListening = [...ports.values()].every(port => port.isListening)
+  if (failure === undefined && isListening) return ports
+
+  for (const port of ports.values()) port.close()
+  throw failure ?? faultOf(new Error(`no address of ${bind.join(', ')} is usable`), `port ${numbers[0]}`)
 }
 
 /** Returns null without IPv6. libuv sets SO_REUSEADDR: a port in TIME_WAIT is free, a listening one is not. */

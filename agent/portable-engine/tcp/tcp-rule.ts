@@ -1,10 +1,10 @@
 // An open TCP rule: its listeners, connections and counters, until the last connection has ended.
 import type { EngineRule, Filters } from '../../engine.ts'
 import type { LivePortCounters } from '../counters.ts'
+import { Drain } from '../drain.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import { RuleState } from '../rule-state.ts'
-import { timeoutMs } from '../timeout.ts'
 import type { Caller } from './caller.ts'
 import { beginRecord, Connection } from './connection.ts'
 import { startHealthProbes } from './health-probes.ts'
@@ -21,18 +21,18 @@ export class TcpRule implements Acceptor {
   readonly #listeners: Listeners
   readonly #connections = new Set<Connection>()
   #shut: (() => void) | null = null // while the port is open
-  #resetAt = Number.POSITIVE_INFINITY // ms, by performance.now()
-  #drain: NodeJS.Timeout | undefined
+  readonly #drain = new Drain(() => this.#resetAll())
 
   /** Throws an EngineFault for an invalid filter or an unknown meter. */
-  constructor(rule: EngineRule, context: EngineContext, listeners: Listeners) {
-    this.state = new RuleState(rule, context)
+  constructor(rule: EngineRule, context: EngineContext, listeners: Listeners, replaces: TcpRule | null) {
+    this.state = new RuleState(rule, context, replaces?.state ?? null)
     this.#context = context
     this.#listeners = listeners
   }
 
-  async open(): Promise<void> {
-    const shutPort = await this.#listeners.open(this)
+  /** `replaces` as in the constructor: a rule does not keep those before it. */
+  async open(replaces: TcpRule | null): Promise<void> {
+    const shutPort = await this.#listeners.open(this, replaces)
     const endProbes = startHealthProbes(this.state)
     this.#shut = () => {
       shutPort()
@@ -40,18 +40,17 @@ export class TcpRule implements Acceptor {
     }
   }
 
-  /** Shuts the port now and resets live connections after `drainMs`. A later call can only shorten that. */
-  close(drainMs: number): void {
+  /** Shuts the port now and resets live connections after `drainMs`; null: never. A later call can only shorten that. */
+  close(drainMs: number | null): void {
     this.#shut?.()
     this.#shut = null
-    const resetAt = performance.now() + drainMs
-    if (resetAt < this.#resetAt) {
-      this.#resetAt = resetAt
-      clearTimeout(this.#drain)
-      if (drainMs > 0) this.#drain = setTimeout(() => this.#resetAll(), timeoutMs(drainMs))
-      else this.#resetAll()
-    }
+    this.#drain.endAfter(drainMs)
     this.#endWhenEmpty()
+  }
+
+  resetTargets(targets: readonly number[]): void {
+    this.state.resetTargets(targets)
+    for (const connection of this.#connections) connection.endIfReset()
   }
 
   setFilters(filters: Filters): void {
@@ -110,7 +109,7 @@ export class TcpRule implements Acceptor {
 
   #endWhenEmpty(): void {
     if (this.#shut || this.#connections.size > 0) return
-    clearTimeout(this.#drain)
+    this.#drain.cancel()
     this.state.end()
   }
 }

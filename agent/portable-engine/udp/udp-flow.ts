@@ -104,6 +104,11 @@ export class UdpFlow {
     else this.#pending.add(bytes)
   }
 
+  /** Ends the flow when its target was reset. */
+  endIfReset(): void {
+    if (this.#target && this.#owner.state.isReset(this.#target.attempt.index)) this.end('rule_closed')
+  }
+
   /** Ends the flow when the filters deny its caller or its target. */
   recheckFilters(): void {
     const { state } = this.#owner
@@ -138,7 +143,8 @@ export class UdpFlow {
   }
 
   #connected(target: ConnectedUdpTarget): void {
-    this.recheckFilters()
+    this.endIfReset()
+    if (!this.#hasEnded) this.recheckFilters()
     if (this.#hasEnded) return
     target.counters.connectionsTotal++
     this.#record?.connected(target.index, target)

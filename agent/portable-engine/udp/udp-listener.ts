@@ -11,29 +11,55 @@ const rescanMs = 5_000
 /** `socket` is the one that received the datagram: replies leave by it. */
 type OnDatagram = (port: number, bytes: Buffer, from: SocketAddress, socket: UdpSocket) => void
 
-/**
- * Listens on every port of the range on every address of `bind`, or on none: rejects with an EngineFault. Returns a
- * function that closes all sockets and resolves when the last one is closed.
- */
-export async function listenUdp(
-  { from, to }: Pick<EngineRule, 'from' | 'to'>,
-  { bind, descriptors }: EngineContext,
-  onDatagram: OnDatagram
-): Promise<() => Promise<void>> {
-  const ports: UdpPort[] = []
-  const close = async () => void (await Promise.all(ports.map(port => port.close())))
-  try {
-    for (let number = from; number <= to; number++) {
-      const port = new UdpPort(number, descriptors, onDatagram)
-      ports.push(port)
-      port.open(bind)
+/** The ports of a rule. Another rule may take over some of them: those are no longer closed with it. */
+export class UdpPorts {
+  readonly #ports = new Map<number, UdpPort>()
+
+  /**
+   * Listens on every port of the range on every address of `bind`, or on none: throws an EngineFault. Takes over the ports
+   * that `replaced` has, once all others listen.
+   */
+  async open(
+    { from, to }: Pick<EngineRule, 'from' | 'to'>,
+    { bind, descriptors }: EngineContext,
+    onDatagram: OnDatagram,
+    replaced: UdpPorts | null
+  ): Promise<void> {
+    const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
+    const offered = replaced ? replaced.#ports : new Map<number, UdpPort>()
+    const opened = new Map<number, UdpPort>()
+    try {
+      for (const number of numbers) {
+        if (offered.has(number)) continue
+        const port = new UdpPort(number, descriptors, onDatagram)
+        opened.set(number, port)
+        port.open(bind)
+      }
+    } catch (error) {
+      await closeAll(opened)
+      throw error
     }
-    return close
-  } catch (error) {
-    await close()
-    throw error
+    for (const number of numbers) {
+      const port = offered.get(number) ?? opened.get(number)
+      if (!port) throw new TypeError(`port ${number} is not open`)
+      offered.delete(number)
+      port.onDatagram = onDatagram
+      this.#ports.set(number, port)
+    }
+  }
+
+  has(number: number): boolean {
+    return this.#ports.has(number)
+  }
+
+  /** Resolves when the last socket is closed. */
+  close(): Promise<void> {
+    return closeAll(this.#ports)
   }
 }
+
+const closeAll = async (ports: ReadonlyMap<number, UdpPort>): Promise<void> =>
+  void (await Promise.all([...ports.values()].map(port => port.close())))
 
 /**
  * The sockets of one port. A reply must come from the local address that the datagram was sent to, which Node does not
@@ -42,7 +68,7 @@ export async function listenUdp(
 class UdpPort {
   readonly #port: number
   readonly #descriptors: Descriptors
-  readonly #onDatagram: OnDatagram
+  onDatagram: OnDatagram
   readonly #sockets = new Map<string, UdpSocket>() // by local address
   readonly #closing = new Set<Promise<void>>()
   #scannedAt = Number.NEGATIVE_INFINITY
@@ -50,7 +76,7 @@ class UdpPort {
   constructor(port: number, descriptors: Descriptors, onDatagram: OnDatagram) {
     this.#port = port
     this.#descriptors = descriptors
-    this.#onDatagram = onDatagram
+    this.onDatagram = onDatagram
   }
 
   /** Binds all addresses. Throws an EngineFault when one fails; `listenUdp` closes what is open by then. */
@@ -102,7 +128,7 @@ class UdpPort {
     try {
       const socket = bindSocket({ address, port }, sharing, {
         onMessage: (bytes, from) => {
-          this.#onDatagram(port, bytes, from, socket)
+          this.onDatagram(port, bytes, from, socket)
           if (isWildcard) this.#rescan(familyOf(address))
         },
         onError() {} // an earlier reply did not arrive: any caller can cause this

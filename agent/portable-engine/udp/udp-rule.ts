@@ -1,11 +1,12 @@
 // An open UDP rule: its sockets, flows and counters, until the last flow has ended.
 import type { EngineRule, Filters } from '../../engine.ts'
+import { Drain } from '../drain.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { isBinaryHeader, parseProxyHeader } from '../proxy-header.ts'
 import { RuleState } from '../rule-state.ts'
 import type { ConnectedUdpTarget } from './udp-dialer.ts'
 import { type Arrival, type FlowOwner, settleMs, UdpFlow } from './udp-flow.ts'
-import { listenUdp } from './udp-listener.ts'
+import { UdpPorts } from './udp-listener.ts'
 import type { SocketAddress, UdpSocket } from './udp-socket.ts'
 import { UnreachableAddresses } from './unreachable-addresses.ts'
 
@@ -17,44 +18,73 @@ export class UdpRule implements FlowOwner {
   readonly state: RuleState
   readonly unreachable = new UnreachableAddresses()
   readonly #context: EngineContext
-  readonly #flows = new Map<string, UdpFlow>()
+  readonly #ports = new UdpPorts()
+  /** The flows by their keys, also of the rules that have had these ports before: each datagram finds its flow. */
+  readonly #table: Map<string, UdpFlow>
+  readonly #flows = new Set<UdpFlow>() // of this rule
   readonly #unsettled = new Set<UdpFlow>()
   #settling: NodeJS.Timeout | undefined
   readonly #running = new Set<Promise<void>>() // also of flows that have ended and whose socket is closing
-  #shut: (() => Promise<void>) | null = null // while the port is open
+  #isOpen = false
+  #closed: Promise<void> | null = null // resolves when the sockets are closed
+  #endSweeps = () => {}
+  readonly #drain = new Drain(() => this.#endAll(this.#flows))
 
   /** Throws an EngineFault for an invalid filter or an unknown meter. */
-  constructor(rule: EngineRule, context: EngineContext) {
-    this.state = new RuleState(rule, context)
+  constructor(rule: EngineRule, context: EngineContext, replaces: UdpRule | null) {
+    this.state = new RuleState(rule, context, replaces?.state ?? null)
     this.#context = context
+    this.#table = replaces ? replaces.#table : new Map()
   }
 
-  async open(): Promise<void> {
-    const { ownPorts } = this.#context
+  /** `replaces` as in the constructor: a rule does not keep those before it. */
+  async open(replaces: UdpRule | null): Promise<void> {
     const { from, to, idleMs } = this.state.rule
-    const close = await listenUdp(this.state.rule, this.#context, (...datagram) => this.#receive(...datagram))
-    const endSweeps = startSweeps(idleMs, () => this.#sweep())
-    ownPorts.add(from, to)
-    this.#shut = () => {
-      endSweeps()
-      ownPorts.remove(from, to)
-      return close()
-    }
+    const onDatagram: UdpRule['receive'] = (...datagram) => this.receive(...datagram)
+    await this.#ports.open(this.state.rule, this.#context, onDatagram, replaces ? replaces.#ports : null)
+    this.#endSweeps = startSweeps(idleMs, () => this.#sweep())
+    this.#context.ownPorts.add(from, to)
+    this.#isOpen = true
   }
 
-  /** A flow has no end to wait for: it ends at once, whatever the drain time. */
-  close(): void {
-    const shut = this.#shut
-    if (!shut) return
-    this.#shut = null
-    for (const flow of this.#flows.values()) flow.end('rule_closed')
-    clearTimeout(this.#settling)
-    void Promise.all([shut(), ...this.#running]).then(() => this.state.end())
+  /**
+   * A flow has no end to wait for: it ends with its socket, whatever the drain time. Those whose socket another rule has
+   * taken over end after `drainMs`; null: by themselves.
+   */
+  close(drainMs: number | null): void {
+    if (this.#isOpen) this.#shut()
+    this.#drain.endAfter(drainMs)
+    this.#endWhenEmpty()
+  }
+
+  resetTargets(targets: readonly number[]): void {
+    this.state.resetTargets(targets)
+    for (const flow of this.#flows) flow.endIfReset()
   }
 
   setFilters(filters: Filters): void {
     this.state.setFilters(filters)
-    for (const flow of this.#flows.values()) flow.recheckFilters()
+    for (const flow of this.#flows) flow.recheckFilters()
+  }
+
+  #shut(): void {
+    const { from, to } = this.state.rule
+    this.#isOpen = false
+    this.#context.ownPorts.remove(from, to)
+    this.#endAll([...this.#table.values()].filter(({ port }) => this.#ports.has(port.port)))
+    this.#closed = this.#ports.close()
+  }
+
+  #endAll(flows: Iterable<UdpFlow>): void {
+    for (const flow of [...flows]) flow.end('rule_closed')
+  }
+
+  #endWhenEmpty(): void {
+    if (!this.#closed || this.#flows.size > 0) return
+    this.#endSweeps()
+    clearTimeout(this.#settling)
+    this.#drain.cancel()
+    void Promise.all([this.#closed, ...this.#running]).then(() => this.state.end())
   }
 
   evicted({ attempt, address, port }: ConnectedUdpTarget, errno: string): void {
@@ -69,13 +99,15 @@ export class UdpRule implements FlowOwner {
 
   flowEnded(flow: UdpFlow): void {
     this.#unsettled.delete(flow)
-    this.#flows.delete(flow.key)
+    this.#flows.delete(flow)
+    this.#table.delete(flow.key)
     flow.port.active--
+    this.#endWhenEmpty()
   }
 
-  #receive(port: number, bytes: Buffer, source: SocketAddress, socket: UdpSocket): void {
+  receive(port: number, bytes: Buffer, source: SocketAddress, socket: UdpSocket): void {
     const key = `${port} ${source.address} ${source.port}`
-    const flow = this.#flows.get(key)
+    const flow = this.#table.get(key)
     const first = this.#readFirst(bytes, source, flow)
     if (first === null) return
     const arrival = () => ({ ...first, key, port: this.state.portCounters(port), source, socket })
@@ -96,11 +128,11 @@ export class UdpRule implements FlowOwner {
 
   /** Begins a flow. Returns null when it is refused, which is counted, or when the rule is closed. */
   #admit(arrival: Arrival): UdpFlow | null {
-    if (!this.#shut) return null
+    if (!this.#isOpen) return null
     const { address, port } = arrival.caller
     const refusal = this.state.sourceRefusal(address, port)
     if (refusal !== null) return this.#refuse(refusal)
-    if (this.#flows.size >= this.state.rule.flowCap) {
+    if (this.#table.size >= this.state.rule.flowCap) {
       this.state.counters.flowsDroppedOverflow++
       return null
     }
@@ -118,7 +150,8 @@ export class UdpRule implements FlowOwner {
   }
 
   #run(flow: UdpFlow): UdpFlow {
-    this.#flows.set(flow.key, flow)
+    this.#flows.add(flow)
+    this.#table.set(flow.key, flow)
     this.state.counters.connectionsTotal++
     flow.port.active++
     const running = flow.run().then(() => {
@@ -138,7 +171,7 @@ export class UdpRule implements FlowOwner {
 
   #sweep(): void {
     const silentSince = performance.now() - this.state.rule.idleMs
-    for (const flow of this.#flows.values()) if (flow.lastSeenAt <= silentSince) flow.end('idle')
+    for (const flow of this.#flows) if (flow.lastSeenAt <= silentSince) flow.end('idle')
   }
 }
 

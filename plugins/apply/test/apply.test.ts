@@ -33,7 +33,7 @@ t.test('a plan lists the differences, applies them, and is empty afterwards', as
       { ...web, listen_port: 8081 }
     ]
   }
-  t.same(summaryOf(await plan(changed)), ['change rule paris tcp 8080', 'replace rule paris tcp 8081'])
+  t.same(summaryOf(await plan(changed)), ['change rule paris tcp 8080', 'change rule paris tcp 8081'])
   t.same(
     (await plan(changed)).map(({ changes }) => changes),
     [
@@ -172,7 +172,7 @@ t.test('apply keeps the rule that it cannot replace, and who placed it', async t
 
   await run({ rules: [{ ...forbidden, placed_by: '_operator' }] })
   t.match(await rules(), [
-    { ...before[0], placed_by: '_operator', updated_at: String, targets: forbidden.targets }
+    { ...before[0], placed_by: '_operator', updated_at: String, etag: String, targets: forbidden.targets }
   ])
   t.same(await plan({ rules: [{ ...forbidden, placed_by: '_operator' }] }), [])
   t.match(await plan({ rules: [forbidden] }), [{ changes: ['placed_by _operator -> ann'] }])
@@ -185,7 +185,7 @@ t.test('a plan is refused when it would change the owner of a rule or the anchor
   await run({ rules: [web], quotas: [quota] })
 
   await t.rejects(plan({ rules: [{ ...web, owner: 'ann', placed_by: '_operator' }] }), {
-    message: /belongs to _operator, not ann; remove it/
+    message: /has owner _operator, not ann, which cannot change; remove it/
   })
   const anchor = Date.UTC(2025, 0, 1) / 1000
   await t.rejects(plan({ quotas: [{ ...quota, billing_anchor: anchor }] }), {
@@ -220,6 +220,54 @@ t.test(
     await t.rejects(planWith(early), {
       message: /plugin acme cannot fill rules.field: acme uses clock in rules.field/
     })
+  }
+)
+
+t.test(
+  'a rule whose port changed is moved: by its id, or with --prune when it is clear which one',
+  async t => {
+    const { plan, run, app } = await applyFixture(t)
+    await run({ rules: [web, { ...web, listen_port: 8081, targets: target(81), paused: true }] })
+    const rules = async () =>
+      (await app.call<{ rule_id: string; listen_port: number; state: string }[]>('GET', '/v1/rules')).body
+    const [first, second] = await rules()
+
+    const byId = { rules: [{ ...web, rule_id: first?.rule_id, listen_port: 9000 }] }
+    t.match(await plan(byId), [
+      { verb: 'change', label: 'rule paris tcp 9000', changes: ['listen_port 8080 -> 9000'], drops: 0 }
+    ])
+    await run(byId)
+    t.match(await rules(), [{ rule_id: first?.rule_id, listen_port: 9000 }, second])
+    t.same(await plan(byId), [])
+    await t.rejects(plan({ rules: [{ ...web, rule_id: 'none' }] }), { message: /^rules: there is no none/ })
+
+    const moved = {
+      rules: [
+        { ...web, listen_port: 9000 },
+        { ...web, listen_port: 9001, targets: target(81) }
+      ]
+    }
+    t.same(
+      summaryOf(await plan(moved)),
+      ['create rule paris tcp 9001'],
+      'without --prune the other one stays'
+    )
+    t.match(await plan(moved, 'prune'), [
+      { verb: 'change', changes: ['paused true -> false', 'listen_port 8081 -> 9001'] }
+    ])
+    await run(moved, 'prune')
+    t.match(await rules(), [
+      { rule_id: first?.rule_id },
+      { rule_id: second?.rule_id, listen_port: 9001, state: 'active' }
+    ])
+
+    const unclear = { rules: [9002, 9003].map(listen_port => ({ ...web, listen_port })) }
+    t.same(summaryOf(await plan(unclear, 'prune')), [
+      'create rule paris tcp 9002',
+      'create rule paris tcp 9003',
+      'delete rule paris tcp 9001',
+      'delete rule paris tcp 9000'
+    ])
   }
 )
 
@@ -322,8 +370,8 @@ async function applyFixture(t: Test) {
     clientId,
     context,
     plan,
-    async run(file: Document) {
-      for (const step of await plan(file)) await step.run()
+    async run(file: Document, prune: 'prune' | 'keep' = 'keep') {
+      for (const step of await plan(file, prune)) await step.run()
     }
   }
 }

@@ -66,6 +66,7 @@ t.test('a minute has at most 1,000 entries of unauthenticated callers, which cou
     outcome: 'deny',
     status: 401,
     reason: 'unauthenticated',
+    changes: null,
     requestId: 'r'
   } as const
 

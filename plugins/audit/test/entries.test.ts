@@ -16,6 +16,7 @@ t.test('a change is one entry with all fields', async t => {
     { ...entry, id: '' },
     {
       id: '',
+      changes: null,
       timestamp: '2026-01-15T12:00:00.000Z',
       actor: 'ann',
       role: 'user',

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { parseQuantity } from '../../../config/quantity.ts'
 import { openPrint } from '../print.ts'
-import { parseQuantity } from '../quantity.ts'
 import { cut, fit, widthOf } from '../width.ts'
 
 const now = Date.parse('2026-01-15T12:00:00Z')

@@ -19,7 +19,7 @@ t.test('no check fails: exit 0, and every finding is a row', async t => {
   )
 
   t.equal(code, 0, stdout)
-  t.match(JSON.parse(stdout)[0], { check: 'data_dir', is: 'ok', remedy: null })
+  t.match(JSON.parse(stdout)[0], { check: 'directory', is: 'ok', id: null, remedy: null })
 })
 
 t.test('a port in use by another process: exit 1, with a remedy', async t => {
@@ -34,7 +34,7 @@ t.test('a port in use by another process: exit 1, with a remedy', async t => {
   })
 
   t.match(result, { code: 1, stderr: /^doctor_failed: 1 of \d+ checks failed/ })
-  t.match(result.stdout, /fail, ports: control_listen .*EADDRINUSE.*\n {2}stop the process that has it/)
+  t.match(result.stdout, /fail, port\.taken: control_listen .*EADDRINUSE.*\n {2}stop the process that has it/)
 })
 
 t.test('a process that holds the data directory and does not listen is detected by its lock', async t => {

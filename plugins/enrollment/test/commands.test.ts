@@ -29,9 +29,10 @@ async function commandFixture(t: Test, ...names: readonly string[]) {
     const out: string[] = []
     const program = openProgram('2.0.0', commands, async (command, given) => {
       const print = openPrint(given['output'] === 'json' ? 'json' : 'table', out.push.bind(out), () => {})
-      const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print' | 'confirm'> = {
+      const call: Pick<CommandCall<Args>, 'args' | 'api' | 'filled' | 'print' | 'confirm'> = {
         args: convertArgs(command.args, given),
         api,
+        filled: () => [],
         confirm: async () => {}, // nobody is asked
         print
       }

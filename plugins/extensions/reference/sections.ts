@@ -42,21 +42,26 @@ interface RuleField {
   readonly key: string
   readonly body: Schema
   readonly change: 'frozen' | 'hot'
-  readonly requires: { readonly capability: { readonly id: string; readonly since: string } }
+  /** Absent: agents do not get the field. */
+  readonly requires?: { readonly capability: { readonly id: string; readonly since: string } }
 }
 
 export function ruleFieldsText({ name, fills = [] }: Plugin, { filled }: Preview): string {
   const slot = fills.map(fill => fill.slot).find(({ id }) => id === 'rules.field')
   const own = (slot ? filled<RuleField>(slot as never) : []).filter(({ by }) => by === name)
   return table(
-    ['Field', 'Type', 'After create', 'Agents need', 'Meaning'],
+    ['Field', 'Type', 'A change counts', 'Agents need', 'Meaning'],
     own.flatMap(({ value: { key, body, change, requires } }) =>
       [fieldOf({ path: key, part: body, isRequired: false }), ...fieldsOf(body, key)].map(
         ({ path, type, description }) => [
           code(path),
           type,
-          change === 'hot' ? 'may change' : 'fixed',
-          code(`${requires.capability.id} ${requires.capability.since}`),
+          !requires
+            ? 'on the server'
+            : change === 'hot'
+              ? 'for live connections, too'
+              : 'for new connections',
+          requires ? code(`${requires.capability.id} ${requires.capability.since}`) : '',
           description
         ]
       )

@@ -128,11 +128,11 @@ t.test(
         ...codes.map(({ code }) => `| \`${code}\` |`),
         ...Object.keys({ ...keys?.properties, ...config?.properties }).map(key => `| \`${key}\` |`),
         ...(store?.entities ?? []).map(({ meta }) => `\n\`${meta.tableName}\`\n`),
-        ...Object.keys(exports ?? {}).map(key => `A plugin that needs \`${name}\` has \`${key}\``),
+        ...servicesIn(name, Object.keys(exports ?? {})),
         ...(slots ?? []).map(({ id }) => `\`${id}\``)
       ])
         t.ok(page.includes(expected), `${name}: ${expected}`)
-    t.match(page, /\| `sni_pattern` \| string \| fixed \| `rule\.sni 0\.9\.0` \|/)
+    t.match(page, /\| `sni_pattern` \| string \| for new connections \| `rule\.sni 0\.9\.0` \|/)
     t.match(page, /\| `targets\[\]\.health\.state` \| `"healthy"` or `"failed"` or `"unknown"` \|/)
     t.match(page, /\| `svc_traffic_quota_bytes_used` \| gauge \| `user`, `client` \|/)
     t.match(
@@ -157,7 +157,7 @@ t.test('the reference of a folder starts nothing and writes nothing', async t =>
   for (const expected of [
     /^# acme-idle 1\.0\.0$/m,
     /^- May: run any code as the user of the process, answer requests, keep tables/m,
-    /^\| `acme_idle_idle_secs` \| integer, 1 to 86400 \| fixed \| `rule\.acme-idle 1\.0\.0` \| Idle time of this rule, in seconds\. \|$/m,
+    /^\| `acme_idle_idle_secs` \| integer, 1 to 86400 \| for new connections \| `rule\.acme-idle 1\.0\.0` \| Idle time of this rule, in seconds\. \|$/m,
     /^### `GET \/v1\/acme-idle`\n\nRules with an idle time of their own\. Access: superadmins\.$/m,
     /^### `sluice acme-idle list`$/m,
     /^\| `acme_idle_rules` \| gauge \| Rules with an idle time of their own\. \|$/m,
@@ -326,3 +326,10 @@ t.test(
       for (const key of Object.keys(exports)) t.ok(guide.includes(`| \`${key}\` | ${name} |`), key)
   }
 )
+
+const servicesIn = (name: string, services: readonly string[]): string[] =>
+  services.length === 0
+    ? []
+    : [
+        `A plugin that needs \`${name}\` has ${services.map(key => `\`${key}\``).join(', ')} among its services`
+      ]

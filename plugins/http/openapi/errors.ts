@@ -37,9 +37,9 @@ export function errorCodesOf({ route, schemas, codes: ofPlugin }: Declared): Rea
 export const isKeyed = ({ method, url }: Route<Kernel>): boolean =>
   method !== 'GET' && !url.startsWith('/v1/auth/')
 
-/** True for what takes If-Match. */
-export const isConditional = ({ method }: Route<Kernel>): boolean =>
-  method === 'PUT' || method === 'PATCH' || method === 'DELETE'
+/** True for what takes If-Match: changes of a record, a POST below its path among them. */
+export const isConditional = ({ method, url }: Route<Kernel>): boolean =>
+  /^(PUT|PATCH|DELETE)$/.test(method) || (method === 'POST' && url.includes('/:'))
 
 function hostErrors(route: Route<Kernel>, { query, reply }: Schemas): readonly ErrorCode[] {
   const { method, access, isList } = route

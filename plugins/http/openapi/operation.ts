@@ -5,6 +5,7 @@ import { closed } from '../../../kernel/http/schema.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { listParameters } from '../list-query.ts'
 import { pageQuery } from '../paging.ts'
+import { mergePatchType } from '../request-context.ts'
 import { type Declared, isConditional, isKeyed } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { type JsonSchema, jsonOf, type NamedSchemas, pascalCase } from './schemas.ts'
@@ -47,7 +48,7 @@ export function operationOf({ plugin, route, schemas }: Declared, named: NamedSc
       ...(isConditional(route) ? [parameter('IfMatch')] : []),
       parameter('Traceparent')
     ],
-    ...(body && { requestBody: requestBodyOf(jsonOf(body), { plugin, action, named }) }),
+    ...(body && { requestBody: requestBodyOf(route.method, jsonOf(body), { plugin, action, named }) }),
     responses: { [status]: successOf(route, jsonOf(schemas.reply), { plugin, action, named }) }
   }
 }
@@ -87,12 +88,11 @@ interface Within {
   readonly named: NamedSchemas
 }
 
-function requestBodyOf(body: JsonSchema, within: Within) {
+function requestBodyOf(method: Route<Kernel>['method'], body: JsonSchema, within: Within) {
+  const content = { schema: namedAs('Body', body, within), example: exampleOf(body, 'request') }
   return {
     required: body.type !== 'object' || body.required !== undefined,
-    content: {
-      'application/json': { schema: namedAs('Body', body, within), example: exampleOf(body, 'request') }
-    }
+    content: { 'application/json': content, ...(method === 'PATCH' && { [mergePatchType]: content }) }
   }
 }
 

@@ -153,3 +153,68 @@ t.test('health that cannot be does not count, and no value breaks a route', asyn
     [{ fields: { client: clientId, report: 'health', reason: 'time', rule: rule_id } }]
   )
 })
+
+t.test(
+  'the health of targets is a metric, of rules with several targets or health checks, once it is known',
+  async t => {
+    const { on, agent, clientId } = await targetsFixture(t)
+    const { rule_id } = (await on.push({ targets })).body
+    const { rule_id: single } = (await on.push({ listen_port: 1 })).body
+    const { rule_id: checked } = (await on.push({ listen_port: 2, health_check_interval_secs: 5 })).body
+    const samples = async () => {
+      const found = await Promise.all(
+        on.server
+          .depsOf('http')
+          .metrics()
+          .map(({ value: collect }) => collect())
+      )
+      return [...(found.flat().find(({ name }) => name === 'svc_rule_target_healthy')?.samples ?? [])]
+    }
+    t.same(await samples(), [])
+    const healthy = { state: 'healthy' as const, consecutive_failures: 0 }
+    const failed = { state: 'failed' as const, consecutive_failures: 3 }
+
+    agent.channel.send(Health, {
+      rules: [
+        { rule_id: single, targets: [failed] },
+        { rule_id: checked, targets: [failed] },
+        { rule_id, targets: [failed, healthy] } // in the order of priorities
+      ]
+    })
+    await until(samples, found => found.length === 3)
+
+    const of = (rule: string, target: string, value: number) => ({
+      labelValues: [clientId, '_operator', rule, target],
+      value
+    })
+    t.same(
+      (await samples()).toSorted((a, b) => (String(a.labelValues) < String(b.labelValues) ? -1 : 1)),
+      [of(rule_id, '10.0.0.1:80', 1), of(rule_id, '10.0.0.2:80', 0), of(checked, '10.0.0.1:80', 0)].toSorted(
+        (a, b) => (String(a.labelValues) < String(b.labelValues) ? -1 : 1)
+      )
+    )
+  }
+)
+
+t.test(
+  'health of replaced targets is shown, though the former ones are kept for their last bytes',
+  async t => {
+    const { on, agent } = await targetsFixture(t)
+    const { rule_id } = (await on.push({ targets })).body
+    const next = [
+      { host: '10.0.0.3', port: 80, priority: 0 },
+      { host: '10.0.0.4', port: 80, priority: 1 }
+    ]
+    const body = { client: 'edge', listen_port: 8080, targets: next }
+    t.match(await on.call('PUT', `/v1/rules/${rule_id}/definition`, body), { status: 200 })
+
+    const health = { state: 'healthy' as const, consecutive_failures: 0 }
+    agent.channel.send(Health, { rules: [{ rule_id, targets: [health, health] }] })
+
+    const shown = await until(
+      () => on.get(rule_id),
+      ({ targets }) => JSON.stringify(targets).includes('healthy')
+    )
+    t.match(shown.targets, [{ host: '10.0.0.3', health: { state: 'healthy' } }, { host: '10.0.0.4' }])
+  }
+)

@@ -2,7 +2,9 @@ import t from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { openPrint } from '../../cli/print.ts'
-import { commands, targetOf } from '../commands.ts'
+import { bulk } from '../bulk-command.ts'
+import { targetOf } from '../command-parts.ts'
+import { commands } from '../commands.ts'
 import { columnSlot, pushOptionsSlot } from '../exports.ts'
 import { ruleNotFound } from '../slots.ts'
 
@@ -154,4 +156,49 @@ t.test('rules are removed by a filter, after a question', async t => {
   t.same(asked, ['Remove 1 rules?'])
   t.match((await run('rule remove', {})).failure, { message: /RULE, several if you like, or a filter/ })
   t.match((await run('rule remove', { rule: ['a'], owner: 'ann' })).failure, { errorCode: { code: 'usage' } })
+})
+
+t.test('bulk asks with the count of a rehearsal, and sends what is chosen', async t => {
+  const send = async (args: object) => {
+    const requests: unknown[][] = []
+    const asked: string[] = []
+    const call = {
+      args,
+      api: {
+        send: async (...request: unknown[]) => {
+          requests.push(request)
+          return {
+            matched: 2,
+            results: [
+              { rule_id: 'a', status: 204 },
+              { rule_id: 'b', status: 204 }
+            ]
+          }
+        }
+      },
+      filled: () => [],
+      print: { data() {}, done() {} },
+      confirm: async (question: string) => void asked.push(question)
+    } as unknown as CommandCall<never> // only the members that this command uses
+    const failure = await bulk.run(call).catch((error: unknown) => error)
+    return { bodies: requests.map(([, , body]) => body), asked, failure }
+  }
+
+  t.same(await send({ action: 'pause', rule: ['a', 'b'], atomic: true }), {
+    bodies: [
+      { ids: ['a', 'b'], action: 'pause', atomic: false, dry_run: true },
+      { ids: ['a', 'b'], action: 'pause', atomic: true }
+    ],
+    asked: ['pause 2 rules?'],
+    failure: undefined
+  })
+  t.match(await send({ action: 'delete', rule: ['a'], dry_run: true }), {
+    bodies: [{ ids: ['a'], action: 'delete', dry_run: true }],
+    asked: []
+  })
+  t.match(await send({ action: 'pause' }), { bodies: [], failure: { message: /say which rules: either/ } })
+  t.match(await send({ action: 'pause', rule: ['a'], set: ['x=y'] }), {
+    bodies: [],
+    failure: { message: /--set/ }
+  })
 })

@@ -24,6 +24,8 @@ t.test('a rule that the client accepts is active, and its record has every field
     prefer_ipv6: true,
     owner: '_operator',
     placed_by: '_operator',
+    paused: false,
+    etag: '"1"',
     state: 'active',
     state_reason: null,
     created_at: '2026-01-15T12:00:00.000Z',

@@ -45,7 +45,11 @@ t.test('a row that an agent may not report does not count, the others of its rep
     ['amount', row(ruleId, 'hour', String(noonSecs - 3600), { bytes_in: most })]
   ]
 
-  const rule = { clientId, owner: 'ann', parts: { listenFrom: 8080, listenTo: 8080, targets: [target] } }
+  const rule = {
+    clientId,
+    owner: 'ann',
+    parts: { listenFrom: 8080, listenTo: 8080, targets: [target], former: { targets: [], ports: [] } }
+  }
   for (const [reason, bad] of refused)
     t.match(judgeRows({ clientId, rows: [bad], live: [] }, new Map([[ruleId, rule]]), windowAt(on.clock)), {
       own: [],

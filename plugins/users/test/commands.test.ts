@@ -33,8 +33,12 @@ async function commandFixture(t: Test) {
     const program = openProgram('2.0.0', commands, async (command, given) => {
       const print = openPrint(given['output'] === 'json' ? 'json' : 'table', out.push.bind(out), () => {})
       const args = convertArgs(command.args, given)
-      const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print' | 'confirm' | 'input' | 'env'> = {
+      const call: Pick<
+        CommandCall<Args>,
+        'args' | 'api' | 'filled' | 'print' | 'confirm' | 'input' | 'env'
+      > = {
         args,
+        filled: () => [],
         api,
         confirm: async () => {}, // nobody is asked
         print,

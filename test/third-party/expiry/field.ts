@@ -1,10 +1,10 @@
-// The rule field `expires_at`, which may change while the rule runs.
+// The rule field `ends_at`, which may change while the rule runs.
 import { defineCode, Fault, rules, Type, timestamp } from 'sluice/plugin'
 import { Expiry } from './entities.ts'
 import { capability, Expires, key } from './wire.ts'
 
-export const inPast = defineCode('validation.expires_in_past', 400, 3)
-export const missing = defineCode('validation.expires_missing', 400, 3)
+export const inPast = defineCode('validation.ends_in_past', 400, 3)
+export const missing = defineCode('validation.ends_missing', 400, 3)
 
 export const field = rules.ruleField({
   key,

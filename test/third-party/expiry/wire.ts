@@ -1,7 +1,7 @@
 // Shared by both halves: the key, the capability and the message of the field.
 import { type Capability, defineMessage, Type } from 'sluice/agent-plugin'
 
-export const key = 'expires_at'
+export const key = 'ends_at'
 export const capability: Capability = { id: 'rule.expires-at', since: '1.0.0' }
 
 export const Expires = defineMessage({

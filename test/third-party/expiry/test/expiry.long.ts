@@ -6,7 +6,7 @@ import { startAgent, type TestCluster, testCluster } from '../../../support/test
 import { startWebServer } from '../../../support/web.ts'
 
 const folder = join(import.meta.dirname, '..')
-const beside = join(folder, '..', 'schedule')
+const beside = join(folder, '..', 'weekly-hours')
 const config = `[plugins."${folder}"]\n[plugins."${beside}"]\n`
 
 /** Creates a rule to a web server that ends `ms` from now, and returns what a caller of it gets. */
@@ -16,7 +16,7 @@ async function createRule(t: Test, cluster: TestCluster, ms: number) {
     client: 'edge',
     listen_port: port,
     targets: [{ host: '127.0.0.1', port: await startWebServer(t) }],
-    expires_at: new Date(Date.now() + ms).toISOString()
+    ends_at: new Date(Date.now() + ms).toISOString()
   })
   const answer = (): Promise<string> =>
     fetch(`http://127.0.0.1:${port}`).then(

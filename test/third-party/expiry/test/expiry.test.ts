@@ -18,12 +18,12 @@ t.test('the plugin passes sluice plugin check', async t => {
 async function openApp(t: Test) {
   const server = await testServer(t, { plugins: [plugin] })
   const agent = await runAgent(t, server, 'edge', { plugins: [agentHalf] })
-  const push = (expires_at: string) =>
-    server.call<{ rule_id: string; expires_at: string }>('POST', '/v1/rules', {
+  const push = (ends_at: string) =>
+    server.call<{ rule_id: string; ends_at: string }>('POST', '/v1/rules', {
       client: 'edge',
       listen_port: 8080,
       targets: [{ host: '10.0.0.1', port: 80 }],
-      expires_at
+      ends_at
     })
   const expirations = () => server.decisions.filter(({ action }) => action === 'rule.expire')
   return { server, agent, push, expirations }
@@ -34,14 +34,14 @@ t.test('a time in the past is refused; one in the future is normalised, changed 
 
   t.match(await push('2026-01-15T11:59:59Z'), {
     status: 400,
-    body: { error: { code: 'validation.expires_in_past', details: { field: '/expires_at' } } }
+    body: { error: { code: 'validation.ends_in_past', details: { field: '/ends_at' } } }
   })
   t.match(await push('tomorrow'), { status: 400 })
   const { body } = await push('2026-01-15T14:00:00+01:00')
-  t.equal(body.expires_at, '2026-01-15T13:00:00.000Z')
-  const put = (expires_at: string | null) => server.call('PUT', `/v1/rules/${body.rule_id}`, { expires_at })
-  t.match(await put('2026-01-16T00:00:00Z'), { body: { expires_at: '2026-01-16T00:00:00.000Z' } })
-  t.match(await put(null), { body: { expires_at: null } })
+  t.equal(body.ends_at, '2026-01-15T13:00:00.000Z')
+  const put = (ends_at: string | null) => server.call('PUT', `/v1/rules/${body.rule_id}`, { ends_at })
+  t.match(await put('2026-01-16T00:00:00Z'), { body: { ends_at: '2026-01-16T00:00:00.000Z' } })
+  t.match(await put(null), { body: { ends_at: null } })
 })
 
 t.test('the server removes a rule at its time, by the plugin itself in the audit', async t => {

@@ -1,0 +1,115 @@
+// Makes the single-file agent: all modules of `sluice agent` in one file, which needs only Node.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { build, type OnLoadResult, type Plugin } from 'esbuild'
+import { ownVersion } from '../../../kernel/base/version.ts'
+import { index } from '../../command-index.ts'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+
+/** Modules that read files of the package have what they read as a constant. */
+const constants: Readonly<Record<string, () => string>> = {
+  'kernel/base/version.ts': () => `export const ownVersion = () => ${JSON.stringify(ownVersion())}`,
+  'config/command-index.ts': () => {
+    const commands = index.commands.filter(({ by }) => by === 'agent')
+    return `export const index = ${JSON.stringify({ ...index, commands })}`
+  },
+  'config/external/public-modules.ts': () =>
+    readFileSync(join(import.meta.dirname, 'public-modules.ts'), 'utf8')
+}
+
+/** Modules that find other files by their own place. */
+const changes: Readonly<Record<string, (path: string) => string | Promise<string>>> = {
+  'kernel/wire/codec.ts': withReader,
+  'plugins/watchdog/watchdog.ts': withWorker
+}
+
+const inOneFile: Plugin = {
+  name: 'in-one-file',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, async ({ path }): Promise<OnLoadResult | null> => {
+      const file = path.slice(root.length + 1)
+      const constant = constants[file]?.()
+      if (constant !== undefined) return { contents: constant, loader: 'ts' }
+      const change = changes[file] ?? (/\/(wire|control|envelope)\.ts$/.test(file) ? withProtos : null)
+      return change && { contents: await change(path), loader: 'ts' }
+    })
+  }
+}
+
+const urlOf = (mediaType: string, text: string): string =>
+  `data:${mediaType};base64,${Buffer.from(text).toString('base64')}`
+
+/** Returns a module with its .proto file in the URL of it. */
+function withProtos(path: string): string {
+  return readFileSync(path, 'utf8').replaceAll(
+    /new URL\('(\.\/[\w-]+\.proto)', import\.meta\.url\)/g,
+    (_, proto: string) => {
+      const text = readFileSync(join(dirname(path), proto), 'utf8')
+      return `new URL('${urlOf('text/plain', text)}')`
+    }
+  )
+}
+
+/** Returns the codec as one that also reads such URLs; plugins of others have files. */
+function withReader(path: string): string {
+  return replaced(
+    readFileSync(path, 'utf8'),
+    /readFileSync\(new URL\(href\), 'utf8'\)/,
+    `(href.startsWith('data:') ? Buffer.from(href.split(',')[1] ?? '', 'base64').toString() : $&)`
+  )
+}
+
+/** Returns the watchdog with its worker in the URL of it. */
+async function withWorker(path: string): Promise<string> {
+  const { text: worker } = await bundle(join(dirname(path), 'worker.ts'))
+  return replaced(
+    readFileSync(path, 'utf8'),
+    /new URL\(`\.\/worker\.[^`]*`, import\.meta\.url\)/,
+    `new URL('${urlOf('text/javascript', worker)}')`
+  )
+}
+
+function replaced(text: string, pattern: RegExp, by: string): string {
+  const next = text.replace(pattern, by)
+  if (next === text) throw new Error(`nothing matches ${pattern}`)
+  return next
+}
+
+async function bundle(entry: string, first = '') {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [entry],
+    absWorkingDir: root, // of the paths in the comments before modules
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    legalComments: 'none', // see `notices`
+    plugins: [inOneFile],
+    banner: { js: first }
+  })
+  return { text: outputFiles.map(({ text }) => text).join(''), inputs: Object.keys(metafile.inputs) }
+}
+
+/** Returns the licenses of the libraries as a comment. Throws where a library has none. */
+function notices(inputs: readonly string[]): string {
+  const libraries = inputs.flatMap(path => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
+  const texts = [...new Set(libraries)].sort().map(name => {
+    const dir = join(root, 'node_modules', name)
+    const file = readdirSync(dir).find(file => /^licen[cs]e/i.test(file))
+    if (file === undefined) throw new Error(`${name} has no license file`)
+    const text = readFileSync(join(dir, file), 'utf8').trim()
+    return `${name}\n\n${text.replaceAll('*/', '* /').replaceAll('©', '(c)')}`
+  })
+  return `/*\n${texts.join('\n\n---\n\n')}\n*/\n`
+}
+
+/** Returns the text of the file. */
+export async function agentBundle(): Promise<string> {
+  const require = "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)" // for CommonJS
+  const program = join(import.meta.dirname, 'program.ts')
+  const { text, inputs } = await bundle(program, `#!/usr/bin/env node\n${require}`)
+  return text + notices(inputs)
+}

@@ -1,0 +1,48 @@
+// The Markdown of the repository as pages.
+import { globSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { type Page, root } from './page.ts'
+
+const named: readonly (readonly [group: string, file: string, path: string, title: string])[] = [
+  ['Start', 'README.md', 'index.html', 'Overview'],
+  ['Start', 'docs/OPERATING.md', 'operating.html', 'A day of operation'],
+  ['Start', 'GLOSSARY.md', 'glossary.html', 'Glossary'],
+  ['Start', 'SECURITY.md', 'security.html', 'Security'],
+  ['Start', 'CHANGELOG.md', 'changelog.html', 'Changelog'],
+  ['Reference', 'docs/ERRORS.md', 'errors.html', 'Errors'],
+  ['Reference', 'docs/EVENTS.md', 'events.html', 'Log events'],
+  ['Developers', 'plugins/README.md', 'plugins/index.html', 'Writing a plugin'],
+  ['Developers', 'docs/PLUGIN-API.md', 'plugin-api.html', 'Plugin API'],
+  ['Developers', 'kernel/README.md', 'kernel.html', 'Map of the code'],
+  ['Developers', 'agent/README.md', 'agent.html', 'The agent'],
+  ['Developers', 'native/README.md', 'native.html', 'The native engine'],
+  ['Developers', 'test/bench/RESULTS.md', 'benchmarks.html', 'Benchmarks']
+]
+
+/** Every README of a folder is a page; so are the documents at the top and in docs/. */
+export function documents(): readonly Page[] {
+  const files = globSync(
+    ['docs/*.md', '*.md', '{agent,native,kernel,plugins}/**/README.md', 'test/{bench,third-party}/**/*.md'],
+    { cwd: root, exclude: ['**/node_modules/**', '**/template/**'] }
+  )
+  const others = files.filter(file => !named.some(([, known]) => known === file)).sort()
+  return [
+    ...named.map(([group, file, path, title]) => pageOf(group, file, path, title)),
+    ...others.map(file => pageOf(groupOf(file), file, pathOf(file), basename(dirname(file))))
+  ]
+}
+
+const pageOf = (group: string, file: string, path: string, title: string): Page => ({
+  ...{ path, title, group, source: file },
+  text: readFileSync(join(root, file), 'utf8').replaceAll(/^(```\w*) .*$/gm, '$1'), // the file of a listing
+  hasRows: group === 'Reference' || group === 'Plugins' || path === 'glossary.html'
+})
+
+const groupOf = (file: string): string =>
+  file.startsWith('plugins/') ? 'Plugins' : file.startsWith('test/third-party/') ? 'Examples' : 'Developers'
+
+const pathOf = (file: string): string =>
+  file
+    .replace(/^test\/third-party\//, 'examples/')
+    .replace(/(\/README)?\.md$/, '.html')
+    .toLowerCase()

@@ -1,0 +1,20 @@
+// What the compiler reads for somebody who imports all that the package exports, strictly and with Node's types alone.
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root, run } from './run.ts'
+
+const options = [
+  ...['--noEmit', '--listFiles', '--ignoreConfig', '--strict'],
+  ...['--skipLibCheck', 'false', '--types', 'node'],
+  ...['--module', 'nodenext', '--target', 'es2024', '--lib', 'esnext']
+]
+
+/** Returns the paths of the files that are read for these imports in the folder; throws with what does not compile. */
+export function filesReadFor(imports: readonly string[], dir: string): string[] {
+  const consumer = join(dir, 'consumer.mts')
+  writeFileSync(consumer, imports.map((name, i) => `export * as part${i} from '${name}'\n`).join(''))
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const files = run(process.execPath, [tsc, ...options, 'consumer.mts'], { cwd: dir }).split('\n')
+  rmSync(consumer)
+  return files
+}

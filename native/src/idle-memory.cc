@@ -1,0 +1,66 @@
+#include "idle-memory.h"
+
+#include <sys/mman.h>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+namespace sluice {
+
+namespace {
+
+struct Mapping {
+  uintptr_t from;
+  uintptr_t to;
+};
+
+struct Closer {
+  void operator()(FILE* file) const { fclose(file); }
+};
+
+/**
+ * Reads the private mappings of files that cannot be written to. One with anonymous pages is left out: they were written
+ * before (the relocations of a library), and are in no file.
+ */
+std::vector<Mapping> program_files() {
+  std::vector<Mapping> found;
+  const std::unique_ptr<FILE, Closer> smaps(fopen("/proc/self/smaps", "re"));
+  if (!smaps) return found;
+  Mapping mapping{};
+  bool is_candidate = false;
+  char line[512];  // a longer line, of a long path, is read in parts: none of them looks like a line of ours
+  while (fgets(line, sizeof(line), smaps.get())) {
+    Mapping next;  // sscanf takes the "A" of "Anonymous" for a number
+    char access[5];
+    uint64_t inode = 0;
+    uint64_t kib = 0;
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*x %*x:%*x %" SCNu64, &next.from, &next.to, access,
+               &inode) == 4) {
+      mapping = next;
+      is_candidate = inode != 0 && access[1] == '-' && access[3] == 'p';
+    } else if (is_candidate && sscanf(line, "Anonymous: %" SCNu64 " kB", &kib) == 1 && kib == 0) {
+      found.push_back(mapping);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+void give_back_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  // A failure leaves the pages where they are.
+  for (const auto& [from, to] : program_files())
+    madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+}
+
+}  // namespace sluice

@@ -1,0 +1,120 @@
+// Who can sign in.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineCheck, type Finding } from '../exports.ts'
+import { listOf, plural } from '../words.ts'
+
+const dayMs = 86_400_000
+
+type UserId =
+  | 'users.no_administrator'
+  | 'users.one_administrator'
+  | 'users.no_access'
+  | 'users.password_expired'
+
+export const users = defineCheck<UserId>({
+  name: 'users',
+  of: ['server'],
+  findings: {
+    'users.no_administrator': {
+      status: 'warn',
+      when: 'nobody is an administrator yet: whoever has the setup token of the log can become one',
+      remedy: 'run sluice setup'
+    },
+    'users.one_administrator': {
+      status: 'warn',
+      when: 'only one enabled user is an administrator: a lost password needs the host of the server',
+      remedy: 'make a second one: sluice user create NAME --role superadmin'
+    },
+    'users.no_access': {
+      status: 'warn',
+      when: 'an enabled user has neither a password nor a valid token, and never had a session',
+      remedy:
+        'sluice credential issue --user NAME, or sluice user reset-password NAME; else disable or delete the user'
+    },
+    'users.password_expired': {
+      status: 'warn',
+      when: 'a temporary password has expired and was not changed',
+      remedy: 'make another one: sluice user reset-password NAME'
+    }
+  },
+  async run({ dir, now, query, keys }) {
+    const enabled = await query<{ id: string; role: string }>(
+      'kernel_user',
+      'select id, role from kernel_user where disabled = 0 order by id'
+    )
+    const found: Finding<UserId>[] = []
+    if (!existsSync(join(dir, 'sluice.db'))) return [{ ok: 'the first start prints how to make the first' }]
+    const administrators = enabled.filter(({ role }) => role === 'superadmin')
+    if (administrators.length === 0 && keys['operator_token'] === undefined)
+      found.push({ id: 'users.no_administrator', message: 'there is no enabled superadmin' })
+    if (administrators.length === 1 && keys['operator_token'] === undefined)
+      found.push({ id: 'users.one_administrator', message: `only ${administrators[0]?.id} is a superadmin` })
+    const without = await query<{ id: string }>(
+      'auth_password',
+      `select id from kernel_user where disabled = 0
+       and id not in (select user_id from auth_password) and id not in (select user_id from auth_session)
+       and id not in (select user_id from kernel_credential
+         where revoked_at is null and coalesce(expires_at, ${now} + 1) > ${now}) order by id`
+    )
+    if (without.length > 0)
+      found.push({ id: 'users.no_access', message: `cannot sign in: ${listOf(without.map(({ id }) => id))}` })
+    const late = await query<{ id: string }>(
+      'auth_password',
+      `select user_id as id from auth_password join kernel_user on kernel_user.id = user_id
+       where disabled = 0 and expires_at < ${now} order by user_id`
+    )
+    if (late.length > 0)
+      found.push({ id: 'users.password_expired', message: listOf(late.map(({ id }) => id)) })
+    return found.length > 0 ? found : [{ ok: plural(enabled.length, 'enabled user') }]
+  }
+})
+
+export const credentials = defineCheck({
+  name: 'credentials',
+  of: ['server'],
+  findings: {
+    'credentials.expire': {
+      status: 'warn',
+      when: 'a token expires within a week',
+      remedy: 'rotate it: sluice credential rotate CREDENTIAL_ID --user NAME'
+    },
+    'credentials.unused': {
+      status: 'warn',
+      when: 'a token that does not expire was not used for 90 days',
+      remedy: 'revoke what nobody needs: sluice credential revoke CREDENTIAL_ID --user NAME'
+    }
+  },
+  async run({ now, query }) {
+    const valid = `from kernel_credential where revoked_at is null and coalesce(expires_at, ${now} + 1) > ${now}`
+    const rows = await query<{ id: string; user: string; soon: number; idle: number }>(
+      'kernel_credential',
+      `select id, user_id as user, coalesce(expires_at < ${now + 7 * dayMs}, 0) as soon,
+         expires_at is null and coalesce(last_used_at, created_at) < ${now - 90 * dayMs} as idle
+       ${valid} order by user_id, id`
+    )
+    const found = (id: 'credentials.expire' | 'credentials.unused', of: typeof rows) =>
+      of.length === 0
+        ? []
+        : [
+            {
+              id,
+              message: listOf(
+                of.map(row => `${row.id} of ${row.user}`),
+                3
+              )
+            }
+          ]
+    const all = [
+      ...found(
+        'credentials.expire',
+        rows.filter(({ soon }) => soon === 1)
+      ),
+      ...found(
+        'credentials.unused',
+        rows.filter(({ idle }) => idle === 1)
+      )
+    ]
+    return all.length > 0 ? all : [{ ok: `${rows.length} valid` }]
+  }
+})

@@ -1,0 +1,141 @@
+// The certificate that agents pin, and that of the operator API.
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { reasonOf } from '../../../kernel/base/errors.ts'
+import { currentCertificate } from '../../control/exports.ts'
+import { defineCheck, type Finding } from '../exports.ts'
+
+const soonMs = 21 * 86_400_000
+
+export const certificate = defineCheck({
+  name: 'certificate',
+  of: ['server'],
+  findings: {
+    'certificate.pin': {
+      status: 'fail',
+      when: 'agents pin another certificate than the server has: none can connect',
+      remedy: 'see sluice cert show, and cert activate'
+    },
+    'certificate.waiting': {
+      status: 'warn',
+      when: 'another certificate waits to be activated',
+      remedy: 'when waiting_for of cert show is empty, stop the server and run sluice cert activate'
+    },
+    'certificate.expired': {
+      status: 'warn',
+      when: 'it has expired; agents check only the pin',
+      remedy: 'rotate it when convenient: sluice cert reissue --rotate'
+    },
+    'certificate.expires': {
+      status: 'warn',
+      when: 'it expires within three weeks; agents check only the pin',
+      remedy: 'rotate it when convenient: sluice cert reissue --rotate'
+    }
+  },
+  async run({ dir, keys, now, query }) {
+    const current = currentCertificate(dir, keys)
+    if (!current) return [{ ok: 'the first start creates one' }]
+    const values = await query<{ name: string; value: string }>(
+      'kernel_fact',
+      "select name, value from kernel_fact where name in ('leaf', 'next_leaf')"
+    )
+    const stored = (wanted: string): string | undefined => values.find(({ name }) => name === wanted)?.value
+    const pinned = stored('leaf')
+    if (pinned !== undefined && pinned !== current.fingerprint)
+      return [
+        {
+          id: 'certificate.pin',
+          message: `agents pin ${pinned}, and the certificate is ${current.fingerprint}`
+        }
+      ]
+    if (stored('next_leaf') !== undefined)
+      return [{ id: 'certificate.waiting', message: 'another certificate waits to be activated' }]
+    const end = new X509Certificate(current.cert).validToDate
+    if (end.getTime() < now)
+      return [{ id: 'certificate.expired', message: `it expired at ${end.toISOString()}` }]
+    if (end.getTime() < now + soonMs)
+      return [{ id: 'certificate.expires', message: `it expires at ${end.toISOString()}` }]
+    return [{ ok: current.fingerprint }]
+  }
+})
+
+type Id =
+  | 'api.exposed'
+  | 'api.certificate_unreadable'
+  | 'api.certificate_expired'
+  | 'api.certificate_expires'
+  | 'api.certificate_name'
+  | 'metrics.exposed'
+
+export const api = defineCheck<Id>({
+  name: 'api',
+  of: ['server'],
+  findings: {
+    'api.exposed': {
+      status: 'fail',
+      when: 'the operator API listens beyond loopback without TLS, and no proxy in front is trusted: tokens and passwords cross the network in clear',
+      remedy:
+        'set operator_http_tls_cert_path and operator_http_tls_key_path; or listen on loopback; or put a TLS proxy in front and set trusted_proxies'
+    },
+    'api.certificate_unreadable': {
+      status: 'fail',
+      when: 'the certificate of the operator API cannot be read',
+      remedy: 'correct operator_http_tls_cert_path'
+    },
+    'api.certificate_expired': {
+      status: 'fail',
+      when: 'the certificate of the operator API has expired: callers refuse it',
+      remedy: 'renew it, then systemctl reload sluice-server'
+    },
+    'api.certificate_expires': {
+      status: 'warn',
+      when: 'the certificate of the operator API expires within three weeks',
+      remedy: 'renew it, then systemctl reload sluice-server'
+    },
+    'api.certificate_name': {
+      status: 'warn',
+      when: 'the certificate of the operator API does not cover the name in operator_http_public_origin',
+      remedy: 'get one that covers the name, or correct operator_http_public_origin'
+    },
+    'metrics.exposed': {
+      status: 'warn',
+      when: 'the metrics, which need no credential, are served beyond loopback',
+      remedy: 'let metrics_listen be on loopback, or let a firewall admit only Prometheus'
+    }
+  },
+  async run({ keys, now }) {
+    const path = keys['operator_http_tls_cert_path']
+    const isTrusting = (keys['trusted_proxies'] as readonly string[] | undefined)?.length !== 0
+    const found: Finding<Id>[] = []
+    const listen = String(keys['operator_http_listen'])
+    if (!isLoopback(listen) && path === undefined && !isTrusting)
+      found.push({ id: 'api.exposed', message: `operator_http_listen is ${listen}, without TLS` })
+    const metrics = String(keys['metrics_listen'])
+    if (!isLoopback(metrics)) found.push({ id: 'metrics.exposed', message: `metrics_listen is ${metrics}` })
+    if (typeof path === 'string') found.push(...judge(path, keys['operator_http_public_origin'], now))
+    return found.length > 0 ? found : [{ ok: `the operator API listens on ${listen}` }]
+  }
+})
+
+function judge(path: string, origin: unknown, now: number): Finding<Id>[] {
+  let own: X509Certificate
+  try {
+    own = new X509Certificate(readFileSync(path))
+  } catch (error) {
+    return [{ id: 'api.certificate_unreadable', message: `${path}: ${reasonOf(error)}` }]
+  }
+  const end = own.validToDate
+  const found: Finding<Id>[] = []
+  if (end.getTime() < now)
+    found.push({ id: 'api.certificate_expired', message: `${path} expired at ${end.toISOString()}` })
+  else if (end.getTime() < now + soonMs)
+    found.push({ id: 'api.certificate_expires', message: `${path} expires at ${end.toISOString()}` })
+  const name = typeof origin === 'string' ? new URL(origin).hostname : null
+  const covers = (name: string) => (isIP(name) === 0 ? own.checkHost(name) : own.checkIP(name)) !== undefined
+  if (name !== null && !covers(name.replace(/^\[|\]$/g, '')))
+    found.push({ id: 'api.certificate_name', message: `${path} does not cover ${name}` })
+  return found
+}
+
+const isLoopback = (listen: string): boolean => /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost):/.test(listen)

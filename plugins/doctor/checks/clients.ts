@@ -1,0 +1,97 @@
+// The edge hosts as the store knows them.
+import { ownVersion } from '../../../kernel/base/version.ts'
+import { isAtLeast } from '../../../kernel/base/version-range.ts'
+import { defineCheck, type Finding } from '../exports.ts'
+import { ageOf, listOf } from '../words.ts'
+
+const hourMs = 3_600_000
+const awayMs = 7 * 24 * hourMs
+
+type Id = 'clients.older' | 'clients.newer' | 'clients.unseen' | 'clients.away'
+
+interface Row {
+  readonly name: string
+  readonly version: string | null
+  readonly enrolled: number
+  readonly seen: number | null
+}
+
+export const clients = defineCheck<Id>({
+  name: 'clients',
+  of: ['server'],
+  findings: {
+    'clients.older': {
+      status: 'warn',
+      when: 'an agent is older than the server',
+      remedy: 'update them: the server refuses what they do not support'
+    },
+    'clients.newer': {
+      status: 'warn',
+      when: 'an agent is newer than the server',
+      remedy: 'update the server first: it does not know what they can do'
+    },
+    'clients.unseen': {
+      status: 'warn',
+      when: 'a client was enrolled more than an hour ago and never connected',
+      remedy:
+        'start its agent (sluice agent run), or run sluice agent doctor there; else sluice client delete'
+    },
+    'clients.away': {
+      status: 'warn',
+      when: 'a client was not connected for a week',
+      remedy: 'run sluice agent doctor on its host; or sluice client delete, if it is gone'
+    }
+  },
+  async run({ now, query }) {
+    const rows = await query<Row>(
+      'kernel_client',
+      `select name, agent_version as version, enrolled_at as enrolled, last_seen_at as seen
+       from kernel_client where revoked_at is null and token_hash is not null order by name`
+    )
+    const found: Finding<Id>[] = []
+    const ours = ownVersion()
+    const named = (id: Id, rows: readonly Row[], text: (row: Row) => string, before: string): void => {
+      if (rows.length > 0) found.push({ id, message: `${before}: ${listOf(rows.map(text))}` })
+    }
+    const withVersion = ({ name, version }: Row): string => `${name} ${version}`
+    const isOlder = ({ version }: Row): boolean => version !== null && !isAtLeast(version, ours)
+    const isNewer = ({ version }: Row): boolean => version !== null && !isAtLeast(ours, version)
+    named('clients.older', rows.filter(isOlder), withVersion, 'older than this server')
+    named('clients.newer', rows.filter(isNewer), withVersion, 'newer than this server')
+    const unseen = rows.filter(({ seen, enrolled }) => seen === null && enrolled < now - hourMs)
+    named('clients.unseen', unseen, ({ name }) => name, 'never connected')
+    const away = rows.filter(({ seen }) => seen !== null && seen < now - awayMs)
+    named(
+      'clients.away',
+      away,
+      ({ name, seen }) => `${name} for ${ageOf(now - (seen ?? 0))}`,
+      'not connected'
+    )
+    return found.length > 0
+      ? found
+      : [{ ok: `${rows.length} enrolled, of the version ${ours} as far as seen` }]
+  }
+})
+
+export const enrollments = defineCheck({
+  name: 'enrollments',
+  of: ['server'],
+  findings: {
+    'enrollments.expired': {
+      status: 'warn',
+      when: 'the last enrollment code of a name has expired in the last week, and nobody used it',
+      remedy:
+        'make another one: sluice client enroll NAME; if the command failed on the host, run sluice agent doctor there'
+    }
+  },
+  async run({ now, query }) {
+    const rows = await query<{ name: string }>(
+      'enrollment',
+      `select name, max(created_at) from enrollment
+       group by name having max(coalesce(used_at, 0)) = 0 and max(expires_at) < ${now}
+       and name not in (select name from kernel_client where token_hash is not null) order by name`
+    )
+    if (rows.length === 0) return [{ ok: 'no code has expired unused' }]
+    return [{ id: 'enrollments.expired', message: `never used: ${listOf(rows.map(({ name }) => name))}` }]
+  }
+})

@@ -1,0 +1,59 @@
+import { timestamp } from '../../../kernel/base/clock.ts'
+import { defineCheck, type Finding } from '../exports.ts'
+
+const aheadMs = 60_000
+
+export const clock = defineCheck({
+  name: 'clock',
+  of: ['server', 'agent'],
+  findings: {
+    'clock.behind': {
+      status: 'fail',
+      when: 'a client was enrolled or seen at a time that is still to come: expired sessions and codes would be valid',
+      remedy: 'set the clock and enable NTP'
+    },
+    'clock.unsynchronized': {
+      status: 'warn',
+      when: 'systemd says that nothing synchronizes the clock',
+      remedy: 'enable NTP: timedatectl set-ntp true, or install chrony'
+    },
+    'clock.zone_unknown': {
+      status: 'warn',
+      when: 'the time zone of the environment does not exist: rules of plugins with weekly hours follow another one',
+      remedy: 'correct TZ, or unset it'
+    }
+  },
+  async run({ now, host, query }) {
+    const found: Finding<'clock.behind' | 'clock.unsynchronized' | 'clock.zone_unknown'>[] = []
+    const [row] = await query<{ last: number | null }>(
+      'kernel_client',
+      'select max(max(coalesce(last_seen_at, 0)), max(enrolled_at)) as last from kernel_client'
+    )
+    const ahead = (row?.last ?? 0) - now
+    if (ahead > aheadMs)
+      found.push({
+        id: 'clock.behind',
+        message: `the store has a time ${Math.round(ahead / 1000)} s ahead of now`
+      })
+    const synchronized = await host.ask('timedatectl', 'show', '--property=NTPSynchronized', '--value')
+    if (synchronized?.trim() === 'no')
+      found.push({ id: 'clock.unsynchronized', message: 'nothing synchronizes the clock of this host' })
+    const zone = process.env['TZ']?.replace(/^:/, '')
+    if (zone !== undefined && zone !== '' && !isZone(zone))
+      found.push({
+        id: 'clock.zone_unknown',
+        message: `TZ is ${JSON.stringify(zone)}, which is no time zone`
+      })
+    return found.length > 0 ? found : [{ ok: `it is ${timestamp(now)}, not behind the times of the clients` }]
+  }
+})
+
+/** Names of the database, files of it, and rules of POSIX such as CET-1CEST. */
+function isZone(zone: string): boolean {
+  if (zone.startsWith('/') || /^(?:[A-Za-z]{3,}|<[\w+-]+>)[+-]?\d/.test(zone)) return true
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false // RangeError: invalid time zone
+  }
+}

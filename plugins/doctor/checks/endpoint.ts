@@ -1,0 +1,88 @@
+// Whether agents reach the server at the address that enrollment gives them.
+import { connect } from 'node:tls'
+import { alpn } from '../../../kernel/wire/control.ts'
+import { endpointFault } from '../../advertised-endpoint/exports.ts'
+import { type Certificate, currentCertificate, fingerprintOf } from '../../control/exports.ts'
+import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
+
+const connectTimeoutMs = 5_000
+
+type Id =
+  | 'endpoint.missing'
+  | 'endpoint.loopback'
+  | 'endpoint.unusable'
+  | 'endpoint.silent'
+  | 'endpoint.other_server'
+
+export const endpoint = defineCheck<Id>({
+  name: 'endpoint',
+  of: ['server'],
+  findings: {
+    'endpoint.missing': {
+      status: 'warn',
+      when: 'no endpoint is given: only agents of this host can be enrolled',
+      remedy: 'give advertised_endpoint, or run sluice settings set-endpoint HOST:PORT'
+    },
+    'endpoint.loopback': {
+      status: 'warn',
+      when: 'the endpoint is a loopback address: agents of other hosts cannot use it',
+      remedy:
+        'give an address that they reach: advertised_endpoint, or sluice settings set-endpoint HOST:PORT'
+    },
+    'endpoint.unusable': {
+      status: 'fail',
+      when: 'the endpoint is not HOST:PORT, or the certificate does not cover its host',
+      remedy: 'see sluice cert reissue --san, and sluice settings'
+    },
+    'endpoint.silent': {
+      status: 'fail',
+      when: 'the server runs, and the endpoint does not answer from this host',
+      remedy:
+        'check name, firewall, port forwarding and control_listen; some networks block only incoming connections'
+    },
+    'endpoint.other_server': {
+      status: 'fail',
+      when: 'the endpoint answers with another certificate',
+      remedy: 'check name and port forwarding: agents refuse a server that they do not pin'
+    }
+  },
+  async run(context) {
+    const { dir, keys, isRunning } = context
+    const current = currentCertificate(dir, keys)
+    const wanted = await endpointOf(context)
+    if (!current) return [{ ok: 'checked once there is a certificate' }]
+    if (wanted === null) return [{ id: 'endpoint.missing', message: 'no endpoint is given' }]
+    const fault = endpointFault(wanted, current.cert)
+    if (fault) return [{ id: 'endpoint.unusable', message: fault.message }]
+    const loopback: Finding<Id>[] = /^(127\.|localhost:)/.test(wanted)
+      ? [{ id: 'endpoint.loopback', message: `agents are told to connect to ${wanted}` }]
+      : []
+    if (!isRunning)
+      return [{ ok: `${wanted} is covered by the certificate; not tried: no server runs` }, ...loopback]
+    return [await connectTo(wanted, current), ...loopback]
+  }
+})
+
+async function endpointOf({ keys, query }: DoctorContext): Promise<string | null> {
+  const [row] = await query<{ endpoint: string }>(
+    'advertised_endpoint',
+    'select endpoint from advertised_endpoint'
+  )
+  return row?.endpoint ?? (String(keys['advertised_endpoint'] ?? '') || null)
+}
+
+function connectTo(endpoint: string, { fingerprint }: Certificate): Promise<Finding<Id>> {
+  const [host = '', port = ''] = endpoint.split(':')
+  const { promise, resolve } = Promise.withResolvers<Finding<Id>>()
+  const socket = connect({ host, port: Number(port), ALPNProtocols: [alpn], rejectUnauthorized: false })
+  const silent = (why: string): void => resolve({ id: 'endpoint.silent', message: `${endpoint}: ${why}` })
+  socket.setTimeout(connectTimeoutMs, () => silent(`no answer within ${connectTimeoutMs / 1000} s`))
+  socket.once('error', error => silent(error.message))
+  socket.once('secureConnect', () => {
+    const presented = socket.getPeerX509Certificate()
+    if (presented && fingerprintOf(presented) === fingerprint)
+      resolve({ ok: `${endpoint} answers with our certificate` })
+    else resolve({ id: 'endpoint.other_server', message: `another server answers at ${endpoint}` })
+  })
+  return promise.finally(() => socket.destroy())
+}

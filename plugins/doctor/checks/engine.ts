@@ -1,0 +1,67 @@
+// The engine that an agent on this host would run, and what the system gives it.
+import { release } from 'node:os'
+import { type EngineSelection, selectEngine } from '../../../agent/engine-selection.ts'
+import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
+import { numberIn } from '../host.ts'
+
+const wantedPipe = 2 ** 20
+const wantedPages = 4096 // 16 MiB
+
+type Id = 'engine.portable' | 'engine.kernel' | 'engine.pipe_size' | 'engine.pipe_pages'
+
+export const engine = defineCheck<Id>({
+  name: 'engine',
+  of: ['server', 'agent'],
+  findings: {
+    'engine.portable': {
+      status: 'warn',
+      when: 'the native engine does not load: the portable one takes several times the processor time',
+      remedy: 'on Linux install make and g++ (C++20), then run: npm rebuild sluice'
+    },
+    'engine.kernel': {
+      status: 'warn',
+      when: 'Linux is older than 5.11: where a rate limits traffic, the native engine spins instead of sleeping',
+      remedy: 'update the kernel of this host'
+    },
+    'engine.pipe_size': {
+      status: 'warn',
+      when: 'a pipe may have less than 1 MiB: long transfers take more processor time',
+      remedy: 'sysctl fs.pipe-max-size=1048576'
+    },
+    'engine.pipe_pages': {
+      status: 'warn',
+      when: 'a user may fill less than 4,096 pages of pipes: all but the first transfers get small pipes',
+      remedy: 'sysctl fs.pipe-user-pages-soft=16384'
+    }
+  },
+  async run(context) {
+    const wanted = context.role === 'agent' ? String(context.keys['engine']) : 'auto'
+    const selected = selectEngine(wanted === 'portable' ? 'portable' : 'auto')
+    const chosen = findingOf(selected)
+    return selected.engine === 'portable' ? [chosen] : [chosen, ...limitsOf(context, release())]
+  }
+})
+
+export const findingOf = ({ engine, reason }: Pick<EngineSelection, 'engine' | 'reason'>): Finding<Id> =>
+  engine === 'native'
+    ? { ok: `an agent here forwards with the native engine, ${reason}` }
+    : {
+        id: 'engine.portable',
+        message: `an agent here forwards with the portable engine: ${reason}`
+      }
+
+/** `version`: '6.1.0-18-amd64'. */
+export function limitsOf({ host }: Pick<DoctorContext, 'host'>, version: string): Finding<Id>[] {
+  const found: Finding<Id>[] = []
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major < 5 || (major === 5 && minor < 11))
+    found.push({ id: 'engine.kernel', message: `this is Linux ${version}` })
+  const size = numberIn(host, '/proc/sys/fs/pipe-max-size')
+  if (size !== null && size < wantedPipe)
+    found.push({ id: 'engine.pipe_size', message: `fs.pipe-max-size is ${size}` })
+  const pages = numberIn(host, '/proc/sys/fs/pipe-user-pages-soft')
+  if (pages !== null && pages !== 0 && pages < wantedPages)
+    // 0: no limit
+    found.push({ id: 'engine.pipe_pages', message: `fs.pipe-user-pages-soft is ${pages}` })
+  return found
+}

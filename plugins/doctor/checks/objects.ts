@@ -1,0 +1,119 @@
+// Rules, targets and quotas: what does not forward, or soon will not.
+import { defineCheck, type Finding } from '../exports.ts'
+import { ageOf, listOf } from '../words.ts'
+
+const pendingMs = 10 * 60_000
+
+type RuleId = 'rules.failed' | 'rules.waiting'
+
+interface RuleRow {
+  readonly id: string
+  readonly state: string
+  readonly reason: string | null
+  readonly since: number
+}
+
+export const rules = defineCheck<RuleId>({
+  name: 'rules',
+  of: ['server'],
+  findings: {
+    'rules.failed': {
+      status: 'warn',
+      when: 'a rule is not forwarded: the client has refused it',
+      remedy: 'sluice rule show RULE_ID has the reason, sluice explain-error REASON its remedy'
+    },
+    'rules.waiting': {
+      status: 'warn',
+      when: 'a rule of a connected client waits for more than ten minutes to be opened or closed',
+      remedy: 'see the log of the agent, and sluice agent status on its host'
+    }
+  },
+  async run({ now, query }) {
+    const rows = await query<RuleRow>(
+      'rules',
+      `select id, state, state_reason as reason, state_changed_at as since from rules
+       where state = 'failed' or (state in ('pending', 'draining') and state_changed_at < ${now - pendingMs}
+       and client_id in (select id from kernel_client where last_seen_at > ${now - pendingMs})) order by id`
+    )
+    const found: Finding<RuleId>[] = []
+    const failed = rows.filter(({ state }) => state === 'failed')
+    if (failed.length > 0) {
+      const named = failed.map(({ id, reason }) => `${id} (${reason})`)
+      found.push({ id: 'rules.failed', message: `failed: ${listOf(named, 3)}` })
+    }
+    const waiting = rows.filter(({ state }) => state !== 'failed')
+    if (waiting.length > 0) {
+      const named = waiting.map(({ id, state, since }) => `${id} ${state} for ${ageOf(now - since)}`)
+      found.push({ id: 'rules.waiting', message: listOf(named, 3) })
+    }
+    return found.length > 0 ? found : [{ ok: 'none has failed' }]
+  }
+})
+
+const nearly = 0.9
+
+export const quotas = defineCheck({
+  name: 'quotas',
+  of: ['server'],
+  findings: {
+    'quotas.exhausted': {
+      status: 'warn',
+      when: 'a quota is exhausted: rules of the user on that client do not forward',
+      remedy: 'raise it with sluice quota set, or clear its usage with sluice quota clear'
+    },
+    'quotas.near': {
+      status: 'warn',
+      when: 'more than 90 % of a quota are used',
+      remedy: 'raise it with sluice quota set before it is exhausted'
+    }
+  },
+  async run({ now, query }) {
+    const rows = await query<{ user: string; client: string; share: number }>(
+      'quota',
+      `select user_id as user, coalesce(name, client_id) as client, (used - credit) * 1.0 / monthly_bytes as share
+       from quota left join kernel_client on kernel_client.id = client_id
+       where monthly_bytes > 0 and used - credit >= ${nearly} * monthly_bytes
+       and unixepoch(period_start, 'unixepoch', '+1 month') > ${Math.floor(now / 1000)}
+       order by share desc, user, client`
+    )
+    const found = (
+      id: 'quotas.exhausted' | 'quotas.near',
+      rows: readonly { user: string; client: string }[]
+    ) =>
+      rows.length === 0
+        ? []
+        : [{ id, message: listOf(rows.map(({ user, client }) => `${user} on ${client}`)) }]
+    const all = [
+      ...found(
+        'quotas.exhausted',
+        rows.filter(({ share }) => share >= 1)
+      ),
+      ...found(
+        'quotas.near',
+        rows.filter(({ share }) => share < 1)
+      )
+    ]
+    return all.length > 0 ? all : [{ ok: 'none is nearly used up' }]
+  }
+})
+
+export const targets = defineCheck({
+  name: 'targets',
+  of: ['server'],
+  findings: {
+    'targets.failed': {
+      status: 'warn',
+      when: 'a connected client does not reach a target whose health it checks',
+      remedy:
+        'sluice rule show RULE_ID has the times of the last failure; check the target and the way from the client to it'
+    }
+  },
+  async run({ metrics }) {
+    const samples = await metrics()
+    if (samples === null) return [{ ok: 'not examined: no running server serves its metrics' }]
+    const failed = samples.filter(({ name, value }) => name === 'svc_rule_target_healthy' && value === 0)
+    if (failed.length === 0) return [{ ok: 'none is reported as failed' }]
+    const named = failed.map(({ labels: { target, rule } }) => `${target} of rule ${rule}`)
+    return [{ id: 'targets.failed', message: `failed: ${listOf(named, 3)}` }]
+  }
+})

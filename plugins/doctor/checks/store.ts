@@ -1,0 +1,101 @@
+// The store: whole, of a schema that this program knows, and saved elsewhere.
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineCheck, type Finding } from '../exports.ts'
+import { ageOf, plural } from '../words.ts'
+
+const largeLogBytes = 256 * 2 ** 20
+const dayMs = 86_400_000
+const backupEveryMs = 7 * dayMs
+
+type Id = 'store.damaged' | 'store.reference' | 'store.log'
+
+export const store = defineCheck<Id>({
+  name: 'store',
+  of: ['server'],
+  findings: {
+    'store.damaged': {
+      status: 'fail',
+      when: 'SQLite finds damage in the store',
+      remedy: 'stop the server, keep the directory, and restore the last backup: sluice restore FILE --help'
+    },
+    'store.reference': {
+      status: 'fail',
+      when: 'rows of the store refer to rows that do not exist',
+      remedy: 'stop the server and restore the last backup: sluice restore FILE --help'
+    },
+    'store.log': {
+      status: 'warn',
+      when: 'the write-ahead log has more than 256 MiB',
+      remedy:
+        'end the programs that keep the store open for long, such as a shell of sqlite3: the log is emptied when nobody reads'
+    }
+  },
+  async run({ dir, query }) {
+    const file = join(dir, 'sluice.db')
+    if (!existsSync(file)) return [{ ok: 'the first start creates it' }]
+    const found: Finding<Id>[] = []
+    const state = await query<{ quick_check: string }>('kernel_fact', 'pragma quick_check(3)')
+    for (const { quick_check: text } of state)
+      if (text !== 'ok') found.push({ id: 'store.damaged', message: `${file}: ${text}` })
+    const [broken] = await query<{ table: string }>('kernel_fact', 'pragma foreign_key_check')
+    if (broken) found.push({ id: 'store.reference', message: `${file}: in the table ${broken.table}` })
+    const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+    if (log > largeLogBytes)
+      found.push({ id: 'store.log', message: `${file}-wal has ${Math.floor(log / 2 ** 20)} MiB` })
+    return found.length > 0 ? found : [{ ok: `${Math.ceil(statSync(file).size / 2 ** 20)} MiB, whole` }]
+  }
+})
+
+export const backup = defineCheck({
+  name: 'backup',
+  of: ['server'],
+  findings: {
+    'backup.none': {
+      status: 'warn',
+      when: 'the server is older than a week and was never saved with sluice backup',
+      remedy: 'run sluice backup DIRECTORY every day, by a timer, and keep the files on another host'
+    },
+    'backup.old': {
+      status: 'warn',
+      when: 'the last sluice backup is older than a week',
+      remedy: 'run sluice backup DIRECTORY every day, by a timer, and keep the files on another host'
+    }
+  },
+  async run({ dir, now, query }) {
+    const record = join(dir, 'last-backup') // which the plugin backup writes: the time, RFC 3339
+    const last = existsSync(record) ? Date.parse(readFileSync(record, 'utf8').trim()) : null
+    const [row] = await query<{ first: number | null }>(
+      'kernel_client',
+      'select min(enrolled_at) as first from kernel_client'
+    )
+    const first = row?.first ?? now
+    if (last === null && first < now - backupEveryMs)
+      return [{ id: 'backup.none', message: `there are clients since ${ageOf(now - first)}, and no backup` }]
+    if (last === null) return [{ ok: 'none was made yet' }]
+    const age = ageOf(now - last)
+    return last < now - backupEveryMs
+      ? [{ id: 'backup.old', message: `the last backup is ${age} old` }]
+      : [{ ok: `the last one is ${age} old` }]
+  }
+})
+
+export const copies = defineCheck({
+  name: 'copies',
+  of: ['server'],
+  findings: {
+    'copies.old': {
+      status: 'warn',
+      when: 'a copy of the store that a migration left is older than 90 days: it holds what was deleted since',
+      remedy: 'delete it when you need no way back to the earlier version'
+    }
+  },
+  async run({ dir, now }) {
+    const { readdir } = await import('node:fs/promises')
+    const names = existsSync(dir) ? await readdir(dir) : []
+    const copies = names.filter(name => /^sluice\.db\.before-.*Z$/.test(name))
+    const old = copies.filter(name => statSync(join(dir, name)).mtimeMs < now - 90 * dayMs)
+    if (old.length === 0) return [{ ok: plural(copies.length, 'copy', 'copies') }]
+    return old.map(name => ({ id: 'copies.old' as const, message: join(dir, name) }))
+  }
+})

@@ -1,0 +1,82 @@
+// What checks examine: directory, configuration, store and metrics of a server or an agent.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '../../kernel/base/clock.ts'
+import { Fault } from '../../kernel/base/errors.ts'
+import { lockStore } from '../../kernel/store/data-dir.ts'
+import { type Database, openStore } from '../../kernel/store/open.ts'
+import type { DoctorContext, Sample } from './exports.ts'
+import { thisHost } from './host.ts'
+
+type Given = Pick<DoctorContext, 'role' | 'dir' | 'keys'>
+
+/** Returns the context of this machine, and a function that closes what checks have opened. */
+export function openContext(given: Given): { context: DoctorContext; close: () => Promise<void> } {
+  const isRunning = isLocked(given.dir)
+  let store: Promise<Database> | undefined
+  let page: Promise<readonly Sample[] | null> | undefined
+
+  async function query<R>(table: string, sql: string): Promise<readonly R[]> {
+    const file = join(given.dir, 'sluice.db')
+    if (given.role !== 'server' || !existsSync(file)) return []
+    store ??= openStore(file, []) // without plugins: no migration runs
+    return (await store).read(async em => {
+      const tables = await em.execute("select 1 from sqlite_master where type = 'table' and name = ?", [
+        table
+      ])
+      return tables.length === 0 ? [] : em.execute<R[]>(sql)
+    })
+  }
+
+  return {
+    context: {
+      ...given,
+      isRunning,
+      now: systemClock.now(),
+      host: thisHost,
+      query,
+      metrics: () => {
+        page ??= isRunning ? readMetrics(given.keys['metrics_listen']) : Promise.resolve(null)
+        return page
+      }
+    },
+    close: async () => (await store?.catch(() => null))?.close() // an error of the store was a finding
+  }
+}
+
+/** Tries the lock of the directory, and releases it at once. */
+function isLocked(dir: string): boolean {
+  if (!existsSync(join(dir, 'lock.db'))) return false
+  try {
+    void lockStore(dir)()
+    return false
+  } catch (error) {
+    if (error instanceof Fault) return true
+    throw error
+  }
+}
+
+const scrapeMs = 10_000
+
+async function readMetrics(listen: unknown): Promise<readonly Sample[] | null> {
+  if (typeof listen !== 'string') return null
+  const url = new URL('/metrics', `http://${listen}`)
+  url.hostname = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' }[url.hostname] ?? url.hostname
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(scrapeMs) })
+    return response.ok ? samplesIn(await response.text()) : null
+  } catch {
+    return null // the check of the ports says that nobody listens there
+  }
+}
+
+/** Reads the text format of Prometheus. Values of labels in it have no unescaped quotation marks. */
+function samplesIn(text: string): readonly Sample[] {
+  return [...text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)].map(([, name = '', labels = '', value]) => ({
+    name,
+    labels: Object.fromEntries(
+      [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', text = '']) => [key, text])
+    ),
+    value: Number(value)
+  }))
+}

@@ -1,0 +1,83 @@
+// Certificates and the endpoint, with real ones and a real server.
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { testServer } from '../../../kit/test-server.ts'
+import { privateDir } from '../../../test/support/private-dir.ts'
+import { openCertificate } from '../../control/certificate.ts'
+import { dayMs, expectFound, findingsOf, freePorts, idsOf } from './provoke.ts'
+
+t.test('what the certificate of the control stream is not is found', async t => {
+  const dir = privateDir(t)
+  const { fingerprint } = await openCertificate(dir)
+  const end = new X509Certificate(readFileSync(join(dir, 'control.pem'))).validToDate.getTime()
+  const findings = (now: number, rows: object[] = []) =>
+    findingsOf('certificate', {}, { dir, now, query: async <R>() => rows as R[] })
+
+  t.match(await findings(Date.now(), [{ name: 'leaf', value: fingerprint }]), [{ ok: fingerprint }])
+  t.same(idsOf(await findings(Date.now(), [{ name: 'leaf', value: 'other' }])), ['certificate.pin'])
+  t.same(idsOf(await findings(Date.now(), [{ name: 'next_leaf', value: 'x' }])), ['certificate.waiting'])
+  t.same(idsOf(await findings(end + 1)), ['certificate.expired'])
+  t.same(idsOf(await findings(end - dayMs)), ['certificate.expires'])
+})
+
+t.test('what the certificate of the API is not is found', async t => {
+  const dir = privateDir(t)
+  const [cert, key] = [join(dir, 'api.pem'), join(dir, 'api.key')]
+  const env = { ...freePorts, SVC_OPERATOR_HTTP_TLS_CERT_PATH: cert, SVC_OPERATOR_HTTP_TLS_KEY_PATH: key }
+  const keys = {
+    operator_http_tls_cert_path: cert,
+    operator_http_listen: '127.0.0.1:1',
+    metrics_listen: '[::1]:2'
+  }
+  t.same(idsOf(await findingsOf('api', {}, { keys })), ['api.certificate_unreadable'])
+  const name = 'subjectAltName=DNS:api.example'
+  const args = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-days',
+    '5',
+    '-subj',
+    '/CN=a'
+  ]
+  execFileSync('openssl', ['req', '-x509', ...args, '-addext', name, '-keyout', key, '-out', cert], {
+    stdio: 'ignore'
+  })
+
+  const origin = { SVC_OPERATOR_HTTP_PUBLIC_ORIGIN: 'https://other.example' }
+  await expectFound(
+    t,
+    ['doctor', '--data-dir', join(dir, 'data')],
+    { ...env, ...origin },
+    {
+      'api.certificate_expires': /expires at/,
+      'api.certificate_name': /other\.example/
+    }
+  )
+  t.same(idsOf(await findingsOf('api', {}, { keys, now: Date.now() + 9 * dayMs })), [
+    'api.certificate_expired'
+  ])
+})
+
+t.test('an endpoint that agents cannot use is found', async t => {
+  const { server, dir } = await testServer(t)
+  const { control } = server.depsOf('clients')
+  const loopback = `127.0.0.1:${control.port()}`
+  const endpoint = async (advertised_endpoint: string, at = dir) =>
+    idsOf(await findingsOf('endpoint', {}, { dir: at, isRunning: true, keys: { advertised_endpoint } }))
+  const other = join(dir, 'other')
+  mkdirSync(other, { mode: 0o700 })
+  await openCertificate(other)
+
+  t.same(await endpoint(''), ['endpoint.missing'])
+  t.same(await endpoint('gate.example:7443'), ['endpoint.unusable'])
+  t.same(await endpoint(loopback), ['endpoint.loopback'])
+  t.same(await endpoint(loopback, other), ['endpoint.other_server', 'endpoint.loopback'])
+  await server.stop()
+  t.same(await endpoint(loopback), ['endpoint.silent', 'endpoint.loopback'])
+})

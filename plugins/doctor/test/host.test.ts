@@ -1,0 +1,101 @@
+// What the system is short of: figures of hosts that are not this one.
+import { join } from 'node:path'
+import t from 'tap'
+import { privateDir } from '../../../test/support/private-dir.ts'
+import { sluice } from '../../../test/support/process.ts'
+import { unsuitableKind } from '../../cli/exports.ts'
+import { findingOf, limitsOf } from '../checks/engine.ts'
+import { type Host, thisHost } from '../host.ts'
+import { isMountedReadOnly } from '../mounts.ts'
+import { findingsOf, idsOf, reads } from './provoke.ts'
+
+t.test('limits of files and memory are found', async t => {
+  const limits = 'Max open files            1024                 524288               files\n'
+  const memory = {
+    '/proc/self/cgroup': '0::/a/b\n',
+    '/sys/fs/cgroup/a/memory.max': '134217728\n',
+    '/sys/fs/cgroup/a/b/memory.max': 'max\n',
+    '/proc/meminfo': 'MemTotal: 1000 kB\nMemAvailable: 10 kB\nSwapTotal: 1000 kB\nSwapFree: 10 kB\n'
+  }
+
+  t.same(idsOf(await findingsOf('descriptors', reads({ '/proc/self/limits': limits }))), ['descriptors.low'])
+  t.same(idsOf(await findingsOf('memory', reads(memory))), ['memory.limit', 'memory.low', 'memory.swap'])
+})
+
+t.test('limits of the network are found', async t => {
+  const range = '/proc/sys/net/ipv4/ip_local_port_range'
+  const conntrack = '/proc/sys/net/netfilter/nf_conntrack'
+  const busy = {
+    [range]: '60000\t61000\n',
+    '/proc/sys/net/core/somaxconn': '128\n',
+    [`${conntrack}_max`]: '1000\n',
+    [`${conntrack}_count`]: '900\n'
+  }
+  const ofBusy = ['network.few_ports', 'network.conntrack_full', 'network.backlog']
+
+  t.same(idsOf(await findingsOf('network', reads(busy))), ofBusy)
+  const small = reads({ [`${conntrack}_max`]: '1000\n', [`${conntrack}_count`]: '9\n' })
+  t.same(idsOf(await findingsOf('network', small)), ['network.conntrack_small'])
+  const reserved = reads({
+    [range]: '32768 60999',
+    '/proc/sys/net/ipv4/ip_local_reserved_ports': '40000-40002\n'
+  })
+  const at = (port: number) => ({ isRunning: true, keys: { x_listen: `127.0.0.1:${port}` } })
+  t.same(idsOf(await findingsOf('ports', reserved, at(40_003))), ['port.silent', 'port.outgoing'])
+  t.same(idsOf(await findingsOf('ports', reserved, at(40_001))), ['port.silent'])
+})
+
+t.test('what the native engine lacks is found', async t => {
+  const pipes = reads({ '/proc/sys/fs/pipe-max-size': '65536', '/proc/sys/fs/pipe-user-pages-soft': '64' })
+  const lacks = ['engine.kernel', 'engine.pipe_size', 'engine.pipe_pages']
+
+  t.same(idsOf(limitsOf({ host: { ...thisHost, ...pipes } }, '5.10.0-28-amd64')), lacks)
+  t.same(idsOf(limitsOf({ host: { ...thisHost, ...reads({}) } }, '6.1.0')), [])
+  t.same(idsOf([findingOf({ engine: 'portable', reason: 'no binary' })]), ['engine.portable'])
+})
+
+t.test('a full and a read-only disk are found', async t => {
+  const space = (bytes: number, files: number, isReadOnly: boolean): Partial<Host> => ({
+    space: async () => ({ bytes, files, isReadOnly })
+  })
+  const none = ['disk.full', 'disk.inodes', 'disk.read_only']
+  const mounts =
+    '1 0 8:1 / / rw,relatime - ext4 /dev/a rw\n2 1 8:2 / /var\\040x ro,noatime - ext4 /dev/b rw\n'
+
+  t.same(idsOf(await findingsOf('disk', space(1, 9, true))), none)
+  t.same(idsOf(await findingsOf('disk', space(2 ** 28, 9e6, false))), ['disk.low'])
+  t.equal(isMountedReadOnly('/var x/lib', mounts), true)
+  t.equal(isMountedReadOnly('/var', mounts), false)
+})
+
+const isMemory = unsuitableKind('/dev/shm') !== null
+
+t.test('a directory in memory is found', { skip: isMemory ? false : 'no tmpfs at /dev/shm' }, async t => {
+  const found = await findingsOf('directory', {}, { dir: '/dev/shm/none' })
+
+  t.same(idsOf(found), ['directory.filesystem'])
+})
+
+t.test('ports that the system refuses are found', async t => {
+  const ports = async (listen: string) => idsOf(await findingsOf('ports', {}, { keys: { x_listen: listen } }))
+
+  t.same(await ports('[fe80::1]:4000'), ['port.refused'])
+  if (process.getuid?.() === 0) process.seteuid?.(12_345) // gives up CAP_NET_BIND_SERVICE
+  const found = await ports('127.0.0.1:81')
+  if (process.getuid?.() === 0) process.seteuid?.(0)
+  t.same(found, ['port.privileged'])
+})
+
+t.test('a unit that is not what this version writes is found', async t => {
+  const { stdout } = await sluice(['service', 'install', 'server', '--print'])
+  const unit = stdout.replace(
+    /^ExecStart=.*/m,
+    `ExecStart=${process.execPath} ${import.meta.filename} server`
+  )
+  const host = (present: string, fresh: string) => ({ read: () => present, ask: async () => fresh })
+
+  t.same(idsOf(await findingsOf('unit', host(unit, stdout))), [])
+  t.same(idsOf(await findingsOf('unit', host(unit.replace(/^LimitNOFILE=.*$/m, ''), stdout))), ['unit.old'])
+  const gone = unit.replace(process.execPath, join(privateDir(t), 'node'))
+  t.same(idsOf(await findingsOf('unit', host(gone, stdout))), ['unit.program'])
+})

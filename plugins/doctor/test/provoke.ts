@@ -1,0 +1,90 @@
+// Provokes findings: by the real program on a real directory, or, where that takes another kernel, disk or host, by one
+// check with a host that says so.
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { privateDir } from '../../../test/support/private-dir.ts'
+import { sluice } from '../../../test/support/process.ts'
+import { checks } from '../checks.ts'
+import { common } from '../commands.ts'
+import type { DoctorContext, Finding, FindingKind, Sample } from '../exports.ts'
+import { type Host, thisHost } from '../host.ts'
+
+export const dayMs = 86_400_000
+
+/** All findings by their ids. */
+export const kinds: Readonly<Record<string, FindingKind>> = {
+  ...common,
+  ...Object.assign({}, ...checks.map(({ findings }) => findings))
+}
+
+export const freePorts = {
+  SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
+  SVC_CONTROL_LISTEN: '127.0.0.1:0',
+  SVC_METRICS_LISTEN: '127.0.0.1:0'
+}
+
+interface Row {
+  readonly id: string | null
+  readonly is: string
+  readonly says: string
+}
+
+/** Runs the command; asserts that it finds these, each with its severity and a remedy, and exits 1 for one that fails. */
+export async function expectFound(
+  t: Test,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  expected: Readonly<Record<string, RegExp>>
+): Promise<void> {
+  const { stdout, stderr, code } = await sluice([...args, '--output', 'json'], env)
+  const rows = JSON.parse(stdout) as Row[]
+  const shown = rows.map(({ id, is, says }) => `${is} ${id} ${says}`).join('\n')
+  for (const [id, says] of Object.entries(expected)) {
+    const row = rows.find(row => row.id === id && says.test(row.says))
+    t.match(row, { is: kinds[id]?.status, remedy: /\w{3}/ }, `${id}\n${shown}\n${stderr}`)
+  }
+  t.equal(code, rows.some(({ is }) => is === 'fail') ? 1 : 0, stderr)
+}
+
+/** Runs one check; `host` and `context` have what it examines. */
+export function findingsOf(
+  name: string,
+  host: Partial<Host>,
+  context: Partial<DoctorContext> = {}
+): Promise<readonly Finding[]> {
+  const check = checks.find(check => check.name === name)
+  if (!check) throw new TypeError(`no check ${name}`)
+  return check.run({
+    ...{ role: 'server', dir: '/nowhere', keys: {}, isRunning: false, now: Date.now() },
+    query: async () => [],
+    metrics: async () => null,
+    ...context,
+    host: { ...thisHost, read: () => null, ask: async () => null, ...host }
+  })
+}
+
+export const idsOf = (found: readonly Finding[]): string[] =>
+  found.flatMap(finding => ('id' in finding ? [finding.id] : []))
+
+export const reads = (files: Readonly<Record<string, string>>): Pick<Host, 'read'> => ({
+  read: path => files[path] ?? null
+})
+
+export const metric = (name: string, value: number, labels = {}): Sample => ({ name, value, labels })
+
+/** The bundle of an agent whose server is not there. */
+export const bundleOf = (more: object = {}): string =>
+  JSON.stringify({
+    ...{ version: 1, client_id: '01', client_name: 'edge', token: 't', server_endpoint: '127.0.0.1:1' },
+    ...{ server_cert_sha256: 'a'.repeat(64), ...more }
+  })
+
+/** Returns a state directory with this bundle. */
+export function stateDir(t: Test, bundle: string | null, mode = 0o600): string {
+  const dir = privateDir(t)
+  if (bundle === null) return dir
+  writeFileSync(join(dir, 'bundle.json'), bundle)
+  chmodSync(join(dir, 'bundle.json'), mode)
+  return dir
+}

@@ -1,0 +1,2 @@
+// The part of this plugin that other HTTP servers, also those of the agent, may use. Nothing of the server is loaded with it.
+export { boundConnections, receiveLimits } from './connections.ts'

@@ -1,0 +1,31 @@
+import { asFunction } from 'awilix'
+import { Type } from 'typebox'
+import { ownVersion } from '../../kernel/base/version.ts'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { fills } from './commands.ts'
+import { openPackages } from './packages.ts'
+import { type Deps, installerUnavailable, routes } from './routes.ts'
+
+const keys = Type.Object({
+  packages_dir: Type.Optional(
+    Type.String({ description: 'Directory of the tarballs of this version that /install.sh offers.' })
+  )
+})
+
+export default definePlugin<Deps>({
+  name: 'installer',
+  version: '1.0.0',
+  description: 'A script that installs agents of the version of this server.',
+  kernel: '^2.0.0',
+  needs: { cli: '^1.0.0', enrollment: '^1.0.0' },
+  prefix: '/install',
+  keys,
+  codes: [installerUnavailable],
+  services: {
+    packages: asFunction(({ config }: Kernel<typeof keys>) =>
+      openPackages({ dir: config.packages_dir, version: ownVersion() })
+    ).singleton()
+  },
+  fills,
+  routes
+})

@@ -1,0 +1,118 @@
+// `label` of each kind of record, and the options and columns that labels add to the commands of others.
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { Type } from '../../kernel/cli/args.ts'
+import { type Api, type Command, defineCommand } from '../../kernel/cli/command.ts'
+import { ClientArg, findClientId } from '../clients/exports.ts'
+import {
+  type ListOptions,
+  listOptionSlots,
+  type RecordOptions,
+  recordOptionSlots
+} from '../http/command-exports.ts'
+import { columnSlot, pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
+import { UserArg } from '../users/command-exports.ts'
+
+const Labels = Type.Array(Type.String(), {
+  minItems: 1,
+  description: 'key=value sets a label; key= sets an empty one; key- removes it.'
+})
+
+/** Reads key=value and key-, as a merge patch. */
+function patchOf(given: readonly string[]): Readonly<Record<string, string | null>> {
+  return Object.fromEntries(
+    given.map(text => {
+      const at = text.indexOf('=')
+      if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
+      if (at < 0 && text.length > 1 && text.endsWith('-')) return [text.slice(0, -1), null]
+      throw new Fault(wrongUsage, `${text || '""'} is no label: write key=value, key= or key-`)
+    })
+  )
+}
+
+const textOf = (labels: unknown): string =>
+  Object.entries((labels ?? {}) as Readonly<Record<string, string>>)
+    .map(([key, value]) => (value === '' ? key : `${key}=${value}`))
+    .join(',') || '-'
+
+interface Labelled {
+  readonly noun: 'client' | 'user' | 'grant' | 'rule'
+  readonly arg: Parameters<typeof Type.Object>[0][string]
+  readonly path: (api: Api, id: string) => Promise<string> | string
+}
+
+const labelCommand = ({ noun, arg, path }: Labelled): Command =>
+  defineCommand({
+    name: `${noun} label`,
+    summary: `Set and remove labels of a ${noun}.`,
+    examples: [`sluice ${noun} label ${noun === 'client' ? 'paris' : 'ID'} env=prod old-`],
+    args: Type.Object({ [noun]: arg, label: Labels }),
+    positional: [noun, 'label'],
+    async run({ api, args, print }) {
+      const given = args as unknown as Readonly<Record<string, string>> & {
+        readonly label: readonly string[]
+      }
+      const id = given[noun] ?? ''
+      const { labels } = await api.send<{ labels: object }>('PATCH', await path(api, id), {
+        labels: patchOf(given.label)
+      })
+      print.done(`${noun} ${id}: ${textOf(labels)}`, { [noun]: id, labels })
+    }
+  })
+
+const GrantArg = Type.String({ description: 'grant_id', values: ['/v1/grants', 'grant_id'] })
+
+export const commands = [
+  labelCommand({
+    noun: 'client',
+    arg: ClientArg,
+    path: async (api, client) => `/v1/clients/${await findClientId(api, client)}`
+  }),
+  labelCommand({ noun: 'user', arg: UserArg, path: (_, user) => `/v1/users/${encodeURIComponent(user)}` }),
+  labelCommand({
+    noun: 'grant',
+    arg: GrantArg,
+    path: (_, grant) => `/v1/grants/${encodeURIComponent(grant)}`
+  }),
+  labelCommand({ noun: 'rule', arg: RuleArg, path: (_, rule) => `/v1/rules/${encodeURIComponent(rule)}` })
+]
+
+const created: RecordOptions = {
+  args: {
+    label: Type.Optional(
+      Type.Array(Type.String(), { description: 'Labels: key=value, or key= for an empty one.' })
+    )
+  },
+  body({ label }) {
+    if (label === undefined) return {}
+    const labels = patchOf(label as readonly string[])
+    const removed = Object.keys(labels).find(key => labels[key] === null)
+    if (removed !== undefined)
+      throw new Fault(
+        wrongUsage,
+        `--label ${removed}-: there is nothing to remove yet; write ${removed}=VALUE`
+      )
+    return { labels }
+  }
+}
+
+const listed: ListOptions = {
+  args: {
+    selector: Type.Optional(
+      Type.String({ description: "Only those whose labels match: 'env=prod,tier!=db,!old,zone in (a,b)'." })
+    )
+  },
+  query: ({ selector }) => (selector === undefined ? {} : { selector: String(selector) }),
+  columns: [['labels', row => textOf((row as { labels?: unknown }).labels)]]
+}
+
+export const fills = [
+  pushOptionsSlot.fill(created),
+  recordOptionSlots.enrollment.fill(created),
+  recordOptionSlots.user.fill(created),
+  recordOptionSlots.grant.fill(created),
+  listOptionSlots.client.fill(listed),
+  listOptionSlots.user.fill(listed),
+  listOptionSlots.grant.fill(listed),
+  listOptionSlots.rule.fill({ ...listed, columns: [] }),
+  columnSlot.fill(['labels', ({ labels }) => textOf(labels)])
+]

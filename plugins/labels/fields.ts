@@ -1,0 +1,78 @@
+// Labels as fields of records and rules, and the selector as a filter of their lists.
+import { Type } from 'typebox'
+import { defineCode } from '../../kernel/base/errors.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { GivenField, ListFilter, RecordField } from '../http/exports.ts'
+import { ruleField } from '../rules/exports.ts'
+import type { Kind } from './entities.ts'
+import { invalidLabels, key, type Labels, mergeLabels, parseLabels, patch, schema, shown } from './labels.ts'
+import { invalidSelector, maxLength, parameter, parseSelector, type Term } from './selector.ts'
+import * as stored from './stored.ts'
+
+export const labelsMissing = defineCode('validation.labels_missing', 400, 3)
+
+export const givenField: GivenField = {
+  key,
+  shown,
+  given: schema,
+  absent: {},
+  errors: [invalidLabels],
+  parse: (given, before) => (before === null ? parseLabels(given) : mergeLabels(given, before as Labels))
+}
+
+export const recordField =
+  (kind: Kind) =>
+  (deps: Kernel): RecordField => ({
+    ...givenField,
+    patch,
+    load: (ids, em) => stored.load(kind, ids, em),
+    save: (id, labels, em) => stored.save(kind, id, { labels: labels as Labels, clock: deps.clock, em }),
+    remove: (ids, em) => stored.remove(kind, ids, em)
+  })
+
+/** Labels of a rule. No agent needs them: a change of them sends nothing. */
+export const ruleLabels = ruleField({
+  key,
+  change: 'hot',
+  body: schema,
+  absent: {},
+  unlessGiven: 'stays',
+  updateEmpty: labelsMissing,
+  errors: [invalidLabels],
+  parse(given) {
+    const labels = parseLabels(given)
+    return Object.keys(labels).length === 0 ? null : labels
+  },
+  async check() {},
+  save: (id, labels, em, { deps: { clock } }) => stored.save('rule', id, { labels, clock, em }),
+  clear: (id, em) => stored.remove('rule', [id], em),
+  load: (ids, em) => stored.load('rule', ids, em)
+})
+
+export const selectorFilter = (kind: Kind): ListFilter => ({
+  parameter,
+  schema: Type.String({
+    maxLength,
+    code: invalidSelector.code,
+    description:
+      'Labels of the rows, in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b). `!=` and `notin` also match rows without the label.',
+    examples: ['env=prod,tier!=db']
+  }),
+  errors: [invalidSelector],
+  condition(given) {
+    const parts = parseSelector(String(given)).map(term => conditionOf(kind, term))
+    return {
+      sql: id => parts.map(({ operator, sql }) => `${id} ${operator} (${sql})`).join(' and '),
+      params: parts.flatMap(({ params }) => params)
+    }
+  }
+})
+
+function conditionOf(kind: Kind, { key, isNegated, values }: Term) {
+  const ofKey = 'select record_id from labels where kind = ? and key = ?'
+  return {
+    operator: isNegated ? 'not in' : 'in',
+    sql: values === null ? ofKey : `${ofKey} and value in (${values.map(() => '?').join(', ')})`,
+    params: [kind, key, ...(values ?? [])]
+  }
+}

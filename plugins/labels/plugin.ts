@@ -1,0 +1,39 @@
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { listFilterSlots, recordFieldSlots } from '../http/exports.ts'
+import { type Rules, removedSlot } from '../rules/exports.ts'
+import { fills as commandFills, commands } from './commands.ts'
+import { Label } from './entities.ts'
+import { givenField, labelsMissing, recordField, ruleLabels, selectorFilter } from './fields.ts'
+import { invalidLabels } from './labels.ts'
+import { Labels0001 } from './migrations/0001-labels.ts'
+import { invalidSelector } from './selector.ts'
+import { remove, sweep } from './stored.ts'
+
+interface Deps extends Kernel {
+  readonly rules: Rules
+}
+
+export default definePlugin<Deps>({
+  name: 'labels',
+  version: '1.0.0',
+  description: 'Labels on rules, clients, users and grants, and selectors of their lists.',
+  kernel: '^2.0.0',
+  needs: { http: '^1.0.0', clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
+  codes: [invalidLabels, labelsMissing, invalidSelector],
+  store: { entities: [Label], migrations: [{ name: '0001-labels', class: Labels0001 }] },
+  fills: [
+    ...commandFills,
+    ruleLabels,
+    removedSlot.fill(({ id }, em) => remove('rule', [id], em)),
+    recordFieldSlots.client.fillWith(recordField('client')),
+    recordFieldSlots.enrollment.fill(givenField),
+    recordFieldSlots.user.fillWith(recordField('user')),
+    recordFieldSlots.grant.fillWith(recordField('grant')),
+    listFilterSlots.client.fill(selectorFilter('client')),
+    listFilterSlots.user.fill(selectorFilter('user')),
+    listFilterSlots.grant.fill(selectorFilter('grant')),
+    listFilterSlots.rule.fill(selectorFilter('rule'))
+  ],
+  commands,
+  start: ({ deps: { store, rules } }) => store.change(em => sweep(rules, em))
+})

@@ -1,0 +1,81 @@
+// For server and agent: a process that is idle gives back what it has needed for its start, and for loads that are over.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Log } from '../../kernel/base/log.ts'
+import type { Release } from '../../kernel/base/releases.ts'
+import { loadModule } from '../../native/load.ts'
+
+interface Options {
+  readonly log: Log
+  readonly defer: (release: Release) => void
+}
+
+/** What a process has used until now, and holds. */
+export interface Usage {
+  readonly cpuMs: number // over all threads
+  readonly atMs: number // monotonic
+  readonly heldBytes: number // resident
+}
+
+const checkMs = 15_000
+const busyCpu = 0.02 // of one core
+const grownBytes = 8 * 2 ** 20
+
+/** By the time of the process, not of the clock service: the CPU time with which it is compared is real. */
+export function giveBackWhenIdle({ log, defer }: Options): void {
+  const giveBack = openGiveBack()
+  const judge = openJudge(usage())
+  const check = setInterval(() => {
+    const before = usage()
+    if (!judge.isDue(before)) return
+    giveBack()
+    const after = usage()
+    judge.given(after)
+    log.debug('memory.given_back', 'idle: unused memory was given back', {
+      held_bytes: before.heldBytes,
+      left_bytes: after.heldBytes,
+      took_ms: Math.round(after.atMs - before.atMs)
+    })
+  }, checkMs).unref()
+  defer(() => clearInterval(check))
+}
+
+/** Finds the first idle span after the start, and after each load that has made the process larger. */
+export function openJudge(started: Usage) {
+  let before = started
+  let left = 0
+  let wasBusy = true
+  return {
+    isDue(now: Usage): boolean {
+      const isBusy = now.cpuMs - before.cpuMs >= (now.atMs - before.atMs) * busyCpu
+      before = now
+      wasBusy ||= isBusy
+      return wasBusy && !isBusy && now.heldBytes >= left + grownBytes
+    },
+    given(now: Usage): void {
+      before = now
+      left = now.heldBytes
+      wasBusy = false
+    }
+  }
+}
+
+function usage(): Usage {
+  const { user, system } = process.cpuUsage()
+  return {
+    cpuMs: (user + system) / 1000,
+    atMs: performance.now(),
+    heldBytes: process.memoryUsage.rss()
+  }
+}
+
+/** Without the addon only JavaScript's memory is given back. */
+export function openGiveBack(): () => void {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as NodeJS.GCFunction // which that flag has defined
+  return () => {
+    gc({ type: 'major', execution: 'sync' })
+    const native = loadModule()
+    if (native.ok) native.module.giveBackMemory()
+  }
+}

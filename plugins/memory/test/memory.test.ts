@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import t from 'tap'
+import { loadModule } from '../../../native/load.ts'
+import { openJudge, type Usage } from '../memory.ts'
+
+const mib = 2 ** 20
+const secs = 1000
+const at = (atSecs: number, cpuSecs: number, mibHeld: number): Usage => ({
+  atMs: atSecs * secs,
+  cpuMs: cpuSecs * secs,
+  heldBytes: mibHeld * mib
+})
+
+t.test('the first idle span after the start is due, and no other until a load', async t => {
+  const judge = openJudge(at(0, 0, 40))
+
+  t.notOk(judge.isDue(at(15, 1, 100)), 'it starts')
+  t.ok(judge.isDue(at(30, 1.1, 100)))
+  judge.given(at(30.1, 1.2, 40))
+  t.notOk(judge.isDue(at(45, 1.3, 60)), 'it has grown without a load')
+})
+
+t.test('an idle span after a load is due if the process has grown', async t => {
+  const judge = openJudge(at(0, 0, 40))
+  judge.isDue(at(15, 0, 100))
+  judge.given(at(15, 0, 40))
+
+  t.notOk(judge.isDue(at(30, 15, 90)), 'loaded')
+  t.ok(judge.isDue(at(45, 15, 90)))
+  judge.given(at(45, 15, 50))
+  t.notOk(judge.isDue(at(60, 30, 57)), 'loaded')
+  t.notOk(judge.isDue(at(75, 30, 57)), 'it has hardly grown')
+  t.ok(judge.isDue(at(90, 30, 58)), 'the load has not been forgotten')
+})
+
+/** Runs in a process of its own: pages of program files, in KiB, before and after, and what works then. */
+const program = `
+import { readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { openGiveBack } from '${join(import.meta.dirname, '..', 'memory.ts')}'
+const filePages = () => Number(/^RssFile:\\s+(\\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])
+const db = new DatabaseSync(':memory:')
+const giveBack = openGiveBack()
+const before = filePages()
+giveBack()
+const after = filePages()
+giveBack()
+const { sum } = db.prepare('select 20 + 22 as sum').get()
+console.log(JSON.stringify({ before, after, sum, parsed: JSON.parse('[1]') }))
+`
+
+t.test(
+  'pages of program files are given back, and the process goes on',
+  { skip: !loadModule().ok && 'there is no native addon here' },
+  async t => {
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      encoding: 'utf8'
+    })
+
+    t.match(stdout, /^\{/, stderr)
+    const { before, after, ...works } = JSON.parse(stdout)
+    t.ok(after < before / 2, `${before} KiB, then ${after} KiB`)
+    t.same(works, { sum: 42, parsed: [1] })
+  }
+)

@@ -1,0 +1,170 @@
+// `rule set`, `rule edit`, `rule pause` and `rule resume`, against a server.
+import { existsSync, readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { type ErrorCode, Fault } from '../../../kernel/base/errors.ts'
+import type { Api, CommandCall } from '../../../kernel/cli/command.ts'
+import { field as limits } from '../../rate-limit/field.ts'
+import { pattern } from '../../sni/fields.ts'
+import { commands } from '../commands.ts'
+import type { RuleRecord } from '../record.ts'
+import { ruleFieldSlot } from '../rule-field.ts'
+import type { ErrorReply } from './fixture.ts'
+import { patchFixture } from './patch-fixture.ts'
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+async function commandFixture(t: Test, made: object = {}) {
+  const on = await patchFixture(t, made)
+  const requests: string[] = []
+  const request = async (method: Method, path: string, body?: object, headers?: Record<string, string>) => {
+    requests.push(`${method} ${path}`)
+    const reply = await on.app.call<RuleRecord & ErrorReply>(method, path, body, headers)
+    if (reply.status < 300) return reply.body
+    const { code, message, details } = reply.body.error
+    throw new Fault({ code, http: reply.status, exit: 5 } satisfies ErrorCode, message, { details })
+  }
+  const api = {
+    get: (path: string) => request('GET', path),
+    send: request,
+    call: (
+      _: string,
+      { path, body, headers }: { path: { rule_id: string }; body: object; headers: Record<string, string> }
+    ) => request('PATCH', `/v1/rules/${path.rule_id}`, body, headers)
+  } as unknown as Api // as far as these commands use it
+  const run = async (name: string, args: object, more: Partial<CommandCall<object>> = {}) => {
+    const printed: string[] = []
+    const call = {
+      args,
+      api,
+      env: {},
+      input: {},
+      filled: (slot: object) => (slot === ruleFieldSlot ? fields : []),
+      print: {
+        data: (value: RuleRecord) => printed.push(value.rule_id),
+        done: (text: string) => printed.push(text)
+      },
+      confirm: async () => {
+        throw new Error('no')
+      },
+      ...more
+    } as unknown as CommandCall<never>
+    const failure = await commands
+      .find(command => command.name === name)
+      ?.run(call)
+      .catch((error: unknown) => error)
+    return { printed, failure: failure instanceof Fault ? failure : null }
+  }
+  return { ...on, requests, run }
+}
+
+const fields = [limits, pattern].map(({ make }) => ({ value: make(() => ({}) as never) }))
+
+t.test('properties are set by name, with the types of their schema', async t => {
+  const { app, id, run } = await commandFixture(t)
+  const set = (...assignment: string[]) => run('rule set', { rule: id, assignment, existing: 'drain' })
+
+  t.same((await set('targets=10.0.0.2:81,[::1]:82@7', 'listen_port=9000', 'prefer_ipv6=true')).failure, null)
+  t.same((await set('rate_limit.bandwidth_in_bps=1.5M', 'rate_limit.concurrent_connections=7')).failure, null)
+  t.same((await set('sni_pattern=a.example.org', 'rate_limit.concurrent_connections=')).failure, null)
+
+  t.match(await app.get(id), {
+    targets: [
+      { host: '10.0.0.2', port: 81, priority: 0 },
+      { host: '::1', port: 82, priority: 7 }
+    ],
+    listen_port: 9000,
+    prefer_ipv6: true,
+    sni_pattern: 'a.example.org',
+    rate_limit: { bandwidth_in_bps: 1_500_000, concurrent_connections: undefined }
+  })
+})
+
+t.test('an unknown property is refused with the ones that are known, and nothing is sent', async t => {
+  const { id, run, requests } = await commandFixture(t)
+  for (const [assignment, message] of [
+    ['listen_prot=1', 'listen_prot: listen_prot is unknown here; did you mean listen_port?'],
+    ['rate_limit.wat=1', /^rate_limit.wat: wat is unknown here; known: bandwidth_in_bps/],
+    ['paused.wat=1', 'paused.wat: wat is unknown here; known: it has no parts'],
+    ['paused', 'paused is not key=value']
+  ] as const)
+    t.match((await run('rule set', { rule: id, assignment: [assignment] })).failure, { message })
+  t.same(requests, [])
+})
+
+t.test('rules are paused and resumed together, and the others go on when one cannot be', async t => {
+  const { app, id, run } = await commandFixture(t)
+
+  t.match(await run('rule pause', { rule: [id, id] }), { printed: [`rule ${id} is paused`], failure: null })
+  t.match(await app.get(id), { state: 'paused' })
+  const { printed, failure } = await run('rule resume', { rule: ['none', id] })
+  t.same(printed, [`rule ${id} is resumed`])
+  t.match(failure, { message: /^1 of 2 rules are not resumed:\nnone: there is no rule none/ })
+})
+
+t.test('an edited rule is changed by what differs; unchanged, nothing is sent', async t => {
+  const { app, id, run, requests } = await commandFixture(t, { rate_limit: { concurrent_connections: 5 } })
+  const edit = (command: string) => run('rule edit', { rule: id }, { env: { EDITOR: command } })
+
+  t.same((await edit('true')).printed, [`rule ${id} is unchanged`])
+  t.same(requests, [`GET /v1/rules/${id}`])
+  t.same((await edit('sed -i -e s/8080/9000/ -e /concurrent/d')).failure, null)
+
+  t.match(await app.get(id), { listen_port: 9000, rate_limit: null })
+})
+
+t.test('what was edited is kept when it is refused, and may be edited again at a terminal', async t => {
+  const { app, id, run } = await commandFixture(t)
+  const edit = (EDITOR: string, more = {}) => run('rule edit', { rule: id }, { env: { EDITOR }, ...more })
+  const keptIn = (failure: Fault | null) => /kept in (\S+)$/.exec(failure?.message ?? '')?.[1] ?? ''
+
+  for (const [editor, code] of [
+    ['sed -i s/8080/[/', 'validation.schema'],
+    ['sed -i s/8080/99999/', 'validation.schema'],
+    [`f() { sed -i s/8080/9000/ "$1"; echo 'nope = 1' >> "$1"; }; f`, 'validation.unknown_field']
+  ] as const) {
+    const { failure } = await edit(editor)
+    t.equal(failure?.errorCode.code, code, editor)
+    t.ok(existsSync(keptIn(failure)))
+  }
+  t.match(await app.get(id), { listen_port: 8080 })
+
+  const asked: string[] = []
+  const again = await edit(
+    'f() { grep -q 99999 "$1" && sed -i s/99999/9001/ "$1" || sed -i s/8080/99999/ "$1"; }; f',
+    {
+      input: { isTTY: true },
+      confirm: async (question: string) => void asked.push(question)
+    }
+  )
+  t.same(again.failure, null)
+  t.match(asked, [/listen_port.*what you edited is kept in .*\. Edit it again\?$/])
+  t.match(await app.get(id), { listen_port: 9001 })
+})
+
+t.test('an edit of a rule that was changed meanwhile is refused, and kept', async t => {
+  const { app, id, run, patch } = await commandFixture(t)
+  const { etag } = await app.get(id)
+  await patch({ prefer_ipv6: true })
+  const stale = { ...(await app.get(id)), etag, prefer_ipv6: false }
+  const { failure } = await run(
+    'rule edit',
+    { rule: id },
+    {
+      env: { EDITOR: 'sed -i s/8080/9000/' },
+      api: {
+        get: async () => stale,
+        call: async (_: string, { body, headers }: { body: object; headers: Record<string, string> }) => {
+          const reply = await app.call<ErrorReply>('PATCH', `/v1/rules/${id}`, body, headers)
+          const { code, message } = reply.body.error
+          throw new Fault({ code, http: reply.status, exit: 5 }, message)
+        }
+      } as unknown as Api
+    }
+  )
+  t.equal(failure?.errorCode.code, 'resource_changed')
+  t.match(
+    readFileSync(/kept in (\S+)$/.exec(failure?.message ?? '')?.[1] ?? '', 'utf8'),
+    'listen_port = 9000'
+  )
+  t.match(await app.get(id), { listen_port: 8080 })
+})

@@ -1,0 +1,26 @@
+import { asFunction } from 'awilix'
+import { definePlugin } from '../../kernel/plugin.ts'
+import { RuleTimes } from './entities.ts'
+import { keys, openExpiry } from './expiry.ts'
+import { codes, type Deps, fields } from './fields.ts'
+import { Schedule0001 } from './migrations/0001-schedule.ts'
+import { states } from './states.ts'
+import { messages } from './wire.ts'
+
+export default definePlugin<Deps>({
+  name: 'schedule',
+  version: '1.0.0',
+  description: 'When rules are open: from and until a time, and in weekly hours.',
+  kernel: '^2.0.0',
+  needs: { http: '^1.0.0', rules: '^1.0.0' },
+  keys,
+  codes,
+  store: { entities: [RuleTimes], migrations: [{ name: '0001-schedule', class: Schedule0001 }] },
+  services: { expiry: asFunction(openExpiry).singleton() },
+  fills: [...fields, ...states],
+  messages,
+  async start({ deps: { expiry }, defer }) {
+    defer(() => void expiry.stop())
+    await expiry.run()
+  }
+})

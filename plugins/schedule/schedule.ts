@@ -1,0 +1,113 @@
+// Weekly hours by the clocks of a time zone. Both halves use it: the server to show states, the agent to keep them.
+
+export const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+
+export interface Window {
+  readonly days: readonly (typeof days)[number][]
+  readonly from: string // '08:00'
+  readonly to: string // '18:00'; '24:00' is the end of the day
+}
+
+export interface Hours {
+  readonly time_zone: string
+  readonly windows: readonly Window[]
+}
+
+const minuteMs = 60_000
+const weekMinutes = 7 * 24 * 60
+
+/** A week of each zone's clocks, and a margin: a zone may skip a day. */
+const horizonMs = 16 * 24 * 60 * minuteMs
+
+const formats = new Map<string, Intl.DateTimeFormat>() // by zone; the rules of a zone are those of Node's ICU
+const maxFormats = 1000
+
+/** Throws RangeError for a time zone that Node does not know. */
+export function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone)
+  if (known) return known
+  const made = new Intl.DateTimeFormat('en-US', {
+    ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric' },
+    ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' }
+  })
+  if (formats.size < maxFormats) formats.set(timeZone, made)
+  return made
+}
+
+/** Returns what the clocks of the zone show, as ms since 1970 of a clock without a zone. */
+function localMs(timeZone: string, ms: number): number {
+  const parts = formatOf(timeZone).formatToParts(ms)
+  const part = (type: string): number => Number(parts.find(one => one.type === type)?.value)
+  const date = Date.UTC(part('year'), part('month') - 1, part('day'))
+  return date + (part('hour') * 60 + part('minute')) * minuteMs + part('second') * 1000
+}
+
+/** Returns by how much the zone's clocks are ahead of UTC, ms. */
+const offsetAt = (timeZone: string, ms: number): number =>
+  localMs(timeZone, ms) - Math.floor(ms / 1000) * 1000
+
+/** Minutes since the beginning of Monday. */
+const minuteOfWeek = (local: number): number => {
+  const minutes = Math.floor(local / minuteMs) + 3 * 24 * 60 // 1970-01-01 was a Thursday
+  return ((minutes % weekMinutes) + weekMinutes) % weekMinutes
+}
+
+const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
+
+/** Begins and ends of the windows in a week, in minutes since the beginning of Monday. */
+const spansOf = ({ windows }: Hours): (readonly [from: number, to: number])[] =>
+  windows.flatMap(window =>
+    window.days.map(day => {
+      const start = days.indexOf(day) * 24 * 60
+      return [start + minuteOf(window.from), start + minuteOf(window.to)] as const
+    })
+  )
+
+/**
+ * True while the clocks of the zone show a time within a window. A time that clocks skip in spring never comes: a window
+ * that begins with it begins when they go on. A time that they show twice in autumn is in its window both times.
+ */
+export function isOpenAt(hours: Hours, ms: number): boolean {
+  const minute = minuteOfWeek(localMs(hours.time_zone, ms))
+  return spansOf(hours).some(([from, to]) => from <= minute && minute < to)
+}
+
+/** Returns the first time after `ms` at which a window begins or ends; null: nothing changes in the next two weeks. */
+export function nextChange(hours: Hours, ms: number): number | null {
+  const before = isOpenAt(hours, ms)
+  const edges = [
+    ...new Set(
+      spansOf(hours)
+        .flat()
+        .map(minute => minute % weekMinutes)
+    )
+  ]
+  for (let at = ms; at < ms + horizonMs; ) {
+    at = nextEdge(hours.time_zone, edges, at)
+    if (isOpenAt(hours, at) !== before) return at
+  }
+  return null
+}
+
+/** Returns when the clocks next show one of these minutes of the week, or are next set; `edges` has at least one. */
+function nextEdge(timeZone: string, edges: readonly number[], ms: number): number {
+  const local = localMs(timeZone, ms)
+  const minute = minuteOfWeek(local)
+  const ahead = edges.map(edge => (edge > minute ? edge - minute : edge - minute + weekMinutes))
+  const minuteStart = Math.floor(local / minuteMs) * minuteMs
+  const offset = offsetAt(timeZone, ms)
+  const edge = minuteStart + Math.min(...ahead) * minuteMs - offset
+  if (offsetAt(timeZone, edge) === offset) return edge
+  return firstWhere(ms, edge, at => offsetAt(timeZone, at) !== offset)
+}
+
+/** Returns the first second in (from, to] at which the condition holds; it holds at `to`, and stays. */
+function firstWhere(from: number, to: number, holds: (ms: number) => boolean): number {
+  let [low, high] = [Math.floor(from / 1000), Math.floor(to / 1000)]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (holds(middle * 1000)) high = middle
+    else low = middle
+  }
+  return high * 1000
+}

@@ -1,0 +1,60 @@
+// The states that the times of a rule give it. They are computed when it is read, also while its client is away.
+import type { EntityManager } from '@mikro-orm/sql'
+import { type Clock, timestamp } from '../../kernel/base/clock.ts'
+import { shownStateSlot } from '../rules/exports.ts'
+import { RuleTimes } from './entities.ts'
+import { isOpenAt, nextChange } from './schedule.ts'
+import { reasons } from './wire.ts'
+
+interface Deps {
+  readonly clock: Pick<Clock, 'now'>
+}
+
+type Times = Pick<RuleTimes, 'notBefore' | 'expiresAt' | 'schedule'>
+
+const isExpired = ({ expiresAt }: Times, now: number): boolean => expiresAt != null && expiresAt <= now
+
+/** Returns why the rule is closed and, where it is known, until when: 'outside_schedule until 2026-...'. Null: it is open. */
+function closedBy({ notBefore, schedule }: Times, now: number): string | null {
+  const start = Math.max(now, notBefore ?? 0)
+  if (start === now && (!schedule || isOpenAt(schedule, now))) return null
+  const opens = schedule && !isOpenAt(schedule, start) ? nextChange(schedule, start) : start
+  return opens === null ? reasons.outside : `${reasons.outside} until ${timestamp(opens)}`
+}
+
+async function timesOf(ids: readonly string[], em: EntityManager): Promise<readonly RuleTimes[]> {
+  return ids.length === 0 ? [] : em.find(RuleTimes, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+}
+
+const idsOf = (rules: readonly { readonly id: string }[]): string[] => rules.map(({ id }) => id)
+
+export const states = [
+  shownStateSlot.fillWith((deps: Deps) => ({
+    state: reasons.expired,
+    port: 'free',
+    async load(rules, em) {
+      const now = deps.clock.now()
+      const expired = (await timesOf(idsOf(rules), em)).filter(times => isExpired(times, now))
+      return new Map(
+        expired.map(({ rule, expiresAt }) => [
+          rule,
+          `${reasons.expired} since ${timestamp(expiresAt ?? now)}`
+        ])
+      )
+    }
+  })),
+  shownStateSlot.fillWith((deps: Deps) => ({
+    state: reasons.outside,
+    port: 'reserved',
+    async load(rules, em) {
+      const now = deps.clock.now()
+      const times = await timesOf(idsOf(rules), em)
+      return new Map(
+        times.flatMap(row => {
+          const why = isExpired(row, now) ? null : closedBy(row, now)
+          return why === null ? [] : [[row.rule, why] as const]
+        })
+      )
+    }
+  }))
+]

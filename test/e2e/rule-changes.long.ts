@@ -1,0 +1,299 @@
+// Changes of rules under live traffic, through a real server and a real agent, on both engines: no connection is
+// closed, no byte is lost, new callers reach the new target, and the books are exact.
+// `RULE_CHANGES=1000` makes a thousand of them.
+import { createSocket, type Socket as Datagrams } from 'node:dgram'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { setTimeout as after } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { clientHello } from '../engine/client-hellos.ts'
+import { until } from '../engine/engine-fixture.ts'
+import { engines } from '../matrix/world.ts'
+import { freePort } from '../support/ports.ts'
+import { startAgent, statsOf, type TestCluster, testCluster } from '../support/test-cluster.ts'
+import { nameAt } from './name-at.ts'
+
+const host = '127.0.0.1'
+const changes = Number(process.env['RULE_CHANGES'] ?? 100)
+const changesPerRule = changes / 5
+const live = { small: 200, bulk: 20, names: 60, range: 20, udp: 200 } // 500 connections and flows
+const bulkBytes = 64 * 1024
+const pauseMs = 50 // between two exchanges of a connection: the machine shall be busy, not overloaded
+
+interface Rule {
+  readonly id: string
+  readonly port: number
+}
+
+interface Target {
+  readonly port: number
+  readonly name: string
+}
+
+/** Answers each connection with its name, then echoes. */
+async function openTcpTarget(t: Test, name: string, port = 0): Promise<Target> {
+  const sockets = new Set<Socket>()
+  const server = createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => {}).write(name)
+    socket.pipe(socket)
+  }).listen(port, host)
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { port: (server.address() as { readonly port: number }).port, name } // of a TCP server
+}
+
+/** Answers each datagram with its name and the datagram. */
+async function openUdpTarget(t: Test, name: string): Promise<Target> {
+  const socket = createSocket('udp4')
+  socket.on('message', (bytes, from) => socket.send(name + bytes, from.port, from.address))
+  socket.bind(0, host)
+  await once(socket, 'listening')
+  t.teardown(() => void socket.close())
+  return { port: socket.address().port, name }
+}
+
+/** A connection that counts what it sends and what comes back. */
+class Caller {
+  readonly socket: Socket
+  sent = 0
+  received = 0
+  closed = false
+  #wanted = 0
+  #arrived = () => {}
+
+  constructor(t: Test, port: number) {
+    this.socket = connect(port, host)
+    this.socket.on('data', chunk => {
+      this.received += chunk.length
+      if (this.received >= this.#wanted) this.#arrived()
+    })
+    this.socket
+      .on('error', () => {})
+      .on('close', () => {
+        this.closed = true
+        this.#arrived()
+      })
+    t.teardown(() => void this.socket.destroy())
+  }
+
+  /** Resolves with true when the target's name and all that was sent have come back. */
+  async exchange(bytes: Buffer): Promise<boolean> {
+    this.sent += bytes.length
+    this.#wanted = 1 + this.sent
+    const arrived = new Promise<void>(resolve => {
+      this.#arrived = resolve
+    })
+    this.socket.write(bytes)
+    if (this.received < this.#wanted && !this.closed) await arrived
+    return !this.closed
+  }
+}
+
+async function udpCaller(t: Test, port: number): Promise<Datagrams> {
+  const socket = createSocket('udp4')
+  socket.connect(port, host)
+  await once(socket, 'connect')
+  t.teardown(() => void socket.close())
+  return socket
+}
+
+async function udpExchange(socket: Datagrams): Promise<string> {
+  const answer = once(socket, 'message')
+  socket.send('ping')
+  const [bytes] = (await answer) as [Buffer]
+  return bytes.toString('latin1', 0, 1)
+}
+
+async function createRule(cluster: TestCluster, body: object, width = 1): Promise<Rule> {
+  const listen_port = await freePort(width)
+  const { rule_id: id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', {
+    client: 'edge',
+    listen_port,
+    ...(width > 1 && { listen_port_end: listen_port + width - 1 }),
+    ...body
+  })
+  return { id, port: listen_port }
+}
+
+const targetsOf = ({ port }: Target) => [{ host, port }]
+
+for (const engine of engines)
+  t.test(
+    `${changes} changes of targets under 500 live connections break none, on the ${engine} engine`,
+    async t => {
+      const cluster = await testCluster(t)
+      await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
+      const [a, b] = [await openTcpTarget(t, 'a'), await openTcpTarget(t, 'b')]
+      const [ua, ub] = [await openUdpTarget(t, 'a'), await openUdpTarget(t, 'b')]
+      const hello = await clientHello({ servername: 'shop.test' })
+      const small = await createRule(cluster, { targets: targetsOf(a) })
+      const bulk = await createRule(cluster, { targets: targetsOf(a) })
+      const named = await createRule(cluster, { targets: targetsOf(a), sni_pattern: 'shop.test' })
+      const range = await createRule(cluster, { targets: targetsOf(a) }, 4)
+      const udp = await createRule(cluster, { protocol: 'udp', targets: targetsOf(ua) })
+      const of = (count: number, { port }: Rule) => Array.from({ length: count }, () => new Caller(t, port))
+      const callers = {
+        small: of(live.small, small),
+        bulk: of(live.bulk, bulk),
+        names: of(live.names, named),
+        range: of(live.range, range)
+      }
+      await Promise.all(callers.names.map(caller => caller.exchange(hello)))
+      const flows = await Promise.all(Array.from({ length: live.udp }, () => udpCaller(t, udp.port)))
+      let isChanging = true
+      const wrong: string[] = []
+      const talk = async (caller: Caller, bytes: Buffer, kind: string) => {
+        for (; isChanging; await after(pauseMs))
+          if (!(await caller.exchange(bytes))) return void wrong.push(`a ${kind} connection was closed`)
+      }
+      let datagrams = 0
+      const flow = async (socket: Datagrams) => {
+        for (; isChanging; await after(pauseMs)) {
+          if ((await udpExchange(socket)) !== 'a') wrong.push('a flow has another target')
+          datagrams++
+        }
+      }
+      const [ping, block] = [Buffer.alloc(64, 1), Buffer.alloc(bulkBytes, 2)]
+      const traffic = [
+        ...[...callers.small, ...callers.names, ...callers.range].map(caller => talk(caller, ping, 'small')),
+        ...callers.bulk.map(caller => talk(caller, block, 'bulk')),
+        ...flows.map(flow)
+      ]
+      await until(() => callers.bulk.every(({ received }) => received > bulkBytes))
+
+      const waits: number[] = []
+      const change = async (rule: Rule, to: Target, reach: () => Promise<string>) => {
+        await cluster.call('PATCH', `/v1/rules/${rule.id}`, { targets: targetsOf(to) })
+        const answeredAt = performance.now()
+        while ((await reach()) !== to.name)
+          wrong.push(`a new caller after the answer did not reach ${to.name}`)
+        waits.push(performance.now() - answeredAt)
+      }
+      const newFlow = async () => udpExchange(await udpCaller(t, udp.port))
+      for (let at = 0; at < changesPerRule; at++) {
+        const [to, udpTo] = at % 2 ? [a, ua] : [b, ub]
+        for (const rule of [small, bulk, range]) await change(rule, to, () => nameAt(rule.port, ping))
+        await change(named, to, () => nameAt(named.port, hello))
+        await change(udp, udpTo, newFlow)
+      }
+      isChanging = false
+      await Promise.all(traffic)
+
+      t.same([...new Set(wrong)], [])
+      waits.sort((one, other) => one - other)
+      t.comment(
+        `${waits.length} changes; new callers reached the new target ${waits[Math.floor(waits.length * 0.99)]} ms (p99) after the answer`
+      )
+      for (const [kind, rule] of [
+        ['small', small],
+        ['bulk', bulk],
+        ['names', named],
+        ['range', range]
+      ] as const) {
+        const own = callers[kind]
+        t.equal(own.filter(({ closed }) => closed).length, 0, `${kind}: none is closed`)
+        t.ok(
+          own.every(({ sent, received }) => received === sent + 1),
+          `${kind}: each byte came back`
+        )
+        const sent = own.reduce((sum, caller) => sum + caller.sent, 0)
+        const more = changesPerRule * (kind === 'names' ? hello.length : ping.length)
+        for (const { socket } of own) socket.end()
+        const stats = await statsOf(cluster, rule.id, ({ bytes_in }) => bytes_in >= sent + more)
+        t.equal(stats.bytes_in, sent + more, `${kind}: the books are exact`)
+        t.equal(stats.connections_total, own.length + changesPerRule)
+      }
+      const stats = await statsOf(
+        cluster,
+        udp.id,
+        ({ datagrams_in }) => datagrams_in >= datagrams + changesPerRule
+      )
+      t.equal(stats.datagrams_in, datagrams + changesPerRule)
+      t.equal(stats.datagrams_out, datagrams + changesPerRule)
+    }
+  )
+
+for (const engine of engines)
+  t.test(`a port moves under a storm of callers, on the ${engine} engine`, async t => {
+    const cluster = await testCluster(t)
+    await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
+    const rule = await createRule(cluster, { targets: targetsOf(await openTcpTarget(t, 'a')) })
+    const live = new Caller(t, rule.port)
+    t.ok(await live.exchange(Buffer.from('before')))
+    const ports = [rule.port, await freePort()] as const
+    const refused: string[] = []
+
+    for (const to of [1, 0, 1, 0, 1] as const) {
+      let answered = false
+      let served = 0
+      const storm = async () => {
+        while (served < 500) {
+          const mustBeServed = answered
+          const name = await nameAt(ports[to], Buffer.from('x')).catch(String)
+          if (name === 'a') served++
+          else if (mustBeServed) refused.push(name)
+        }
+      }
+      const storms = Array.from({ length: 8 }, storm)
+      await cluster.call('PATCH', `/v1/rules/${rule.id}`, { listen_port: ports[to] })
+      answered = true
+      await Promise.all(storms)
+      await t.rejects(nameAt(ports[to === 1 ? 0 : 1], Buffer.from('x')), { code: 'ECONNREFUSED' })
+    }
+    t.same(refused, [])
+
+    t.ok(await live.exchange(Buffer.from('after')), 'a connection of the first port drains')
+    const { listen_port } = await cluster.call<{ listen_port: number }>('GET', `/v1/rules/${rule.id}`)
+    t.equal(listen_port, ports[1])
+  })
+
+for (const engine of engines)
+  t.test(`a pause holds over kill -9 of agent and server, on the ${engine} engine`, async t => {
+    const cluster = await testCluster(t)
+    const edge = await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
+    const targets = targetsOf(await openTcpTarget(t, 'a'))
+    const rule = await createRule(cluster, { targets })
+    const udp = await createRule(cluster, {
+      protocol: 'udp',
+      targets: targetsOf(await openUdpTarget(t, 'a'))
+    })
+    const other = await createRule(cluster, { targets })
+    const live = new Caller(t, rule.port)
+    const flow = await udpCaller(t, udp.port)
+    t.ok(await live.exchange(Buffer.from('before')))
+    t.equal(await udpExchange(flow), 'a')
+    const name = ({ port }: Rule) => nameAt(port, Buffer.from('x'))
+    const stateOf = async ({ id }: Rule) =>
+      (await cluster.call<{ state: string }>('GET', `/v1/rules/${id}`)).state
+
+    await cluster.call('POST', `/v1/rules/${rule.id}/pause`)
+    await cluster.call('POST', `/v1/rules/${udp.id}/pause`)
+    await cluster.call('POST', `/v1/rules/${rule.id}/pause`)
+    await t.rejects(name(rule), { code: 'ECONNREFUSED' })
+    t.equal(await stateOf(rule), 'paused')
+    t.ok(await live.exchange(Buffer.from('after')), 'a live connection goes on')
+    t.equal(await udpExchange(flow), 'a', 'a live flow goes on')
+
+    cluster.server.signal('SIGKILL')
+    edge.agent.signal('SIGKILL')
+    await Promise.all([cluster.server.exit, edge.agent.exit])
+    edge.restart()
+    await edge.agent.until('rule.opened', event => event['rule'] === other.id)
+    t.equal(await name(other), 'a')
+    await t.rejects(name(rule), { code: 'ECONNREFUSED' }, 'without the server')
+    await cluster.restart()
+    await edge.agent.until('control.connected')
+    await t.rejects(name(rule), { code: 'ECONNREFUSED' }, 'with the server')
+    t.equal(await stateOf(rule), 'paused')
+
+    for (const { id } of [rule, udp, rule]) await cluster.call('POST', `/v1/rules/${id}/resume`)
+    t.equal(await name(rule), 'a')
+    t.equal(await udpExchange(await udpCaller(t, udp.port)), 'a')
+    t.equal(await stateOf(rule), 'active')
+    await cluster.call('PATCH', `/v1/rules/${rule.id}?existing=cut`, { paused: true })
+    await t.rejects(name(rule), { code: 'ECONNREFUSED' })
+  })

@@ -1,0 +1,244 @@
+// A plain model says what each port of an edge must answer, while rules are made, changed, paused, expired and removed, and
+// while agent and server are killed. The steps are random; `RULE_MODEL_SEED` and `RULE_MODEL_STEPS` repeat a run.
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as after } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { seededRandom } from '../bench/soak/seeded-random.ts'
+import { engines } from '../matrix/world.ts'
+import { freePort } from '../support/ports.ts'
+import {
+  type RunningAgent,
+  startAgent,
+  type TestCluster,
+  testCluster,
+  token
+} from '../support/test-cluster.ts'
+import { nameAt } from './name-at.ts'
+
+const steps = Number(process.env['RULE_MODEL_STEPS'] ?? 120)
+const seed = Number(process.env['RULE_MODEL_SEED'] ?? Date.now() % 100_000)
+const host = '127.0.0.1'
+const closed = 'ECONNREFUSED'
+
+interface ModelRule {
+  readonly id: string
+  port: number
+  target: string
+  isPaused: boolean
+  isExpired: boolean
+}
+
+const expiresAfterMs = 1000 // still ahead when the request arrives
+
+class Play {
+  readonly #cluster: TestCluster
+  readonly #edge: RunningAgent
+  readonly #targets: ReadonlyMap<string, number> // port by name
+  readonly #ports: readonly number[]
+  readonly #rules: ModelRule[] = []
+  readonly counts: Record<string, number> = {}
+
+  constructor(
+    cluster: TestCluster,
+    edge: RunningAgent,
+    targets: ReadonlyMap<string, number>,
+    ports: readonly number[]
+  ) {
+    this.#cluster = cluster
+    this.#edge = edge
+    this.#targets = targets
+    this.#ports = ports
+  }
+
+  /** Plays one step. Returns what it did. */
+  async step(pick: (below: number) => number): Promise<string> {
+    const rule = this.#rules[pick(Math.max(1, this.#rules.length))]
+    const port = this.#ports[pick(this.#ports.length)] ?? 0
+    const name = [...this.#targets.keys()][pick(this.#targets.size)] ?? ''
+    const roll = pick(100)
+    const kind = !rule || roll < 15 ? 'create' : (kinds.find(([, below]) => roll < below)?.[0] ?? 'retarget')
+    this.counts[kind] = (this.counts[kind] ?? 0) + 1
+    if (!rule || kind === 'create') return this.#create(port, name)
+    const path = `/v1/rules/${rule.id}`
+    switch (kind) {
+      case 'retarget':
+        return this.#patch(rule, { targets: this.#targetsOf(name) }, { target: name })
+      case 'move':
+        return this.#patch(rule, { listen_port: port }, { port }, this.#isTaken(port, rule))
+      case 'both':
+        return this.#patch(
+          rule,
+          { listen_port: port, targets: this.#targetsOf(name), paused: false },
+          { port, target: name, isPaused: false },
+          this.#isTaken(port, rule)
+        )
+      case 'pause':
+        return this.#patch(rule, { paused: true }, { isPaused: true })
+      case 'resume':
+        return this.#patch(rule, { paused: false }, { isPaused: false })
+      case 'expire': {
+        const done = await this.#patch(
+          rule,
+          { expires_at: new Date(Date.now() + expiresAfterMs).toISOString() },
+          { isExpired: true }
+        )
+        await after(expiresAfterMs + 200) // its time comes
+        return done
+      }
+      case 'revive':
+        return this.#patch(
+          rule,
+          { expires_at: null },
+          { isExpired: false },
+          rule.isExpired && this.#holderOf(rule.port, rule)
+        )
+      case 'remove':
+        this.#rules.splice(this.#rules.indexOf(rule), 1)
+        return this.#expect('DELETE', path, undefined, 204)
+      case 'kill agent':
+        return this.#killAgent(rule, name)
+      default:
+        return this.#killServer()
+    }
+  }
+
+  /** Compares what the ports answer with the model. Returns the differences. */
+  async differences(): Promise<string[]> {
+    const found = await Promise.all(this.#ports.map(async port => [port, await answerOf(port)] as const))
+    return found.flatMap(([port, answer]) => {
+      const rule = this.#rules.find(one => one.port === port && !one.isPaused && !one.isExpired)
+      const expected = rule?.target ?? closed
+      return answer === expected ? [] : [`port ${port} answers ${answer}, not ${expected}`]
+    })
+  }
+
+  #targetsOf = (name: string) => [{ host, port: this.#targets.get(name) }]
+  /** True if another rule has the port. An expired rule has none, and asks for none. */
+  #isTaken = (port: number, by?: ModelRule): boolean => !by?.isExpired && this.#holderOf(port, by)
+  #holderOf = (port: number, but?: ModelRule): boolean =>
+    this.#rules.some(rule => rule !== but && rule.port === port && !rule.isExpired)
+
+  async #create(port: number, target: string): Promise<string> {
+    const body = { client: 'edge', listen_port: port, targets: this.#targetsOf(target) }
+    const isTaken = this.#holderOf(port)
+    const { status, record } = await this.#send('POST', '/v1/rules', body)
+    if (status !== (isTaken ? 409 : 201))
+      throw new Error(`create on ${port}: ${status} ${JSON.stringify(record)}`)
+    if (record) this.#rules.push({ id: record.rule_id, port, target, isPaused: false, isExpired: false })
+    return `create ${port} ${target}: ${status}`
+  }
+
+  async #patch(
+    rule: ModelRule,
+    body: object,
+    change: Partial<ModelRule>,
+    isRefused = false
+  ): Promise<string> {
+    const done = await this.#expect('PATCH', `/v1/rules/${rule.id}`, body, isRefused ? 409 : 200)
+    if (!isRefused) Object.assign(rule, change)
+    return done
+  }
+
+  async #killAgent(rule: ModelRule, name: string): Promise<string> {
+    const { agent } = this.#edge
+    agent.signal('SIGKILL')
+    await agent.exit
+    await this.#cluster.server.until(
+      'client.disconnected',
+      () => true,
+      this.#cluster.server.events.length - 1
+    )
+    await this.#patch(rule, { targets: this.#targetsOf(name) }, { target: name })
+    this.#edge.restart()
+    await this.#edge.agent.until('control.connected')
+    return 'kill agent'
+  }
+
+  async #killServer(): Promise<string> {
+    const { server } = this.#cluster
+    const seen = this.#edge.agent.events.length
+    server.signal('SIGKILL')
+    await server.exit
+    const apart = await this.differences()
+    if (apart.length > 0) throw new Error(`without the server: ${apart.join(', ')}`)
+    await this.#cluster.restart()
+    await this.#edge.agent.until('control.connected', () => true, seen)
+    return 'kill server'
+  }
+
+  async #expect(method: string, path: string, body: object | undefined, expected: number): Promise<string> {
+    const { status, record } = await this.#send(method, path, body)
+    const done = `${method} ${path} ${JSON.stringify(body)}: ${status}`
+    if (status !== expected) throw new Error(`${done}, not ${expected}: ${JSON.stringify(record)}`)
+    return done
+  }
+
+  async #send(method: string, path: string, body: object | undefined) {
+    const reply = await fetch(this.#cluster.origin + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) })
+    })
+    const text = await reply.text()
+    const record = text === '' ? null : (JSON.parse(text) as { readonly rule_id: string }) // of a 201
+    return { status: reply.status, record: reply.status === 409 ? null : record }
+  }
+}
+
+const kinds = [
+  ['retarget', 35],
+  ['move', 47],
+  ['both', 55],
+  ['pause', 65],
+  ['resume', 77],
+  ['expire', 82],
+  ['revive', 88],
+  ['remove', 96],
+  ['kill agent', 98],
+  ['kill server', 100]
+] as const
+
+async function answerOf(port: number): Promise<string> {
+  return nameAt(port, Buffer.from('x')).catch((error: NodeJS.ErrnoException) => error.code ?? error.message)
+}
+
+async function openTargets(t: Test): Promise<Map<string, number>> {
+  const targets = new Map<string, number>()
+  for (const name of ['a', 'b', 'c']) {
+    const server = createServer(socket => socket.on('error', () => {}).end(name)).listen(0, host)
+    await once(server, 'listening')
+    t.teardown(() => void server.close())
+    targets.set(name, (server.address() as { readonly port: number }).port) // of a TCP server
+  }
+  return targets
+}
+
+for (const engine of engines)
+  t.test(
+    `${steps} random steps with seed ${seed} leave each port as the model says, on the ${engine} engine`,
+    async t => {
+      const cluster = await testCluster(t)
+      const edge = await startAgent(t, cluster, 'edge', {
+        env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' }
+      })
+      const ports = [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()]
+      const play = new Play(cluster, edge, await openTargets(t), ports)
+      const dice = seededRandom(seed)
+      const done: string[] = []
+      let differences: string[] = []
+
+      while (done.length < steps && differences.length === 0) {
+        const step = await play.step(below => dice.below(below)).catch(String)
+        done.push(step)
+        differences = step.startsWith('Error') ? [step] : await play.differences()
+        for (let tries = 0; step.startsWith('kill') && differences.length > 0 && tries < 50; tries++) {
+          await after(100) // what was changed meanwhile comes with the connection
+          differences = await play.differences()
+        }
+      }
+
+      t.same(differences, [], done.slice(-8).join('\n'))
+      t.comment(JSON.stringify(play.counts))
+    }
+  )

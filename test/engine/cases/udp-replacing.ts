@@ -1,0 +1,129 @@
+// A UDP rule takes the place of another: its flows go on.
+import type { Test } from 'tap'
+import { freePort } from '../../support/ports.ts'
+import { type EngineCase, engineFixture, type OpenEngine, ruleTo, until } from '../engine-fixture.ts'
+import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
+
+/** A rule with a live flow, replaced by another. */
+async function replacedWhileLive(t: Test, openEngine: OpenEngine) {
+  const target = await openUdpTarget(t)
+  const { engine, finalCounters } = engineFixture(t, openEngine)
+  const first = await openUdpRule(engine, [target.port])
+  const live = await openUdpCaller(t, first.from)
+  await live.exchange('a')
+  const next = await ruleTo([target.port], { protocol: 'udp', from: first.from })
+  await engine.open(next, first.id)
+  await engine.close(first.id, null)
+  return { engine, finalCounters, first, next, live }
+}
+
+export const udpReplacing: Record<string, EngineCase> = {
+  async 'flows keep their target over many changes, and new ones go to the new target'(t, openEngine) {
+    const [old, next] = [await openUdpTarget(t, () => 'old'), await openUdpTarget(t, () => 'new')]
+    const { engine, finalCounters } = engineFixture(t, openEngine)
+    const first = await openUdpRule(engine, [old.port], { flowCap: 3 })
+    const live = await openUdpCaller(t, first.from)
+    t.equal(await live.exchange('a'), 'old')
+
+    let rule = first
+    for (let change = 0; change < 5; change++) {
+      const after = await ruleTo([next.port], {
+        protocol: 'udp',
+        from: first.from,
+        idleMs: 60_000,
+        flowCap: 3
+      })
+      await engine.open(after, rule.id)
+      await engine.close(rule.id, null)
+      rule = after
+      t.equal(await live.exchange('b'), 'old')
+    }
+
+    const second = await openUdpCaller(t, first.from)
+    t.equal(await second.exchange('c'), 'new')
+    t.equal(await (await openUdpCaller(t, first.from)).exchange('d'), 'new')
+    ;(await openUdpCaller(t, first.from)).send('one too many')
+    await until(() => engine.sample().rules.some(({ flowsDroppedOverflow }) => flowsDroppedOverflow === 1))
+    t.equal(engine.sample().rules.length, 2, 'the rules between have ended')
+    engine.resetTargets(first.id, [0])
+    t.match(await finalCounters(first.id), {
+      connectionsTotal: 1,
+      ports: [{ datagramsIn: 6, datagramsOut: 6 }]
+    })
+    t.equal(await live.exchange('e'), 'new', 'its next datagram begins a new flow')
+  },
+
+  async 'flows end with the sockets of the rule that has taken them over'(t, openEngine) {
+    const { engine, finalCounters, first, next } = await replacedWhileLive(t, openEngine)
+
+    await engine.close(next.id, 60_000)
+
+    await finalCounters(first.id)
+    await finalCounters(next.id)
+    t.same(engine.sample().rules, [])
+  },
+
+  async 'flows whose sockets are taken over end when their drain has, which a second close brings forward'(
+    t,
+    openEngine
+  ) {
+    const { engine, finalCounters, first, next } = await replacedWhileLive(t, openEngine)
+
+    await engine.close(first.id, 60_000)
+    await engine.close(first.id, 50)
+
+    t.match(await finalCounters(first.id), { connectionsTotal: 1 })
+    t.match(engine.sample().rules, [{ ruleId: next.id }])
+  },
+
+  async 'flows whose sockets are taken over end with their rule when it is cut'(t, openEngine) {
+    const { engine, finalCounters, first, next, live } = await replacedWhileLive(t, openEngine)
+
+    await engine.close(first.id, 0)
+
+    await finalCounters(first.id)
+    await live.exchange('b')
+    t.match(engine.sample().rules, [{ ruleId: next.id, connectionsTotal: 1 }])
+  },
+
+  async 'a range that moves keeps the flows of the ports that both have'(t, openEngine) {
+    const [first, from] = [await freePort(2), await freePort(3)]
+    const target = await openUdpTarget(t, undefined, { port: first })
+    await openUdpTarget(t, undefined, { port: first + 1 })
+    const { engine } = engineFixture(t, openEngine)
+    const ports = { protocol: 'udp', idleMs: 60_000 } as const
+    const before = await ruleTo([target.port], { ...ports, from, to: from + 1 })
+    await engine.open(before)
+    const [left, kept] = [await openUdpCaller(t, from), await openUdpCaller(t, from + 1)]
+    await left.exchange('a')
+    await kept.exchange('b')
+
+    const after = await ruleTo([target.port], { ...ports, from: from + 1, to: from + 2 })
+    await engine.open(after, before.id)
+    t.equal(await left.exchange('c'), 'c')
+    await engine.close(before.id, null)
+
+    t.equal(await kept.exchange('d'), 'd')
+    t.match(
+      engine.sample().rules.map(({ ruleId, connectionsTotal }) => ({ ruleId, connectionsTotal })),
+      [
+        { ruleId: before.id, connectionsTotal: 2 },
+        { ruleId: after.id, connectionsTotal: 0 }
+      ]
+    )
+    kept.close()
+  },
+
+  async 'idle flows of a replaced rule end'(t, openEngine) {
+    const target = await openUdpTarget(t)
+    const { engine, finalCounters } = engineFixture(t, openEngine)
+    const first = await openUdpRule(engine, [target.port], { idleMs: 100 })
+    await (await openUdpCaller(t, first.from)).exchange('a')
+    const next = await ruleTo([target.port], { protocol: 'udp', from: first.from })
+    await engine.open(next, first.id)
+
+    await engine.close(first.id, null)
+
+    t.match(await finalCounters(first.id), { ports: [{ datagramsIn: 1, active: 0 }] })
+  }
+}

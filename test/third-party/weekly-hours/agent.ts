@@ -1,0 +1,46 @@
+// The agent half: outside its hours the rule is closed, with or without the server.
+import {
+  type AgentCall,
+  type AgentPlugin,
+  defineField,
+  type FieldRule,
+  type Static,
+  Type
+} from 'sluice/agent-plugin'
+import { capability, Hours, key, type Schedule } from './wire.ts'
+
+const modes = ['refuse', 'hold', 'cut'] as const
+const Config = Type.Object({
+  live: Type.Enum([...modes], { default: 'cut', description: 'What becomes of live connections.' })
+})
+
+/** True if the instant is in one of the windows, by the clocks of the time zone. */
+export function isOpenAt({ time_zone: timeZone, windows }: Schedule, ms: number): boolean {
+  const format = { timeZone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
+  const [day = '', time = ''] = new Intl.DateTimeFormat('en-US', format).format(ms).toLowerCase().split(' ')
+  return windows.some(({ days, from, to }) => days.some(name => name === day) && from <= time && time < to)
+}
+
+/** Hours begin and end with a minute, in every time zone and when its clocks change. */
+function decide(rule: FieldRule<typeof Schedule>, call: AgentCall<Static<typeof Config>>): void {
+  const now = call.time.now()
+  if (isOpenAt(rule.value, now)) rule.open()
+  else rule.close({ mode: call.config.live, reason: 'outside_schedule' })
+  rule.at(now - (now % 60_000) + 60_000, () => decide(rule, call))
+}
+
+const field = defineField({ key, message: Hours, opened: decide, changed: decide })
+
+export default {
+  name: 'weekly-hours',
+  agent: '^1.1.0',
+  config: Config,
+  capabilities: { [capability.id]: capability.since },
+  messages: [Hours],
+  fields: [field],
+  metrics({ rules, time }) {
+    const closed = rules.having(field).filter(({ value }) => !isOpenAt(value, time.now())).length
+    const samples = [{ labelValues: [], value: closed }]
+    return [{ name: 'closed_rules', type: 'gauge', help: 'Rules outside their hours.', labels: [], samples }]
+  }
+} satisfies AgentPlugin
