@@ -8,6 +8,7 @@ import { wireMessages } from '../kernel/wire/envelope.ts'
 import { bindHandlers, type Codec, respond } from '../kernel/wire/message.ts'
 import { messages as pinMessages } from '../plugins/control/wire.ts'
 import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
+import type { Boot } from './journal/boot.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
 import { ManagedObjects } from './objects/managed-objects.ts'
 import { openObjectStore } from './objects/object-store.ts'
@@ -34,6 +35,7 @@ export interface AgentOptions {
   readonly bundleFile: string
   readonly version: string
   readonly clock: Clock
+  readonly boot?: Boot | undefined // of the host; undefined: it is not known
   readonly log: Log
   readonly random?: () => number // in [0, 1), for reconnect delays
 }
@@ -57,7 +59,7 @@ export function openComponents(options: AgentOptions, plugins: PluginSet, defer:
   defer(() => void journalDb.close())
 
   const codec = plugins.derived(codecOf)
-  const counted = openJournal({ db: journalDb, clock, log })
+  const counted = openJournal({ db: journalDb, clock, log, boot: options.boot })
   defer(() => counted.close())
   const time = openAgentTime({ clock, journal: counted })
   defer(time.stop)

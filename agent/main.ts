@@ -10,6 +10,7 @@ import { runAgent, type Signals } from './agent.ts'
 import { type ConfigSources, pluginConfigs, readAgentConfig } from './config.ts'
 import type { EngineOptions } from './engine.ts'
 import { logSelection, selectEngine } from './engine-selection.ts'
+import { hostBoot } from './journal/boot.ts'
 import { type Bundle, readBundle } from './link/bundle.ts'
 import { enroll } from './link/enroll.ts'
 import { openHello } from './link/hello.ts'
@@ -86,6 +87,7 @@ export async function startAgent(
           bundleFile,
           version,
           clock,
+          boot: hostBoot(),
           log
         }
       },

@@ -30,6 +30,8 @@ create table if not exists journal_epoch (
   gap_from integer, gap_to integer, written_at integer not null,
   offset_ms integer not null, -- not used any more: 0
   closed integer not null);
+create table if not exists server_time ( -- one row: the server's time minus the host's time since its start
+  only integer primary key check (only = 1), boot_id text not null, offset_ms real not null);
 create table if not exists journal_row (
   epoch integer not null, rule_id text not null, kind text not null, key text not null,
   seq integer not null, sent integer not null default 0, booked_at integer,
@@ -52,6 +54,10 @@ const prepare = (db: StateDatabase) => ({
   ),
   setWritten: db.prepare('update journal_epoch set written_at = ? where number = ?'),
   moveGapEnds: db.prepare('update journal_epoch set gap_to = gap_to + ?'),
+  saveTime: db.prepare('insert or replace into server_time values (1, ?, ?)'),
+  savedTime: db.prepare<[string], { offsetMs: number }>(
+    'select offset_ms as offsetMs from server_time where boot_id = ?'
+  ),
   close: db.prepare('update journal_epoch set closed = 1 where number = ?'),
   forgetGap: db.prepare('update journal_epoch set gap_from = null, gap_to = null where number = ?'),
   addRow: db.prepare(
@@ -113,6 +119,9 @@ export function openJournalStore(db: StateDatabase) {
     /** Makes rows after `seq` pending again: the server does not have them any more. */
     markPending: (epoch: number, seq: number) => void statements.markPending.run(epoch, seq),
     setWritten: (epoch: number, serverMs: number) => void statements.setWritten.run(serverMs, epoch),
+    saveTime: (bootId: string, offsetMs: number) => void statements.saveTime.run(bootId, offsetMs),
+    /** Returns the server's time minus the time since this start of the host; null: not heard since. */
+    savedTime: (bootId: string): number | null => statements.savedTime.get(bootId)?.offsetMs ?? null,
     /** Gaps that are not reported yet may have lasted longer: the agent did not know how long it had been away. */
     moveGapEnds: (ms: number) => void statements.moveGapEnds.run(ms),
     /** Called when the server knows of the gap before this epoch. */

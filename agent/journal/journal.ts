@@ -47,16 +47,23 @@ export interface Journal {
   deliveredSince(owner: string, secs: number): number
   /** The server's time, ms: it never goes back, and our own wall time has no part in it. */
   now(): number
+  /** False where no server was heard since the host's start: `now` is then the least that the time can be. */
+  isTimeKnown(): boolean
   /** Called after `engine.stop`: writes the last counts; the next start finds no gap. */
   close(): void
 }
 
 /** `db` is a connection of its own, of durability 'normal': a killed process loses nothing that was written. */
-export function openJournal({ db, clock, log }: Pick<WriterOptions, 'db' | 'clock' | 'log'>): Journal {
+export function openJournal({
+  db,
+  clock,
+  log,
+  boot
+}: Pick<WriterOptions, 'db' | 'clock' | 'log' | 'boot'>): Journal {
   const store = openJournalStore(db)
   const deliveries = openDeliveries(db)
   const counters = openEngineCounters()
-  const writer = new JournalWriter({ db, clock, log, store, deliveries, counters })
+  const writer = new JournalWriter({ db, clock, log, store, deliveries, counters, boot })
   const find = (epoch: string) => store.epochs().find(known => known.epoch === epoch)
 
   function* pending(limit: number): Iterable<Batch> {
@@ -107,6 +114,7 @@ export function openJournal({ db, clock, log }: Pick<WriterOptions, 'db' | 'cloc
       deliveries.unacknowledged(owner, since, { epoch: find(epoch)?.number ?? 0, seq }),
     deliveredSince: deliveries.since,
     now: () => writer.now(),
+    isTimeKnown: () => writer.isTimeKnown(),
     close: () => writer.close()
   }
 }

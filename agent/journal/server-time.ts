@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 
 const skewMs = 5_000
+const roundedMs = 1_000 // more than what saved times are rounded by
 
 export type ServerTime = ReturnType<typeof openServerTime>
 
@@ -11,13 +12,21 @@ interface Options {
   readonly log: Log
 }
 
-/**
- * `savedMs`: the server's time that an earlier run of the agent saved, so the least that it can be; null: the agent has
- * never heard it, and until then takes its own.
- */
-export function openServerTime({ clock, log }: Options, savedMs: number | null) {
+/** What an earlier run of the agent has saved; null: nothing. */
+export interface SavedTime {
+  readonly leastMs: number | null // the server's time then, so the least that it can be
+  readonly offsetMs: number | null // that minus our monotonic clock, if the host has not been started since
+}
+
+/** Until it hears the server it goes on from what was saved; without that it takes our own time. */
+export function openServerTime({ clock, log }: Options, saved: SavedTime) {
+  const savedMs = saved.leastMs
+  // A host's time that is behind what it was has begun anew, as that of a container may.
+  const goesOn = saved.offsetMs !== null && saved.offsetMs + clock.monotonic() + roundedMs >= (savedMs ?? 0)
   let isHeard = savedMs !== null
-  let offsetMs = (savedMs ?? clock.now()) - clock.monotonic() // server's time minus our monotonic clock
+  let isKnown = goesOn
+  // The server's time minus our monotonic clock:
+  let offsetMs = goesOn ? (saved.offsetMs ?? 0) : (savedMs ?? clock.now()) - clock.monotonic()
   let reachedMs = savedMs ?? 0 // a correction back makes the time stand still here
   let loggedSkewMs = 0
 
@@ -44,6 +53,10 @@ export function openServerTime({ clock, log }: Options, savedMs: number | null) 
   return {
     at,
     now,
+    /** False while only the least that the time can be is known: no server was heard since the host's start. */
+    isKnown: () => isKnown,
+    /** The server's time minus our monotonic clock; null: not known. */
+    offsetMs: () => (isKnown ? offsetMs : null),
     /**
      * The server's clock showed `serverMs` between `askedMs` and now on our monotonic clock. Returns by how much the
      * time has moved forward; 0: not, or it stands still.
@@ -52,6 +65,7 @@ export function openServerTime({ clock, log }: Options, savedMs: number | null) 
       const before = now()
       if (isHeard) reachedMs = before
       isHeard = true
+      isKnown = true
       offsetMs = Math.min(Math.max(offsetMs, serverMs - clock.monotonic()), serverMs - askedMs)
       checkSkew()
       return Math.max(0, now() - before)

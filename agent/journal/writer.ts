@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Counters } from '../engine.ts'
 import type { StateDatabase } from '../state/database.ts'
+import { type Boot, resolutionMs } from './boot.ts'
 import { type Deliveries, deliveriesIn } from './deliveries.ts'
 import type { EngineCounters } from './engine-counters.ts'
 import type { Epoch, JournalStore } from './journal-store.ts'
@@ -16,6 +17,7 @@ export interface WriterOptions {
   readonly store: JournalStore
   readonly deliveries: Deliveries
   readonly counters: EngineCounters
+  readonly boot?: Boot | undefined
 }
 
 const syncMs = 30_000
@@ -35,7 +37,10 @@ export class JournalWriter {
   constructor(options: WriterOptions) {
     this.#options = options
     const last = options.store.epochs().at(-1)
-    this.#serverTime = openServerTime(options, last?.writtenAt ?? null)
+    this.#serverTime = openServerTime(options, {
+      leastMs: last?.writtenAt ?? null,
+      offsetMs: this.#savedOffsetMs()
+    })
     this.#countedAt = options.clock.monotonic()
     this.epoch = this.#beginEpoch(last)
     this.#syncedAt = options.clock.monotonic()
@@ -43,6 +48,10 @@ export class JournalWriter {
 
   now(): number {
     return this.#serverTime.now()
+  }
+
+  isTimeKnown(): boolean {
+    return this.#serverTime.isKnown()
   }
 
   tick(sample: readonly Counters[], at: number): void {
@@ -62,6 +71,7 @@ export class JournalWriter {
     const forwardMs = this.#serverTime.correct(serverTimeMs, askedMs)
     this.guard(() => {
       this.#setWritten()
+      this.#saveOffset()
       if (forwardMs > 0) this.#options.store.moveGapEnds(forwardMs)
     })
   }
@@ -112,6 +122,21 @@ export class JournalWriter {
   /** Stores where a gap would begin: where all rules were counted, not where one was closed or the time was set. */
   #setWritten(): void {
     this.#options.store.setWritten(this.epoch, this.#serverTime.at(this.#countedAt))
+  }
+
+  /** Returns the server's time minus our monotonic clock, by the time that the host is up. */
+  #savedOffsetMs(): number | null {
+    const { boot, clock, store } = this.#options
+    const offsetMs = boot ? store.savedTime(boot.id) : null
+    return boot && offsetMs !== null ? offsetMs + boot.upMs() - clock.monotonic() : null
+  }
+
+  /** The host may be up for longer than it tells: the next run must not take a time that is still to come. */
+  #saveOffset(): void {
+    const { boot, clock, store } = this.#options
+    const offsetMs = this.#serverTime.offsetMs()
+    if (boot && offsetMs !== null)
+      store.saveTime(boot.id, offsetMs + clock.monotonic() - boot.upMs() - resolutionMs)
   }
 
   #maintain(): void {

@@ -1,5 +1,5 @@
 // The server's time for plugins, with timers that follow its corrections.
-import type { Clock } from '../../kernel/base/clock.ts'
+import { type Clock, latest } from '../../kernel/base/clock.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Journal } from '../journal/journal.ts'
 
@@ -10,7 +10,7 @@ interface Timer {
 
 interface Options {
   readonly clock: Clock
-  readonly journal: Pick<Journal, 'now'>
+  readonly journal: Pick<Journal, 'now' | 'isTimeKnown'>
 }
 
 export type Time = ReturnType<typeof openAgentTime>
@@ -19,10 +19,9 @@ const maxWaitMs = 3_600_000 // setTimeout keeps no more than 24 days, and drifts
 
 export function openAgentTime({ clock, journal }: Options) {
   const timers = new Map<Timer, () => void>() // waiting, with what arms them
-  let isHeard = false
 
   /** Without the server, a host that was off for a day must not take its last word for the time. */
-  const now = (): number => (isHeard ? journal.now() : Math.max(journal.now(), clock.now()))
+  const now = (): number => (journal.isTimeKnown() ? journal.now() : Math.max(journal.now(), latest(clock)))
 
   function at(ms: number, work: () => unknown): Release {
     const timer: Timer = { ms, cancel() {} }
@@ -60,7 +59,6 @@ export function openAgentTime({ clock, journal }: Options) {
     corrected(correct: () => void): boolean {
       const before = now()
       correct()
-      isHeard = true
       for (const [{ ms }, arm] of timers) if (ms > before) arm() // others are due, or wait to be repeated
       return now() < before
     },

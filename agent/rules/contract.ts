@@ -54,7 +54,10 @@ export interface Closing {
   readonly closesPort?: boolean
 }
 
-/** The server's time, as well as this agent knows it; until it hears the server, its own where that is later. */
+/**
+ * The server's time, which an agent goes on with after a restart. Until it hears the server for the first time since the
+ * start of its host, it is the clock of the host, where that is later than what the agent has saved.
+ */
 export interface AgentTime {
   now(): number // ms since 1970
   /**

@@ -339,10 +339,10 @@ t.test('a timer looks once a second, and not more often, while the time stands s
     now() {
       looks++
       return isStill ? startMs : clock.now()
-    }
+    },
+    isTimeKnown: () => true
   }
   const time = openAgentTime({ clock, journal })
-  time.corrected(() => {})
   let isDone = false
   time.at(startMs + 1, () => {
     isDone = true

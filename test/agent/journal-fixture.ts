@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import type { Counters } from '../../agent/engine.ts'
+import type { Boot } from '../../agent/journal/boot.ts'
 import { type Batch, type Journal, openJournal } from '../../agent/journal/journal.ts'
 import { openStateDatabase, type StateDatabase } from '../../agent/state/database.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
@@ -42,11 +43,16 @@ export interface OpenedJournal {
 }
 
 /** Opens a journal in `dir`. A second one in the same directory acts as the next start of the agent. */
-export function startJournal(t: Test, dir: string, clock: FakeClock = fakeClock()): OpenedJournal {
+export function startJournal(
+  t: Test,
+  dir: string,
+  clock: FakeClock = fakeClock(),
+  boot?: Boot
+): OpenedJournal {
   const db = openStateDatabase(dir, 'normal')
   t.teardown(() => db.close())
   const log: LogLine[] = []
-  return { journal: openJournal({ db, clock, log: recordLog(log) }), db, log }
+  return { journal: openJournal({ db, clock, log: recordLog(log), boot }), db, log }
 }
 
 export const batches = (journal: Journal, limit = 500): Batch[] => [...journal.pending(limit)]

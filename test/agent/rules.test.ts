@@ -67,7 +67,7 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
   const clock = fakeClock()
   const settings = openRuleSettings(db)
   const closings = openClosings({ meters, clock, drainMs: () => settings.current().drainMs })
-  const time = openAgentTime({ clock, journal: { now: () => 0 } })
+  const time = openAgentTime({ clock, journal: { now: () => 0, isTimeKnown: () => false } })
   const call = () => ({ codec }) as AgentCall // hooks get it as it is
   const plugins = [plugin]
   const planner = openPlanner({ plugins, codec, guardrails: () => guardrails })

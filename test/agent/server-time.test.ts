@@ -46,6 +46,51 @@ t.test('an agent that starts without its server goes on from the time that it ha
   }
 })
 
+t.test(
+  'an agent that starts again on a host that stayed up has the right time without its server',
+  async t => {
+    for (const ms of steps) {
+      const dir = t.testdir({})
+      const clock = fakeClock(noon)
+      const upMs = 7 * hourMs
+      const before = startJournal(t, dir, clock, { id: 'one', upMs: () => upMs + clock.monotonic() })
+      t.notOk(before.journal.isTimeKnown(), 'it has not heard the server yet')
+      before.journal.setServerTime(noon + hourMs, clock.monotonic())
+      t.ok(before.journal.isTimeKnown())
+      await clock.advance(30_000)
+      before.db.close() // as after a kill
+
+      const later = fakeClock(noon + ms)
+      const boot = { id: 'one', upMs: () => upMs + 5 * hourMs + later.monotonic() }
+      const { journal } = startJournal(t, dir, later, boot)
+
+      t.ok(journal.isTimeKnown())
+      const lateMs = noon + 6 * hourMs - journal.now()
+      t.ok(lateMs >= 0 && lateMs <= 10, `never early, and ${lateMs} ms late`)
+      later.step(ms)
+      t.equal(journal.now(), noon + 6 * hourMs - lateMs, 'a step of its clock changes nothing')
+    }
+  }
+)
+
+t.test('after a start of the host, or where its time has begun anew, the time is not known', async t => {
+  for (const [id, upMs] of [
+    ['two', 100_000],
+    ['one', 100]
+  ] as const) {
+    const dir = t.testdir({})
+    const clock = fakeClock(noon)
+    const before = startJournal(t, dir, clock, { id: 'one', upMs: () => hourMs + clock.monotonic() })
+    before.journal.setServerTime(noon, clock.monotonic())
+    before.db.close()
+
+    const { journal } = startJournal(t, dir, fakeClock(noon + dayMs), { id, upMs: () => upMs })
+
+    t.notOk(journal.isTimeKnown())
+    t.equal(journal.now(), noon, 'the least that it can be')
+  }
+})
+
 t.test('clock.skew is logged once for each change of more than 5 s, not for each report', async t => {
   const clock = fakeClock(noon)
   const { journal, log } = startJournal(t, t.testdir(), clock)

@@ -1,0 +1,222 @@
+// Rules open and close at their times on real edges, at the turns of summer time in both directions: with the server and
+// without it, with a clock of the edge that is set by a day while it runs, and after a start with such a clock. Each rule
+// changes once, and not early. How late each one was is printed. `EDGE_TIMES=all`: both turns with the server and without.
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as after } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { engines } from '../../../test/matrix/world.ts'
+import { freePort } from '../../../test/support/ports.ts'
+import { noSettableClock, type SettableClock, settableClock } from '../../../test/support/settable-clock.ts'
+import {
+  type RunningAgent,
+  startAgent,
+  type TestCluster,
+  testCluster
+} from '../../../test/support/test-cluster.ts'
+
+const leadMs = 30_000 // from the start of the server to the turn
+const watchedMs = 3000 // after it
+const host = '127.0.0.1'
+const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
+
+/** A rule's times, and whether it is open before and after the turn. */
+interface Case {
+  readonly times: (turn: number) => object
+  readonly opens: readonly [before: boolean, after: boolean]
+}
+
+const within =
+  (from: string, to: string): Case['times'] =>
+  turn => ({
+    schedule: {
+      time_zone: 'Europe/Berlin',
+      windows: [{ days: [dayNames[new Date(turn).getUTCDay()]], from, to }]
+    }
+  })
+
+const instants: Record<string, Case> = {
+  expires_at: { times: turn => ({ expires_at: new Date(turn).toISOString() }), opens: [true, false] },
+  not_before: { times: turn => ({ not_before: new Date(turn).toISOString() }), opens: [false, true] }
+}
+
+/** At 01:00 UTC: the clocks of Berlin go from 02:00 to 03:00, or from 03:00 back to 02:00. */
+const turns = {
+  spring: {
+    at: Date.parse('2026-03-29T01:00:00Z'),
+    cases: {
+      ...instants,
+      'to 02:00': { times: within('01:00', '02:00'), opens: [true, false] },
+      'to 02:30, which never comes': { times: within('01:00', '02:30'), opens: [true, false] },
+      'from 02:30, which never comes': { times: within('02:30', '05:00'), opens: [false, true] },
+      'from 03:00': { times: within('03:00', '05:00'), opens: [false, true] },
+      'past the turn': { times: within('00:00', '05:00'), opens: [true, true] },
+      'in the hour that is skipped': { times: within('02:10', '02:50'), opens: [false, false] }
+    }
+  },
+  autumn: {
+    at: Date.parse('2026-10-25T01:00:00Z'),
+    cases: {
+      ...instants,
+      'from 02:30, at its first time': { times: within('02:30', '05:00'), opens: [true, false] },
+      'to 02:30, again': { times: within('01:00', '02:30'), opens: [false, true] },
+      'from 03:00, an hour later': { times: within('03:00', '05:00'), opens: [false, false] },
+      'past the turn': { times: within('01:00', '05:00'), opens: [true, true] }
+    }
+  }
+} as const satisfies Record<string, { readonly at: number; readonly cases: Record<string, Case> }>
+
+interface World {
+  readonly cluster: TestCluster
+  /** Ahead of the machine's clock; what the edge's clock adds is in seconds. */
+  readonly ahead: (secs?: number) => string
+}
+
+interface Edge extends RunningAgent {
+  readonly name: string
+  readonly clock: SettableClock
+  readonly ports: ReadonlyMap<string, number> // by the name of a case
+}
+
+const day = 86_400
+
+/** What happens to an edge before the turn, and whether the server is there then. */
+const stories: Record<string, (world: World, edge: Edge) => Promise<void>> = {
+  'left alone': async () => {},
+  'with its clock set by a day each way': async ({ ahead }, { clock }) => {
+    for (const secs of [day, -day, day]) {
+      clock.set(ahead(secs))
+      await after(500)
+    }
+  },
+  'killed and started': async (_, edge) => startAgain(edge),
+  'killed and started with a clock a day ahead': async ({ ahead }, edge) => {
+    edge.clock.set(ahead(day))
+    await startAgain(edge)
+  },
+  'killed and started with a clock a day behind': async ({ ahead }, edge) => {
+    edge.clock.set(ahead(-day))
+    await startAgain(edge)
+  },
+  'killed and started, then its clock is set by a day': async ({ ahead }, edge) => {
+    await startAgain(edge)
+    edge.clock.set(ahead(day))
+  }
+}
+
+async function startAgain(edge: Edge): Promise<void> {
+  edge.agent.signal('SIGKILL')
+  await edge.agent.exit
+  edge.restart()
+  await edge.agent.until('rule.opened')
+}
+
+async function openEdge(
+  t: Test,
+  world: World,
+  { name, turn, cases }: { name: string; turn: number; cases: Record<string, Case> },
+  engine: string
+): Promise<Edge> {
+  const clock = settableClock(t, world.ahead())
+  const running = await startAgent(t, world.cluster, name, {
+    env: { ...clock.env, SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' }
+  })
+  const ports = new Map<string, number>()
+  for (const [what, { times }] of Object.entries(cases)) {
+    const listen_port = await freePort()
+    await world.cluster.call('POST', '/v1/rules', {
+      client: name,
+      listen_port,
+      targets: [{ host, port: 9 }],
+      ...times(turn)
+    })
+    ports.set(what, listen_port)
+  }
+  return Object.assign(running, { name, clock, ports })
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, host)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch (error) {
+    return Object(error).code !== 'ECONNREFUSED' // reset by the rule, whose target is closed
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Looks at a port until a time; returns what it was, and when it changed. */
+async function watch(
+  port: number,
+  untilMs: number
+): Promise<readonly (readonly [atMs: number, open: boolean])[]> {
+  const seen: [number, boolean][] = []
+  for (; Date.now() < untilMs; await after(20)) {
+    const askedAt = Date.now()
+    const open = await isOpen(port)
+    if (seen.at(-1)?.[1] !== open) seen.push([open ? Date.now() : askedAt, open])
+  }
+  return seen
+}
+
+for (const [season, { at: turn, cases }] of Object.entries(turns))
+  for (const server of ['away', 'there'] as const)
+    t.test(
+      `rules follow the turn in ${season} with the server ${server}`,
+      { skip: noSettableClock },
+      async t => {
+        const turnAt = Date.now() + leadMs // by the machine's clock
+        const ahead = (secs = 0): string => {
+          const sum = (turn - turnAt) / 1000 + secs
+          return `${sum < 0 ? '' : '+'}${sum}`
+        }
+        const cluster = await testCluster(t, settableClock(t, ahead()).env)
+        const world = { cluster, ahead }
+        const edges = await Promise.all(
+          Object.keys(stories).map((_, at) =>
+            openEdge(
+              t,
+              world,
+              { name: `edge-${at}`, turn, cases },
+              engines[at % engines.length] ?? 'portable'
+            )
+          )
+        )
+        if (server === 'away') {
+          cluster.server.signal('SIGKILL')
+          await cluster.server.exit
+        }
+        await Promise.all(Object.values(stories).map((story, at) => edges[at] && story(world, edges[at])))
+        t.ok(Date.now() < turnAt, `${turnAt - Date.now()} ms before the turn`)
+
+        const late: number[] = []
+        await Promise.all(
+          edges.flatMap((edge, at) =>
+            Object.entries(cases).map(
+              async ([
+                what,
+                {
+                  opens: [before, then]
+                }
+              ]) => {
+                const seen = await watch(edge.ports.get(what) ?? 0, turnAt + watchedMs)
+                const name = `${what}, on an edge ${Object.keys(stories)[at]}`
+                t.same(
+                  seen.map(([, open]) => open),
+                  before === then ? [before] : [before, then],
+                  name
+                )
+                const [, change] = seen
+                if (!change) return
+                late.push(change[0] - turnAt)
+                t.ok(change[0] >= turnAt, `${name}: not early (${change[0] - turnAt} ms)`)
+              }
+            )
+          )
+        )
+        late.sort((a, b) => a - b)
+        t.comment(`${late.length} changes, ${late[0]} to ${late.at(-1)} ms after their time`)
+      }
+    )
