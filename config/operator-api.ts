@@ -1,5 +1,49 @@
 // Made by npm run openapi from the OpenAPI document.
 export interface paths {
+    "/v1/apply-checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Judges the entries of a document, and changes nothing
+         * @description By their form alone: whether ports are free and grants suffice is judged when the objects are made. A long document is sent in parts.
+         *
+         *     Access: every user, for what he may see.
+         */
+        post: operations["apply.check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apply-kinds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the kinds of objects that a document may have
+         * @description Lists the kinds of objects that a document may have.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["apply.kinds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apply-leases": {
         parameters: {
             query?: never;
@@ -1781,6 +1825,223 @@ export interface components {
                 code?: "csrf_origin_required";
             };
         };
+        /** @example {} */
+        Document: {
+            /** @description Entries of [[grants]]. */
+            grants?: {
+                /**
+                 * @description In place of client_id: an id, or the name of one client.
+                 * @example paris
+                 */
+                client?: string;
+                /** @description An id, or * for every client. */
+                client_id?: string;
+                /**
+                 * @description At most 32. A key is a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /. A value is empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit.
+                 * @example {
+                 *       "env": "prod",
+                 *       "example.com/tier": "db"
+                 *     }
+                 */
+                labels?: {
+                    [key: string]: string;
+                };
+                /**
+                 * @description Last listen port.
+                 * @example 8999
+                 */
+                listen_port_end: number;
+                /**
+                 * @description First listen port.
+                 * @example 8000
+                 */
+                listen_port_start: number;
+                /** @description Free text. */
+                note?: string | null;
+                /** @description At least one. */
+                protocols: string[];
+                /** @description Addresses, CIDRs and host names, each with ports or without: 10.0.0.0/8:443, db.example:5000-5010. */
+                targets?: string[] | null;
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                user_id: string;
+            }[];
+            /** @description Entries of [[owner_limits]]. */
+            owner_limits?: {
+                client: string;
+                /** @description user_id */
+                owner: string;
+                rate_limit: components["schemas"]["RateLimit"];
+            }[];
+            /** @description Entries of [[quotas]]. */
+            quotas?: {
+                /** @description Unix seconds, not in the future: periods begin at its day and time. Cannot be changed. */
+                billing_anchor?: number;
+                client?: string;
+                client_id?: string;
+                /**
+                 * @description Bytes in a calendar month, in plus out.
+                 * @example 500000000000
+                 */
+                monthly_bytes: number;
+                user_id: string;
+            }[];
+            /** @description Entries of [[rules]]. */
+            rules?: {
+                /** @description What becomes of live connections when the rule closes by its times. */
+                at_end?: ("keep" | "drain" | "cut") | null;
+                /**
+                 * @description client_id, or the name of one client.
+                 * @example paris
+                 */
+                client: string;
+                /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
+                expires_at?: string | null;
+                /** @description Seconds between connection attempts to each target. */
+                health_check_interval_secs?: number | null;
+                /** @description At most 32. A key is a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /. A value is empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit. */
+                labels?: {
+                    [key: string]: string;
+                } | null;
+                /**
+                 * @description Port on the client; of a range the first one.
+                 * @example 8443
+                 */
+                listen_port: number;
+                /** @description Last port of a range that begins at listen_port. */
+                listen_port_end?: number | null;
+                /** @description The rule is closed until then (RFC 3339). */
+                not_before?: string | null;
+                /** @description user_id; default is the caller. */
+                owner?: string;
+                /**
+                 * @description Keep the port, and forward nothing; default false.
+                 * @example false
+                 */
+                paused?: boolean;
+                /** @description user_id, for superadmins: the owner if grants limit the rule; default is the caller. */
+                placed_by?: string;
+                /** @description Try the IPv6 addresses of a name first. */
+                prefer_ipv6?: boolean;
+                /**
+                 * @description tcp or udp, in any case.
+                 * @default tcp
+                 */
+                protocol?: string;
+                rate_limit?: components["schemas"]["RateLimit"] | null;
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id?: string;
+                /** @description Weekly hours: outside of them the rule is closed. */
+                schedule?: {
+                    /**
+                     * @description IANA name.
+                     * @example Europe/Paris
+                     */
+                    time_zone: string;
+                    /** @description 1 to 32; one past midnight is two. */
+                    windows: {
+                        /**
+                         * @description mon to sun.
+                         * @example [
+                         *       "mon",
+                         *       "fri"
+                         *     ]
+                         */
+                        days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+                        /**
+                         * @description Local time at which the window begins.
+                         * @example 08:00
+                         */
+                        from: string;
+                        /**
+                         * @description Local time at which it ends, at most 24:00.
+                         * @example 18:00
+                         */
+                        to: string;
+                    }[];
+                } | null;
+                /** @description Takes connections without TLS or a matching name on its port. */
+                sni_fallback?: boolean | null;
+                /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
+                sni_pattern?: string | null;
+                /** @description 1 to 8, without duplicates. */
+                targets: {
+                    /**
+                     * @description IPv4, IPv6 with or without brackets, or a DNS name.
+                     * @example 10.0.0.7
+                     */
+                    host: string;
+                    /**
+                     * @description Port of the target; of a range the first one.
+                     * @example 443
+                     */
+                    port: number;
+                    /**
+                     * @description The lowest is tried first; default is the index.
+                     * @example 0
+                     */
+                    priority?: number;
+                }[];
+            }[];
+            /** @description Entries of [[users]]. */
+            users?: {
+                /** @description Ends the sessions and refuses the credentials; the rules keep running. */
+                disabled?: boolean;
+                /**
+                 * @description 1 to 64 characters.
+                 * @example Ann Miller
+                 */
+                display_name?: string;
+                /**
+                 * @description At most 32. A key is a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /. A value is empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit.
+                 * @example {
+                 *       "env": "prod",
+                 *       "example.com/tier": "db"
+                 *     }
+                 */
+                labels?: {
+                    [key: string]: string;
+                };
+                /**
+                 * @description A superadmin sees and changes everything.
+                 * @enum {string}
+                 */
+                role?: "superadmin" | "user";
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                user_id: string;
+            }[];
+        };
+        DocumentKind: {
+            /**
+             * @description What records show of properties that an entry leaves out.
+             * @example {
+             *       "paused": false
+             *     }
+             */
+            defaults: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Properties of plugins that tell objects apart which are equal else.
+             * @example [
+             *       "sni_pattern"
+             *     ]
+             */
+            distinguishing: string[];
+            /**
+             * @description Of the list in the document.
+             * @example rules
+             */
+            name: string;
+        };
         EmptyProtocolSetError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -3141,15 +3402,15 @@ export interface components {
             /** @description What becomes of live connections when the rule closes by its times. */
             at_end?: ("keep" | "drain" | "cut") | null;
             /** @description Does not change: taken when equal to what is there. */
-            client?: unknown;
+            readonly client?: unknown;
             /** @description Does not change: taken when equal to what is there. */
-            client_id?: unknown;
+            readonly client_id?: unknown;
             /** @description Does not change: taken when equal to what is there. */
-            client_name?: unknown;
+            readonly client_name?: unknown;
             /** @description Does not change: taken when equal to what is there. */
-            created_at?: unknown;
+            readonly created_at?: unknown;
             /** @description Does not change: taken when equal to what is there. */
-            etag?: unknown;
+            readonly etag?: unknown;
             /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
             expires_at?: string | null;
             /** @description Seconds between connection attempts to each target. */
@@ -3168,7 +3429,7 @@ export interface components {
             /** @description The rule is closed until then (RFC 3339). */
             not_before?: string | null;
             /** @description Does not change: taken when equal to what is there. */
-            owner?: unknown;
+            readonly owner?: unknown;
             /** @description Keep the port, and forward nothing; default false. */
             paused?: boolean | null;
             /** @description user_id, for superadmins: the owner if grants limit the rule; default is the caller. */
@@ -3176,7 +3437,7 @@ export interface components {
             /** @description Try the IPv6 addresses of a name first. */
             prefer_ipv6?: boolean | null;
             /** @description Does not change: taken when equal to what is there. */
-            protocol?: unknown;
+            readonly protocol?: unknown;
             /** @description Its parts are merged. */
             rate_limit?: {
                 /** @description Bits per second towards the targets. */
@@ -3195,7 +3456,7 @@ export interface components {
                 new_connections_per_sec?: number | null;
             } | null;
             /** @description Does not change: taken when equal to what is there. */
-            rule_id?: unknown;
+            readonly rule_id?: unknown;
             /** @description Weekly hours: outside of them the rule is closed. */
             schedule?: {
                 /** @description IANA name. */
@@ -3227,15 +3488,15 @@ export interface components {
             /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
             sni_pattern?: string | null;
             /** @description Does not change: taken when equal to what is there. */
-            state?: unknown;
+            readonly state?: unknown;
             /** @description Does not change: taken when equal to what is there. */
-            state_changed_at?: unknown;
+            readonly state_changed_at?: unknown;
             /** @description Does not change: taken when equal to what is there. */
-            state_reason?: unknown;
+            readonly state_reason?: unknown;
             /** @description 1 to 8, without duplicates. */
             targets?: {
                 /** @description Ignored: read-only. */
-                health?: unknown;
+                readonly health?: unknown;
                 /**
                  * @description IPv4, IPv6 with or without brackets, or a DNS name.
                  * @example 10.0.0.7
@@ -3247,7 +3508,7 @@ export interface components {
                  */
                 port: number;
                 /** @description Ignored: read-only. */
-                port_end?: unknown;
+                readonly port_end?: unknown;
                 /**
                  * @description The lowest is tried first; default is the index.
                  * @example 0
@@ -3255,7 +3516,7 @@ export interface components {
                 priority?: number;
             }[];
             /** @description Does not change: taken when equal to what is there. */
-            updated_at?: unknown;
+            readonly updated_at?: unknown;
         };
         RuleShapeNotLoadedError: components["schemas"]["Error"] & {
             error?: {
@@ -3366,13 +3627,13 @@ export interface components {
              */
             client?: string;
             /** @description Ignored: read-only. */
-            client_id?: unknown;
+            readonly client_id?: unknown;
             /** @description Ignored: read-only. */
-            client_name?: unknown;
+            readonly client_name?: unknown;
             /** @description Ignored: read-only. */
-            created_at?: unknown;
+            readonly created_at?: unknown;
             /** @description Ignored: read-only. */
-            etag?: unknown;
+            readonly etag?: unknown;
             /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
             expires_at?: string | null;
             /** @description Seconds between connection attempts to each target. */
@@ -3408,7 +3669,7 @@ export interface components {
             protocol?: string;
             rate_limit?: components["schemas"]["RateLimit"] | null;
             /** @description Ignored: read-only. */
-            rule_id?: unknown;
+            readonly rule_id?: unknown;
             /** @description Weekly hours: outside of them the rule is closed. */
             schedule?: {
                 /**
@@ -3443,15 +3704,15 @@ export interface components {
             /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
             sni_pattern?: string | null;
             /** @description Ignored: read-only. */
-            state?: unknown;
+            readonly state?: unknown;
             /** @description Ignored: read-only. */
-            state_changed_at?: unknown;
+            readonly state_changed_at?: unknown;
             /** @description Ignored: read-only. */
-            state_reason?: unknown;
+            readonly state_reason?: unknown;
             /** @description 1 to 8, without duplicates. */
             targets?: {
                 /** @description Ignored: read-only. */
-                health?: unknown;
+                readonly health?: unknown;
                 /**
                  * @description IPv4, IPv6 with or without brackets, or a DNS name.
                  * @example 10.0.0.7
@@ -3463,7 +3724,7 @@ export interface components {
                  */
                 port: number;
                 /** @description Ignored: read-only. */
-                port_end?: unknown;
+                readonly port_end?: unknown;
                 /**
                  * @description The lowest is tried first; default is the index.
                  * @example 0
@@ -3471,7 +3732,7 @@ export interface components {
                 priority?: number;
             }[];
             /** @description Ignored: read-only. */
-            updated_at?: unknown;
+            readonly updated_at?: unknown;
         };
         Session: {
             /**
@@ -4364,6 +4625,124 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    "apply.check": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["Document"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request: `invalid_billing_anchor`, `invalid_json`, `invalid_quota_size`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.rate_limit_range`, `validation.schedule`, `validation.schema`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidBillingAnchorError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidQuotaSizeError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `invalid_port_range`, `invalid_role`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["InvalidPortRangeError"] | components["schemas"]["InvalidRoleError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "apply.kinds": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "name" | "-name";
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "name": "rules",
+                     *         "defaults": {
+                     *           "paused": false
+                     *         },
+                     *         "distinguishing": [
+                     *           "sni_pattern"
+                     *         ]
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["DocumentKind"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     "apply.begin": {
         parameters: {
             query?: never;

@@ -1,5 +1,5 @@
 // The changes of a step, as people read them.
-import { type DocumentEntry, withoutNull } from '../rules/exports.ts'
+import { type DocumentEntry, withoutNull } from '../rules/command-exports.ts'
 
 /** Returns one line for each property: `rate_limit.concurrent_connections 5 -> 7`; `-` stands for none. */
 export function changesOf(from: DocumentEntry, to: DocumentEntry): string[] {

@@ -2,12 +2,12 @@ import { systemClock } from '../../kernel/base/clock.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { recordFieldSlots } from '../http/command-exports.ts'
-import { documentKindSlot, liveTrafficSlot, ruleFieldSlot } from '../rules/exports.ts'
+import { documentKindSlot, liveTrafficSlot } from '../rules/command-exports.ts'
 import { contextOf, kindsIn } from './context.ts'
 import { type Document, formatDocument, readDocument } from './document.ts'
 import { named } from './named.ts'
 import { makePlan, type Step } from './plan.ts'
+import { usersKind } from './users-kind.ts'
 
 const File = Type.String({
   description: 'TOML or JSON, with a list for each kind: [[rules]], [[grants]], ...; - reads standard input.'
@@ -19,13 +19,7 @@ const prune = Type.Optional(
 const differs = 9 // the exit code of no error
 const ExitCode = Type.Optional(Type.Boolean({ description: `End with ${differs} when something differs.` }))
 
-const reads = [
-  documentKindSlot,
-  ruleFieldSlot,
-  liveTrafficSlot,
-  recordFieldSlots.grant,
-  recordFieldSlots.user
-] // of the kinds, too
+const reads = [documentKindSlot, liveTrafficSlot] // of the kinds, too
 
 const renewMs = 20_000
 
@@ -137,3 +131,4 @@ async function leased(api: Api, work: (renew: () => Promise<void>) => Promise<vo
 }
 
 export const commands = [exportAll, diff, apply]
+export const fills = [usersKind]

@@ -1,7 +1,8 @@
 // The caller, the clients and the kinds, read once for each run.
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import type { CommandCall } from '../../kernel/cli/command.ts'
-import { type DocumentContext, type DocumentKind, documentKindSlot } from '../rules/exports.ts'
+import { type DocumentContext, type DocumentKind, documentKindSlot } from '../rules/command-exports.ts'
+import type { KindRow } from './schema.ts'
 
 type Call = Pick<CommandCall<object>, 'api' | 'filled'>
 
@@ -19,17 +20,21 @@ export function kindsIn({ filled }: Pick<Call, 'filled'>): DocumentKind[] {
 }
 
 export async function contextOf({ api, filled }: Call): Promise<DocumentContext> {
-  const [self, clients] = await Promise.all([
+  const [self, clients, kinds] = await Promise.all([
     api.get<{ user_id: string; role: string }>('/v1/users/me'),
-    api.list<ClientRow>('/v1/clients')
+    api.list<ClientRow>('/v1/clients'),
+    api.list<KindRow>('/v1/apply-kinds')
   ])
+  const kindOf = (kind: string) => kinds.find(({ name }) => name === kind)
   return {
     api,
     filled,
     userId: self.user_id,
     isSuperadmin: self.role === 'superadmin',
     clientId: idOrName => clientIdIn(clients, idOrName),
-    clientName: id => clientNameIn(clients, id)
+    clientName: id => clientNameIn(clients, id),
+    defaults: kind => kindOf(kind)?.defaults ?? {},
+    distinguishing: kind => kindOf(kind)?.distinguishing ?? []
   }
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { parse as parseToml, stringify } from 'smol-toml'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
-import { type DocumentEntry, withoutNull } from '../rules/exports.ts'
+import { type DocumentEntry, withoutNull } from '../rules/command-exports.ts'
 
 /** Entries by kind; a kind that is left out is not touched. */
 export type Document = Readonly<Record<string, readonly DocumentEntry[]>>
@@ -23,12 +23,16 @@ export function readDocument(file: string, kinds: readonly string[]): Document {
 function parse(file: string): Document {
   try {
     const text = readFileSync(file === '-' ? 0 : file, 'utf8')
-    return Object(/^\s*\{/.test(text) ? JSON.parse(text) : parseToml(text))
+    return Object(JSON.parse(/^\s*\{/.test(text) ? text : JSON.stringify(parseToml(text), plain)))
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new Fault(invalidSchema, `${file} cannot be read: ${why}`, { cause })
   }
 }
+
+/** Makes text of numbers that JSON does not have; times become text by themselves. */
+const plain = (_: string, value: unknown): unknown =>
+  typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
 
 /** TOML has no null, so properties that are null are left out of both formats. */
 export function formatDocument(document: Document, format: 'toml' | 'json'): string {

@@ -7,7 +7,7 @@ import {
   type DocumentItem,
   type DocumentKind,
   hasSameBody
-} from '../rules/exports.ts'
+} from '../rules/command-exports.ts'
 import { changesOf } from './changes.ts'
 import { kindsIn } from './context.ts'
 import type { Document } from './document.ts'
@@ -28,12 +28,12 @@ export async function makePlan(
   prune: 'prune' | 'keep',
   context: DocumentContext
 ): Promise<Step[]> {
+  await validate(document, context.api)
   const steps: Step[] = []
   const deletions: Step[] = []
   for (const kind of kindsIn(context)) {
     const entries = document[kind.name]
     if (!entries) continue
-    await validate(kind, entries, context)
     const wanted = entries.map((entry, at) => parsed(kind, entry, at, context))
     if (!kind.hasSeveral) refuseDuplicates(kind, wanted, context)
     const { pairs, left } = paired(kind, wanted, await kind.list(context), prune)

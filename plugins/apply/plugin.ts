@@ -1,9 +1,9 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { commands } from './commands.ts'
+import { documentSchemaSlot } from '../http/exports.ts'
+import { fills as commandFills, commands } from './commands.ts'
 import { applyInProgress, type Leases, openLeases } from './leases.ts'
 import { routes } from './routes.ts'
-import { usersKind } from './users-kind.ts'
 
 interface Deps extends Kernel {
   readonly leases: Leases
@@ -17,7 +17,8 @@ export default definePlugin<Deps>({
   needs: { http: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [applyInProgress],
   services: { leases: asFunction(openLeases).singleton() },
-  fills: [usersKind],
+  slots: [documentSchemaSlot],
+  fills: commandFills,
   routes,
   commands
 })

@@ -1,11 +1,15 @@
 import { Type } from 'typebox'
 import { notFound } from '../../kernel/base/errors.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { closed } from '../../kernel/http/schema.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import { applyInProgress, type Leases, leaseMs } from './leases.ts'
+import { documentBody, KindRow, kindRows } from './schema.ts'
 
 interface Deps {
   readonly leases: Leases
+  readonly filled: SlotReader
 }
 
 const LeaseId = Type.String({ description: 'ULID.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NL'] })
@@ -58,4 +62,26 @@ const end = defineRoute({
   run: async ({ leases }: Deps, { params, principal }) => leases.end(params.lease_id, principal)
 })
 
-export const routes = [take, renew, end]
+const check = defineRoute({
+  method: 'POST',
+  url: '/v1/apply-checks',
+  action: 'apply.check',
+  access: 'user',
+  status: 204,
+  summary: 'Judges the entries of a document, and changes nothing.',
+  description:
+    'By their form alone: whether ports are free and grants suffice is judged when the objects are made. A long document is sent in parts.',
+  schema: filled => ({ body: documentBody(filled), reply: Type.Void(), errors: [] }),
+  run: async () => {} // the schema has judged it
+})
+
+const kinds = defineList({
+  url: '/v1/apply-kinds',
+  action: 'apply.kinds',
+  access: 'user',
+  summary: 'Lists the kinds of objects that a document may have.',
+  schema: () => ({ row: KindRow, errors: [] }),
+  run: async ({ filled }: Deps) => kindRows(filled)
+})
+
+export const routes = [take, renew, end, check, kinds]

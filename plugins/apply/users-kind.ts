@@ -1,8 +1,5 @@
 // Users in the document of `apply`: matched by user_id. Credentials are not in the document; a new user has none.
 import { isDeepStrictEqual } from 'node:util'
-import { Type } from 'typebox'
-import { closed } from '../../kernel/http/schema.ts'
-import { recordFieldSlots } from '../http/command-exports.ts'
 import {
   type DocumentContext,
   type DocumentEntry,
@@ -10,32 +7,20 @@ import {
   documentKindSlot,
   liveTrafficSlot,
   mergePatch
-} from '../rules/exports.ts'
+} from '../rules/command-exports.ts'
 
-const Entry = Type.Object({
-  user_id: Type.String(),
-  display_name: Type.Optional(Type.String()),
-  role: Type.Optional(Type.Union([Type.Literal('superadmin'), Type.Literal('user')])),
-  disabled: Type.Optional(Type.Boolean())
-})
+const name = 'users'
 
 export const usersKind = documentKindSlot.fill({
-  name: 'users',
+  name,
   role: 'owner',
-  async entry(filled) {
-    const fields = filled(recordFieldSlots.user).map(({ value: { key, given } }) => [
-      key,
-      Type.Optional(given)
-    ])
-    return closed({ ...Entry.properties, ...Object.fromEntries(fields) })
-  },
   async list(context) {
     if (!context.isSuperadmin) return []
     return (await context.api.list<DocumentEntry>('/v1/users')).map(row => itemOf(row, context))
   },
   parse: itemOf,
   format({ body: { user_id, display_name, role, disabled, ...fields } }, context) {
-    const absent = absentValues(context)
+    const absent = context.defaults(name)
     const present = Object.entries(fields).filter(([key, value]) => !isDeepStrictEqual(value, absent[key]))
     return {
       ...{ user_id, display_name, ...(role !== 'user' && { role }), ...(disabled === true && { disabled }) },
@@ -66,14 +51,10 @@ export const usersKind = documentKindSlot.fill({
 
 function itemOf(row: DocumentEntry, context: DocumentContext): DocumentItem {
   const { user_id, display_name, role = 'user', disabled = false } = row
-  const fields = Object.entries(absentValues(context)).map(([key, absent]) => [key, row[key] ?? absent])
+  const fields = Object.entries(context.defaults(name)).map(([key, absent]) => [key, row[key] ?? absent])
   const body = { user_id, display_name, role, disabled, ...Object.fromEntries(fields) }
   return { key: String(user_id), body, id: '' }
 }
-
-/** Of the fields that other plugins add, by key. */
-const absentValues = ({ filled }: DocumentContext): DocumentEntry =>
-  Object.fromEntries(filled(recordFieldSlots.user).map(({ value: { key, absent } }) => [key, absent]))
 
 const pathOf = (userId: string): string => `/v1/users/${encodeURIComponent(userId)}`
 

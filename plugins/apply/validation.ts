@@ -1,23 +1,39 @@
-// Judges the entries of a file as the server would judge their requests, before anything is changed.
-import type { DocumentContext, DocumentEntry, DocumentKind } from '../rules/exports.ts'
-import { named } from './named.ts'
+// Has the server judge a file before anything is changed, by the schemas of its own plugins.
+import { Fault } from '../../kernel/base/errors.ts'
+import type { Api } from '../../kernel/cli/command.ts'
+import type { Document } from './document.ts'
 
-/** An error's code exits as that of any refused body. */
-const codes = { get: (code: string) => ({ code, http: 400, exit: 3 }) }
+const chunkBytes = 2 ** 18 // of a request, which may have 1 MiB
 
-/** Throws the first error in the server's words, with its place in the file: `rules[2]: /bandwith is unknown here`. */
-export async function validate(
-  { name, entry: schemaOf }: DocumentKind,
-  entries: readonly DocumentEntry[],
-  { filled }: DocumentContext
-): Promise<void> {
-  if (!schemaOf || entries.length === 0) return
-  const [{ bodyRefusal }, schema] = await Promise.all([
-    import('../http/exports.ts'), // with the library that validates, which other commands do without
-    schemaOf(filled)
-  ])
-  for (const [at, entry] of entries.entries()) {
-    const error = bodyRefusal(schema, entry, codes)
-    if (error) throw named(`${name}[${at}]`, error)
-  }
+/** Throws the first refusal, with its place in the file: `rules[2]: /bandwith is unknown here`. */
+export async function validate(document: Document, api: Api): Promise<void> {
+  for (const [kind, entries] of Object.entries(document))
+    for (let first = 0; first < entries.length; ) {
+      const chunk = chunkFrom(first, entries)
+      await api.send('POST', '/v1/apply-checks', { [kind]: chunk }).catch(error => {
+        throw placed(error, first)
+      })
+      first += chunk.length
+    }
+}
+
+/** Returns entries from `first` on, at least one. */
+function chunkFrom<T>(first: number, entries: readonly T[]): readonly T[] {
+  let bytes = 0
+  const end = entries.findIndex((entry, at) => {
+    if (at < first) return false
+    bytes += Buffer.byteLength(JSON.stringify(entry))
+    return at > first && bytes > chunkBytes
+  })
+  return entries.slice(first, end === -1 ? undefined : end)
+}
+
+/** Names the entry in the file, not the one in the request, which begins with entry `first`. */
+function placed(error: unknown, first: number): unknown {
+  if (!(error instanceof Fault)) return error
+  const message = error.message.replace(
+    /^\/(\w+)\/(\d+)(\/\S+)?/,
+    (_, kind: string, at: string, field = '') => `${kind}[${first + Number(at)}]:${field && ` ${field}`}`
+  )
+  return new Fault(error.errorCode, message, { cause: error })
 }

@@ -11,6 +11,7 @@ import {
   recordOptionSlots
 } from '../http/command-exports.ts'
 import { UserArg } from '../users/command-exports.ts'
+import { grantsKind } from './document-kind.ts'
 import type { GrantRow } from './schema.ts'
 
 const columns = [
@@ -103,6 +104,7 @@ const remove = defineCommand({
 })
 
 export const commands = [create, list, remove]
+export const fills = [grantsKind]
 
 function withHint(error: unknown): never {
   if (!(error instanceof Fault) || error.errorCode.code !== roleRequired.code) throw error

@@ -2,21 +2,20 @@
 // changed in place.
 import { isDeepStrictEqual } from 'node:util'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
-import { recordFieldSlots } from '../http/command-exports.ts'
 import {
-  type DocumentContext,
   type DocumentEntry,
   type DocumentItem,
   documentKindSlot,
   hasSameBody,
   mergePatch
-} from '../rules/exports.ts'
+} from '../rules/command-exports.ts'
+
+const name = 'grants'
 
 export const grantsKind = documentKindSlot.fill({
-  name: 'grants',
+  name,
   role: 'limit',
   hasSeveral: true, // with other targets or another note
-  entry: async filled => (await import('./schema.ts')).createBody(filled),
   async list({ api, isSuperadmin }) {
     if (!isSuperadmin) return [] // other users cannot change their grants
     const rows = await api.list<DocumentEntry>('/v1/grants')
@@ -33,7 +32,7 @@ export const grantsKind = documentKindSlot.fill({
       throw new Fault(invalidSchema, 'a grant of the file needs user_id, client, listen ports and protocols')
     const sorted = [...new Set(protocols.map(protocol => String(protocol).toLowerCase()))].sort()
     const body = {
-      ...absentValues(context),
+      ...context.defaults(name),
       ...more,
       client_id: named === '*' ? '*' : context.clientId(named),
       protocols: sorted
@@ -41,7 +40,7 @@ export const grantsKind = documentKindSlot.fill({
     return { key: keyOf(body), body, id: '' }
   },
   format({ body: { client_id, ...rest } }, context) {
-    const absent = absentValues(context)
+    const absent = context.defaults(name)
     const present = Object.entries(rest).filter(
       ([key, value]) => !(key in absent && isDeepStrictEqual(value, absent[key]))
     )
@@ -54,17 +53,13 @@ export const grantsKind = documentKindSlot.fill({
   },
   create: ({ body }, { api }) => api.send('POST', '/v1/grants', body),
   change(from, to, context) {
-    if (!hasSameBody(from, to, Object.keys(absentValues(context)))) return null
+    if (!hasSameBody(from, to, Object.keys(context.defaults(name)))) return null
     return () => context.api.send('PATCH', pathOf(from), mergePatch(from.body, to.body) as object)
   },
   remove: (item, { api }) => api.send('DELETE', pathOf(item))
 })
 
 const pathOf = ({ id }: DocumentItem): string => `/v1/grants/${encodeURIComponent(id)}`
-
-/** Of the fields that other plugins add, by key. */
-const absentValues = ({ filled }: DocumentContext): DocumentEntry =>
-  Object.fromEntries(filled(recordFieldSlots.grant).map(({ value: { key, absent } }) => [key, absent]))
 
 const keyOf = (body: DocumentEntry): string =>
   ['user_id', 'client_id', 'listen_port_start', 'listen_port_end', 'protocols']

@@ -1,7 +1,14 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
-import { listFilterSlots, listOptionSlots, recordFieldSlots, recordOptionSlots } from '../http/exports.ts'
+import {
+  documentSchemaSlot,
+  listFilterSlots,
+  listOptionSlots,
+  recordFieldSlots,
+  recordFields,
+  recordOptionSlots
+} from '../http/exports.ts'
 import { admitSlot, type Rules } from '../rules/exports.ts'
 import { rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import {
@@ -12,13 +19,12 @@ import {
   targetFilterUnsupported,
   targetNotGranted
 } from './admission.ts'
-import { commands } from './commands.ts'
-import { grantsKind } from './document-kind.ts'
+import { fills as commandFills, commands } from './commands.ts'
 import { Grant } from './entities.ts'
 import { type GrantsService, grantAlreadyExists, grantNotFound, openGrants } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
 import { routes } from './routes.ts'
-import { emptyProtocolSet, invalidPortRange } from './schema.ts'
+import { createBody, emptyProtocolSet, fieldsIn, invalidPortRange } from './schema.ts'
 import { grantTarget } from './targets.ts'
 import { deletedGrants, deleteGrants, grantCount, openRemoval, sweep } from './users.ts'
 import { Targets } from './wire.ts'
@@ -57,7 +63,12 @@ export default definePlugin<Deps>({
     }),
     rowFieldSlot.fill(grantCount),
     userRemovingSlot.fillWith(openRemoval),
-    grantsKind,
+    documentSchemaSlot.fillWith(({ filled }: Deps) => ({
+      name: 'grants',
+      entry: () => createBody(filled),
+      defaults: () => recordFields.absent(fieldsIn(filled))
+    })),
+    ...commandFills,
     deletedGrants
   ],
   messages: [Targets],

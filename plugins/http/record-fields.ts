@@ -24,6 +24,10 @@ export const recordFields = {
   patched: (fields: Fields): TProperties =>
     Object.fromEntries(fields.map(({ value: { key, patch } }) => [key, Type.Optional(patch)])),
 
+  /** Returns what records show that have no value, by key. */
+  absent: (fields: GivenFields): Values =>
+    Object.fromEntries(fields.map(({ value: { key, absent } }) => [key, absent])),
+
   errors: (fields: GivenFields): ErrorCode[] => fields.flatMap(({ value }) => value.errors),
 
   /** Returns the values of a body that creates a record; throws a Fault. */

@@ -63,6 +63,22 @@ export const listFilterSlots = {
   rule: filterSlot('rules')
 }
 
+/** What the document of `apply` has of one kind of object: the server judges its entries, and commands ask for the rest. */
+export interface DocumentSchema {
+  readonly name: string // of the list in the document: 'rules'
+  /** Returns the schema of an entry. */
+  entry(): TSchema
+  /** Returns what records show of properties that were left out, by key. */
+  defaults?(): Readonly<Record<string, unknown>>
+  /** Returns properties that tell objects apart, besides those that the kind always compares. */
+  distinguishing?(): readonly string[]
+}
+
+export const documentSchemaSlot = defineSlot<DocumentSchema>('apply.schema', {
+  ifOwnerMissing: 'inert',
+  keyOf: ({ name }) => name
+})
+
 /** Options of the command that creates a record; `body` converts them to properties of its request. */
 export interface RecordOptions {
   readonly args: TProperties

@@ -3,6 +3,7 @@ import { type Api, type Column, defineCommand } from '../../kernel/cli/command.t
 import { size } from '../../kernel/cli/size.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
 import { UserArg, userIds } from '../users/command-exports.ts'
+import { quotasKind } from './document-kind.ts'
 import type { QuotaRow } from './schema.ts'
 
 const dateOf = (secs: number): string => new Date(secs * 1000).toISOString()
@@ -109,6 +110,7 @@ const remove = defineCommand({
 })
 
 export const commands = [set, clear, show, list, remove]
+export const fills = [quotasKind]
 
 const pathOf = async (api: Api, { user, client }: { readonly user: string; readonly client: string }) => ({
   user_id: user,

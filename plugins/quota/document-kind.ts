@@ -4,15 +4,14 @@ import {
   type DocumentContext,
   type DocumentEntry,
   type DocumentItem,
-  type DocumentKind,
+  documentKindSlot,
   hasSameBody,
   withoutNull
-} from '../rules/exports.ts'
+} from '../rules/command-exports.ts'
 
-export const quotasKind: DocumentKind = {
+export const quotasKind = documentKindSlot.fill({
   name: 'quotas',
   role: 'limit',
-  entry: async () => (await import('./schema.ts')).DocumentBody,
   async list({ api, isSuperadmin }) {
     if (!isSuperadmin) return []
     const users = await api.list<{ user_id: string }>('/v1/users')
@@ -43,7 +42,7 @@ export const quotasKind: DocumentKind = {
     )
   },
   remove: (item, { api }) => api.send('DELETE', pathOf(item))
-}
+})
 
 const itemOf = ({ user_id, client_id, monthly_bytes, billing_anchor }: DocumentEntry): DocumentItem => ({
   key: `${user_id} ${client_id}`,

@@ -4,11 +4,10 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { removingSlot } from '../clients/exports.ts'
-import { documentKindSlot } from '../rules/exports.ts'
+import { documentSchemaSlot } from '../http/exports.ts'
 import { committedSlot } from '../stats/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
-import { commands } from './commands.ts'
-import { quotasKind } from './document-kind.ts'
+import { fills as commandFills, commands } from './commands.ts'
 import { Quota } from './entities.ts'
 import { levelSlot } from './exports.ts'
 import { openMetrics } from './metrics.ts'
@@ -20,7 +19,7 @@ import { openQuotas, type Quotas, type Services } from './quotas.ts'
 import { quotaNotFound } from './reading.ts'
 import { requirement, unsupported } from './requirement.ts'
 import { routes } from './routes.ts'
-import { invalidBillingAnchor, invalidQuotaSize } from './schema.ts'
+import { DocumentBody, invalidBillingAnchor, invalidQuotaSize } from './schema.ts'
 import { keys } from './settings.ts'
 import { messages } from './wire.ts'
 
@@ -34,7 +33,7 @@ export default definePlugin<Deps>({
   description: 'What the rules of a user may deliver on a client in a month.',
   kernel: '^2.0.0',
   // Needs rules also for the order: an agent gets quotas before the rules that they limit.
-  needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0', stats: '^1.0.0' },
+  needs: { http: '^1.0.0', clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0', stats: '^1.0.0' },
   keys,
   codes: [quotaNotFound, unsupported, invalidQuotaSize, invalidBillingAnchor],
   store: {
@@ -59,7 +58,8 @@ export default definePlugin<Deps>({
       quotas.forgetClient(client.id)
     }),
     userRemovingSlot.fillWith(({ quotas }: Deps) => ({ remove: quotas.lifecycle.userRemoved })),
-    documentKindSlot.fill(quotasKind)
+    documentSchemaSlot.fill({ name: 'quotas', entry: () => DocumentBody }),
+    ...commandFills
   ],
   messages,
   routes,

@@ -3,6 +3,7 @@ import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
 import { pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
 import { UserArg } from '../users/command-exports.ts'
+import { ownerLimitsKind } from './document-kind.ts'
 import { eachLimit, limitNames } from './limit-names.ts'
 import type { EnvelopeRow } from './schema.ts'
 
@@ -86,7 +87,7 @@ const pushOptions = pushOptionsSlot.fill({
 })
 
 export const commands = [set, show, list, remove, setRule]
-export const fills = [pushOptions]
+export const fills = [pushOptions, ownerLimitsKind]
 
 interface OwnerArgs {
   readonly client: string

@@ -4,13 +4,12 @@ import {
   type DocumentEntry,
   type DocumentItem,
   documentKindSlot
-} from '../rules/exports.ts'
+} from '../rules/command-exports.ts'
 import type { EnvelopeRow, OwnerRow } from './schema.ts'
 
 export const ownerLimitsKind = documentKindSlot.fill({
   name: 'owner_limits',
   role: 'limit',
-  entry: async () => (await import('./schema.ts')).DocumentBody,
   async list({ api, isSuperadmin }) {
     if (!isSuperadmin) return [] // other users cannot change their limits
     const clients = await api.list<{ client_id: string }>('/v1/clients')

@@ -5,10 +5,10 @@ import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type PeerCall } from '../../kernel/plugin.ts'
 import { on } from '../../kernel/wire/message.ts'
 import { removingSlot } from '../clients/exports.ts'
+import { documentSchemaSlot } from '../http/exports.ts'
 import { removedSlot } from '../rules/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { fills as commandFills, commands } from './commands.ts'
-import { ownerLimitsKind } from './document-kind.ts'
 import { Envelope, RuleLimit } from './entities.ts'
 import { type Envelopes, envelopeNotFound, openEnvelopes, type Services } from './envelopes.ts'
 import { field, limitMissing } from './field.ts'
@@ -17,7 +17,7 @@ import { RateLimit0001 } from './migrations/0001-rate-limit.ts'
 import { RateLimit0002 } from './migrations/0002-enforced.ts'
 import { requirement, unsupported } from './requirement.ts'
 import { routes } from './routes.ts'
-import { limitsEmpty } from './schema.ts'
+import { DocumentBody, limitsEmpty } from './schema.ts'
 import { openMetrics, openThrottles, type Throttles } from './throttles.ts'
 import { messages, Throttled } from './wire.ts'
 
@@ -31,7 +31,7 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   description: 'Limits for all rules of an owner on a client together.',
   kernel: '^2.0.0',
-  needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
+  needs: { http: '^1.0.0', clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [unsupported, envelopeNotFound, limitRange, burstWithoutRate, limitsEmpty, limitMissing],
   store: {
     entities: [RuleLimit, Envelope],
@@ -47,7 +47,7 @@ export default definePlugin<Deps>({
   fills: [
     field,
     requirement,
-    ownerLimitsKind,
+    documentSchemaSlot.fill({ name: 'owner_limits', entry: () => DocumentBody }),
     ...commandFills,
     objectKindSlot.fillWith(({ envelopes }: Deps) => envelopes.kind),
     connectionSlot.fillWith(({ envelopes }: Deps) => envelopes.connection),

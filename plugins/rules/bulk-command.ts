@@ -3,8 +3,8 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { queryOf, Wait } from './command-parts.ts'
+import { editableOf } from './editable.ts'
 import { ruleIds } from './rule-argument.ts'
-import { ruleFieldSlot } from './rule-field.ts'
 
 interface Result {
   readonly rule_id: string
@@ -45,7 +45,6 @@ export const bulk = defineCommand({
     yes: Yes
   }),
   positional: ['action'],
-  reads: [ruleFieldSlot],
   async run(call) {
     const { api, args, print, confirm } = call
     const { action, rule, selector, set = [], atomic, dry_run: isDry, ack_timeout_secs } = args
@@ -54,7 +53,7 @@ export const bulk = defineCommand({
     const chosen = { ...(rule && { ids: rule }), ...(selector !== undefined && { selector }) }
     if (Object.keys(chosen).length !== 1)
       throw new Fault(wrongUsage, 'say which rules: either --rule or --selector')
-    const patch = action === 'set' ? { patch: await patchOf(set, call) } : {}
+    const patch = action === 'set' ? { patch: (await editableOf(api)).patchOf(set) } : {}
     const body = {
       ...chosen,
       action: action === 'set' ? 'patch' : action,
@@ -71,17 +70,6 @@ export const bulk = defineCommand({
     show(await send({}), print, 'are changed')
   }
 })
-
-async function patchOf(
-  set: readonly string[],
-  { filled }: Pick<CommandCall<object>, 'filled'>
-): Promise<object> {
-  const [{ patchOf: parse }, { editableBody }] = await Promise.all([
-    import('./change-commands.ts'),
-    import('./schema.ts')
-  ])
-  return parse(set, editableBody(filled))
-}
 
 function show({ matched, results }: Reply, print: CommandCall<object>['print'], done: string): void {
   const refused = results.filter(({ error }) => error)

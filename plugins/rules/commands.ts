@@ -8,6 +8,7 @@ import { bulk } from './bulk-command.ts'
 import { edit, pause, resume, set } from './change-commands.ts'
 import { immutableField } from './codes.ts'
 import { onEach, pathOf, queryOf, targetOf, Wait } from './command-parts.ts'
+import { rulesKind } from './document-kind.ts'
 import type { RuleRecord } from './record.ts'
 import { RuleArg, ruleIds } from './rule-argument.ts'
 import { columnSlot, pushOptionsSlot } from './slots.ts'
@@ -190,6 +191,7 @@ async function chosen(api: Api, { rule = [], ...filter }: Filter & { readonly ru
 }
 
 export const commands = [push, list, show, set, edit, pause, resume, remove, bulk]
+export const fills = [rulesKind]
 
 const hostAndPort = ({ host, port }: RuleRecord['targets'][number]): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -9,13 +9,13 @@ import {
   documentKindSlot,
   mergePatch
 } from './document.ts'
-import { type RuleField, ruleFieldSlot } from './rule-field.ts'
 import { liveTrafficSlot } from './slots.ts'
 
+const name = 'rules'
+
 export const rulesKind = documentKindSlot.fill({
-  name: 'rules',
+  name,
   role: 'object',
-  entry: async filled => (await import('./schema.ts')).documentBody(filled),
   async list(context) {
     const records = await context.api.list<DocumentEntry>('/v1/rules')
     return records.filter(({ state }) => state !== 'draining').map(record => itemOf(record, context))
@@ -26,7 +26,7 @@ export const rulesKind = documentKindSlot.fill({
     if (client === undefined || listen_port === undefined || !Array.isArray(targets))
       throw new Fault(invalidSchema, 'a rule in the file needs client, listen_port and targets')
     const body = {
-      ...defaults(context),
+      ...context.defaults(name),
       ...more,
       owner,
       placed_by,
@@ -38,18 +38,15 @@ export const rulesKind = documentKindSlot.fill({
     return { key: keyOf(body, context), body, id: String(rule_id ?? '') }
   },
   format({ body }, context) {
-    const { owner, placed_by, prefer_ipv6, paused, ...rest } = body
-    const absent = fieldsIn(context).filter(field => field.absent !== undefined)
-    const others = Object.entries(rest).filter(([key]) => !absent.some(field => field.key === key))
-    const present = absent.filter(({ key, absent }) => !isDeepStrictEqual(body[key] ?? absent, absent))
+    const { owner, placed_by, ...rest } = body
+    const absent = context.defaults(name)
+    const isDefault = ([key, value]: [string, unknown]) =>
+      key in absent && isDeepStrictEqual(value ?? absent[key], absent[key])
     return {
-      ...Object.fromEntries(others),
+      ...Object.fromEntries(Object.entries(rest).filter(property => !isDefault(property))),
       client: context.clientName(body['client']),
       ...(owner !== context.userId && { owner }),
-      ...(placed_by !== owner && { placed_by }),
-      ...Object.fromEntries(present.map(({ key }) => [key, body[key]])),
-      ...(prefer_ipv6 === true && { prefer_ipv6 }),
-      ...(paused === true && { paused })
+      ...(placed_by !== owner && { placed_by })
     }
   },
   label({ body }, context) {
@@ -96,9 +93,7 @@ async function change(from: DocumentItem, to: DocumentItem, { api }: DocumentCon
   }
 }
 
-type Context = Pick<DocumentContext, 'filled'>
-
-const fieldsIn = ({ filled }: Context): RuleField[] => filled(ruleFieldSlot).map(({ value }) => value)
+type Context = Pick<DocumentContext, 'defaults' | 'distinguishing'>
 
 const pathOf = ({ id }: DocumentItem): string => `/v1/rules/${encodeURIComponent(id)}`
 
@@ -116,21 +111,13 @@ const readOnly = [
 
 function itemOf(record: DocumentEntry, context: Context): DocumentItem {
   const body = {
-    ...defaults(context),
+    ...context.defaults(name),
     ...Object.fromEntries(Object.entries(record).filter(([key]) => !readOnly.includes(key))),
     client: record['client_id'],
     targets: (record['targets'] as readonly DocumentEntry[]).map(targetOf) // of a rule record
   }
   return { key: keyOf(body, context), body, id: String(record['rule_id']) }
 }
-
-const defaults = (context: Context): DocumentEntry => ({
-  prefer_ipv6: false,
-  paused: false,
-  ...Object.fromEntries(
-    fieldsIn(context).flatMap(({ key, absent }) => (absent === undefined ? [] : [[key, absent]]))
-  )
-})
 
 const keyOf = (body: DocumentEntry, context: Context): string =>
   [
@@ -142,10 +129,11 @@ const keyOf = (body: DocumentEntry, context: Context): string =>
   ].join(' ')
 
 const distinctions = (body: DocumentEntry, context: Context): string[] =>
-  fieldsIn(context).flatMap(field => {
-    if (!field.distinguish) return []
-    const value = body[field.key] ?? null
-    return [value === null ? '' : field.distinguish(value)]
+  context.distinguishing(name).map(key => {
+    const value = body[key] ?? null
+    if (value === null || isDeepStrictEqual(value, context.defaults(name)[key])) return ''
+    if (value === true) return key
+    return typeof value === 'string' ? value : JSON.stringify(value)
   })
 
 const targetOf = ({ host, port, priority }: DocumentEntry, index: number): DocumentEntry => ({

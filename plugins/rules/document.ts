@@ -1,9 +1,8 @@
 // The contract of `apply`: one document lists objects by kind, and each kind belongs to a plugin. It is not defined in
 // `apply`, because every plugin with a kind needs rules anyway and must work without `apply`.
 import { isDeepStrictEqual } from 'node:util'
-import type { TSchema } from 'typebox'
 import type { Api, CommandCall } from '../../kernel/cli/command.ts'
-import { defineSlot, type SlotReader } from '../../kernel/slot.ts'
+import { defineSlot } from '../../kernel/slot.ts'
 
 export type DocumentEntry = Readonly<Record<string, unknown>>
 
@@ -14,7 +13,7 @@ export interface DocumentItem {
   readonly id: string // on the server; in the document empty, or that of the object which the entry means
 }
 
-/** The caller and the server's clients, read once for each run. */
+/** The caller, the server's clients, and what it knows of each kind, read once for each run. */
 export interface DocumentContext {
   readonly api: Api
   readonly filled: CommandCall<object>['filled']
@@ -24,6 +23,10 @@ export interface DocumentContext {
   clientId(idOrName: unknown): string
   /** Returns the client's name, or its id when several clients have the name. */
   clientName(id: unknown): string
+  /** Returns what records of a kind show of properties that were left out, by key. */
+  defaults(kind: string): DocumentEntry
+  /** Returns properties by which the server tells objects of a kind apart, besides those that the kind knows. */
+  distinguishing(kind: string): readonly string[]
 }
 
 export interface DocumentKind {
@@ -37,8 +40,6 @@ export interface DocumentKind {
   movedKey?(item: DocumentItem): string
   /** Several objects may have the same key: those with the same body are matched first. */
   readonly hasSeveral?: true
-  /** Returns the schema of an entry. With it, unknown and wrong properties are refused before anything is changed. */
-  entry?(filled: SlotReader): Promise<TSchema>
   /** Lists the objects that the caller may change. */
   list(context: DocumentContext): Promise<DocumentItem[]>
   /** Reads an entry of the document; throws `validation.schema`. */
@@ -62,7 +63,10 @@ export interface DocumentKind {
   remove(item: DocumentItem, context: DocumentContext): Promise<void>
 }
 
-/** Commands read it without services: a value of `fillWith` may use none of them. */
+/**
+ * Read by commands alone, which load nothing else of the plugin: the fill is in its `commands.ts`, too. What an entry may
+ * have is in `documentSchemaSlot`, which the server reads.
+ */
 export const documentKindSlot = defineSlot<DocumentKind>('rules.document-kind', {
   keyOf: ({ name }) => name
 })

@@ -3,13 +3,13 @@ import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
-import { listFilterSlots, listOptionSlots } from '../http/exports.ts'
+import { documentSchemaSlot, listFilterSlots, listOptionSlots } from '../http/exports.ts'
 import { roleSlot, rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { activationFailed } from './answer.ts'
 import { closedHandler } from './closings.ts'
 import { bodyEmpty, immutableField } from './codes.ts'
-import { commands } from './commands.ts'
-import { rulesKind } from './document-kind.ts'
+import { fills as commandFills, commands } from './commands.ts'
+import { documentSchema } from './document-schema.ts'
 import { Rule } from './entities.ts'
 import { migrations } from './migrations.ts'
 import { portInUse, validationProtocol } from './new-rule.ts'
@@ -58,7 +58,8 @@ export default definePlugin<Deps>({
     rowFieldSlot.fill(ruleCount),
     userRemovingSlot.fillWith(({ rules }: Deps) => rules.userRemoval),
     roleSlot.fillWith(({ rules }: Deps) => rules.roleChanged),
-    rulesKind
+    documentSchemaSlot.fillWith(documentSchema),
+    ...commandFills
   ],
   messages,
   handlers: [closedHandler],

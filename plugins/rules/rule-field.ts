@@ -52,11 +52,8 @@ interface FieldParts<B extends TSchema, D> {
   /** What a whole rule in PUT does to a value that it leaves out. Default: 'cleared'. */
   readonly unlessGiven?: 'cleared' | 'stays'
   readonly errors?: readonly ErrorCode[] // of `parse` and `check`, for OpenAPI; default: all codes of the plugin
-  /**
-   * Tells apart rules that share a port: `apply` matches rules by this text, ignoring case, and shows it. The value is
-   * not validated.
-   */
-  distinguish?(value: Static<B>): string
+  /** The value tells apart rules that share a port: `apply` matches rules by it, ignoring case, and shows it. */
+  readonly distinguishes?: true
   /**
    * Returns the normalised value that is stored, or null for none. Throws a Fault with a `validation.` code. Equal input
    * gives an equal value, at any time and for anybody: that tells whether a request changes it. `body` is the whole request.

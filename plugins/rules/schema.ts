@@ -99,7 +99,7 @@ export const createBody = (filled: SlotReader) =>
 export const definitionBody = (filled: SlotReader) =>
   withFields<DefinitionBody>(definitionIn(filled), filled, optionalValue, named('RuleDefinition'))
 
-/** A rule in the document of `apply`, whose commands know the fields, but not what the server's configuration allows. */
+/** A rule in the document of `apply`. */
 export const documentBody = (filled: SlotReader) =>
   withFields<DefinitionBody>(
     { ...Definition.properties, rule_id: Type.Optional(RuleId) },
@@ -107,14 +107,7 @@ export const documentBody = (filled: SlotReader) =>
     optionalValue
   )
 
-/** What `rule set` and `rule edit` change. */
-export const editableBody = (filled: SlotReader) => {
-  const { client, protocol, owner, placed_by, ...core } = Definition.properties
-  const fields = fieldsIn(filled).map(({ key, body }) => [key, body])
-  return Type.Object({ ...core, placed_by, ...Object.fromEntries(fields) })
-}
-
-const Readonly = Type.Optional(Type.Unknown({ description: 'Ignored: read-only.' }))
+const Readonly = Type.Optional(Type.Unknown({ readOnly: true, description: 'Ignored: read-only.' }))
 
 /** Targets as requests give them, or as a record shows them. */
 function targetsIn(filled: SlotReader) {
@@ -141,7 +134,7 @@ export const readOnlyKeys: readonly string[] = Object.keys(CoreRecord.properties
 /** A JSON Merge Patch. */
 export const patchBody = (filled: SlotReader) => {
   const same = Type.Optional(
-    Type.Unknown({ description: 'Does not change: taken when equal to what is there.' })
+    Type.Unknown({ readOnly: true, description: 'Does not change: taken when equal to what is there.' })
   )
   const fixed = [...readOnlyKeys, 'client', 'protocol', 'owner'].map(key => [key, same])
   const { prefer_ipv6, paused, ...core } = Type.Partial(

@@ -28,7 +28,7 @@ export const pattern = ruleField({
   requires,
   message: Pattern,
   errors: [onUnsupportedRule, patternMalformed],
-  distinguish: pattern => String(pattern),
+  distinguishes: true,
   parse(given, rule) {
     requireTlsPort(rule, patternKey)
     return parsePattern(given)
@@ -52,7 +52,7 @@ export const fallback = ruleField({
   requires,
   message: Fallback,
   errors: [onUnsupportedRule],
-  distinguish: isFallback => (isFallback === true ? 'fallback' : ''),
+  distinguishes: true,
   parse(isFallback, rule, { [patternKey]: name = null }) {
     if (!isFallback) return null
     requireTlsPort(rule, fallbackKey)

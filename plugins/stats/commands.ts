@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { RuleArg } from '../rules/command-exports.ts'
+import { liveTrafficSlot, RuleArg } from '../rules/command-exports.ts'
+import type { RuleStats } from './schema.ts'
 
 const everyMs = 5_000
 
@@ -41,4 +42,10 @@ const summary = defineCommand({
   run: async ({ api, print }) => print.data(await api.call('GET /v1/stats/summary'))
 })
 
+const liveTraffic = liveTrafficSlot.fill(async (ruleId, api) => {
+  const { active_connections, active_flows } = await api.get<RuleStats>(`/v1/rules/${ruleId}/stats`)
+  return active_connections + active_flows
+})
+
 export const commands = [stats, summary]
+export const fills = [liveTraffic]

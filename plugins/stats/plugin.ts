@@ -4,9 +4,9 @@ import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { respond } from '../../kernel/wire/message.ts'
 import { type Clients, removingSlot } from '../clients/exports.ts'
-import { liveTrafficSlot, type Rules, removedSlot } from '../rules/exports.ts'
+import { type Rules, removedSlot } from '../rules/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
-import { commands } from './commands.ts'
+import { fills as commandFills, commands } from './commands.ts'
 import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from './entities.ts'
 import { committedSlot } from './exports.ts'
 import { Stats0001 } from './migrations/0001-stats.ts'
@@ -16,7 +16,6 @@ import { Stats0004 } from './migrations/0004-whole.ts'
 import { Stats0005 } from './migrations/0005-bounds.ts'
 import { routes } from './routes.ts'
 import { forgetClient } from './rule-owners.ts'
-import type { RuleStats } from './schema.ts'
 import { openStats, type Stats } from './stats.ts'
 import { messages, StatsReport } from './wire.ts'
 
@@ -57,10 +56,7 @@ export default definePlugin<Deps>({
         return { ids: [] }
       }
     })),
-    liveTrafficSlot.fill(async (ruleId, api) => {
-      const { active_connections, active_flows } = await api.get<RuleStats>(`/v1/rules/${ruleId}/stats`)
-      return active_connections + active_flows
-    })
+    ...commandFills
   ],
   messages,
   handlers: [

@@ -1,14 +1,22 @@
 import { asFunction } from 'awilix'
-import { definePlugin } from '../../kernel/plugin.ts'
-import { listFilterSlots, listOptionSlots, recordFieldSlots, recordOptionSlots } from '../http/exports.ts'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import {
+  documentSchemaSlot,
+  listFilterSlots,
+  listOptionSlots,
+  recordFieldSlots,
+  recordFields,
+  recordOptionSlots
+} from '../http/exports.ts'
 import * as codes from './codes.ts'
 import { commands } from './commands.ts'
 import { openUserDirectory } from './directory.ts'
 import { creationSlot, disableSlot, removalSlot, roleSlot, rowFieldSlot, type Users } from './exports.ts'
 import { type RouteDeps, routes } from './routes.ts'
+import { documentBody, fieldsIn } from './schema.ts'
 import { openUsers } from './users.ts'
 
-interface Deps extends RouteDeps {
+interface Deps extends RouteDeps, Pick<Kernel, 'filled'> {
   readonly users: Users
 }
 
@@ -24,6 +32,13 @@ export default definePlugin<Deps>({
   slots: [
     ...[rowFieldSlot, creationSlot, disableSlot, roleSlot, removalSlot],
     ...[recordFieldSlots.user, listFilterSlots.user, recordOptionSlots.user, listOptionSlots.user]
+  ],
+  fills: [
+    documentSchemaSlot.fillWith(({ filled }: Deps) => ({
+      name: 'users',
+      entry: () => documentBody(filled),
+      defaults: () => recordFields.absent(fieldsIn(filled))
+    }))
   ],
   routes,
   commands

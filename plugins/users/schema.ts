@@ -59,6 +59,14 @@ export function createBody(filled: SlotReader) {
   )
 }
 
+/** A user in the document of `apply`. */
+export const documentBody = (filled: SlotReader) =>
+  closed({
+    ...Type.Partial(Type.Object({ ...Create.properties, ...Update.properties })).properties,
+    user_id: UserId,
+    ...recordFields.given(fieldsIn(filled))
+  })
+
 export const updateBody = (filled: SlotReader) =>
   composed<UpdateBody>(Update.properties, recordFields.patched(fieldsIn(filled)))
 

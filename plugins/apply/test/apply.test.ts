@@ -1,15 +1,12 @@
 import t, { type Test } from 'tap'
-import { Type } from 'typebox'
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
 import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
-import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
-import type { Fill, Slot, SlotReader } from '../../../kernel/slot.ts'
+import type { SlotReader } from '../../../kernel/slot.ts'
 import { type KitServer, testAgent, testServer } from '../../../kit/public.ts'
 import { filledBare } from '../../cli/installed.ts'
 import { capability as rateLimit } from '../../rate-limit/wire.ts'
-import { ruleFieldSlot } from '../../rules/exports.ts'
 import { contextOf, kindsIn } from '../context.ts'
 import { type Document, formatDocument, readDocument } from '../document.ts'
 import { makePlan, type Step } from '../plan.ts'
@@ -194,36 +191,6 @@ t.test('a plan is refused when it would change the owner of a rule or the anchor
 })
 
 t.test(
-  'a rule field that needs services is planned like any other, and one that uses them at once is named',
-  async t => {
-    const { context } = await applyFixture(t)
-    const planWith = (fill: Fill<Kernel>) => {
-      const plugin = definePlugin({
-        name: 'acme',
-        version: '1.0.0',
-        kernel: '^2.0.0',
-        needs: { rules: '*' },
-        fills: [fill]
-      })
-      const acme = { ...context, filled: <T>(slot: Slot<T>) => filledBare(slot, [...manifests, plugin]) }
-      return makePlan({ rules: [{ ...web, acme_secs: 5 }] }, 'keep', acme)
-    }
-    const field = (store: Kernel['store']) =>
-      ({ key: 'acme_secs', body: Type.Integer(), change: 'frozen', save: () => store }) as never
-
-    const plan = await planWith(ruleFieldSlot.fillWith(({ store }: Kernel) => field(store)))
-    t.same(summaryOf(plan), ['create rule paris tcp 8080'])
-
-    const early = ruleFieldSlot.fillWith(({ clock, store }: Kernel) =>
-      clock.now() > 0 ? field(store) : field(store)
-    )
-    await t.rejects(planWith(early), {
-      message: /plugin acme cannot fill rules.field: acme uses clock in rules.field/
-    })
-  }
-)
-
-t.test(
   'a rule whose port changed is moved: by its id, or with --prune when it is clear which one',
   async t => {
     const { plan, run, app } = await applyFixture(t)
@@ -328,6 +295,29 @@ t.test('an invalid file is rejected with the reason', async t => {
   })
   t.throws(() => readDocument(`${dir}/b.toml`, kindNames), { message: /write \[\[rules\]\]/ })
   t.throws(() => readDocument(`${dir}/c.toml`, kindNames), { message: /c.toml cannot be read/ })
+})
+
+t.test('a long file is judged in parts, and an error has its place in the whole', async t => {
+  const { plan, app } = await applyFixture(t)
+  const note = 'x'.repeat(200)
+  const labels = Object.fromEntries(Array.from({ length: 5 }, (_, at) => [`k${at}`, note]))
+  const rules: object[] = Array.from({ length: 400 }, () => ({ ...web, labels }))
+  rules[399] = { ...web, bandwith: 1 }
+
+  await t.rejects(plan({ rules } as unknown as Document), {
+    message: /^rules\[399\]: \/bandwith is unknown here/
+  })
+  t.same((await app.call('GET', '/v1/rules')).body, [])
+})
+
+t.test('times of TOML are text, as the API has them', async t => {
+  const { plan } = await applyFixture(t)
+  const toml =
+    'expires_at = 2099-01-01T00:00:00Z\nclient = "paris"\nlisten_port = 1\ntargets = [{ host = "a", port = 1 }]'
+  const dir = t.testdir({ 'a.toml': `[[rules]]\n${toml}\n`, 'b.toml': `[[rules]]\nlisten_port = nan\n` })
+
+  t.same(summaryOf(await plan(readDocument(`${dir}/a.toml`, kindNames))), ['create rule paris tcp 1'])
+  await t.rejects(plan(readDocument(`${dir}/b.toml`, kindNames)), { message: /^rules\[0\]: / })
 })
 
 t.test(

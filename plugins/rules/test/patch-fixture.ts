@@ -10,7 +10,16 @@ import type { RuleRecord } from '../record.ts'
 import { updateCapability } from '../wire.ts'
 import { type ErrorReply, rulesFixture } from './fixture.ts'
 
-const plugins = ['users', 'clients', 'rules', 'port-range', 'multi-target', 'sni', 'rate-limit', 'grants']
+export const plugins = [
+  'users',
+  'clients',
+  'rules',
+  'port-range',
+  'multi-target',
+  'sni',
+  'rate-limit',
+  'grants'
+]
 
 const all = [limits, healthCheckCapability, targetsCapability, range, sni, updateCapability]
 
