@@ -18,6 +18,7 @@ import type {
   RuleSpec
 } from './rules/contract.ts'
 
+export type { Preamble, PreambleField, PreamblePart } from './preamble.ts'
 export type * from './rules/contract.ts'
 
 /**

@@ -7,6 +7,8 @@ export interface Preamble {
   readonly ipv6: readonly PreamblePart[]
   /** UDP: it precedes the first datagram of a flow, or each. */
   readonly datagrams: 'first' | 'each'
+  /** What a probe of a target sends before it closes, since no caller is behind it; default: nothing. */
+  readonly probe?: Uint8Array
 }
 
 export type PreamblePart =

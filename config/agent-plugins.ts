@@ -9,6 +9,7 @@ export const agentPlugins: Builtin<AgentPlugin> = {
   'rate-limit': () => import('../plugins/rate-limit/agent.ts'),
   'multi-target': () => import('../plugins/multi-target/agent.ts'),
   'port-range': () => import('../plugins/port-range/agent.ts'),
+  'proxy-protocol': () => import('../plugins/proxy-protocol/agent.ts'),
   rules: () => import('../plugins/rules/agent.ts'),
   schedule: () => import('../plugins/schedule/agent.ts'),
   sni: () => import('../plugins/sni/agent.ts'),

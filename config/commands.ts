@@ -19,6 +19,7 @@ export const commandModules: CommandModules = {
   installer: () => import('../plugins/installer/commands.ts'),
   labels: () => import('../plugins/labels/commands.ts'),
   'multi-target': () => import('../plugins/multi-target/commands.ts'),
+  'proxy-protocol': () => import('../plugins/proxy-protocol/commands.ts'),
   quota: () => import('../plugins/quota/commands.ts'),
   'rate-limit': () => import('../plugins/rate-limit/commands.ts'),
   rules: () => import('../plugins/rules/commands.ts'),

@@ -1930,6 +1930,12 @@ export interface components {
                  * @default tcp
                  */
                 protocol?: string;
+                /** @description Addresses and prefixes of the proxies in front: they write a PROXY protocol header, others are refused. */
+                proxy_in?: string[] | null;
+                /** @description Version of the PROXY protocol header that targets get before the first byte. */
+                proxy_out?: number | null;
+                /** @description Of a UDP rule with proxy_out: the first datagram of a flow has the header, or each. */
+                proxy_out_udp?: ("first" | "each") | null;
                 rate_limit?: components["schemas"]["RateLimit"] | null;
                 /**
                  * @description ULID of a rule.
@@ -3093,6 +3099,16 @@ export interface components {
              * @enum {string}
              */
             protocol: "tcp" | "udp";
+            /** @description Addresses and prefixes of the proxies in front: they write a PROXY protocol header, others are refused. */
+            proxy_in: string[] | null;
+            /** @description Version of the PROXY protocol header that targets get before the first byte. */
+            proxy_out: number | null;
+            /**
+             * @description Of a UDP rule with proxy_out: the first datagram of a flow has the header, or each.
+             * @example first
+             * @enum {string}
+             */
+            proxy_out_udp: "first" | "each";
             rate_limit: components["schemas"]["RateLimit"] | null;
             /**
              * @description ULID of a rule.
@@ -3217,6 +3233,12 @@ export interface components {
              * @default tcp
              */
             protocol?: string;
+            /** @description Addresses and prefixes of the proxies in front: they write a PROXY protocol header, others are refused. */
+            proxy_in?: string[] | null;
+            /** @description Version of the PROXY protocol header that targets get before the first byte. */
+            proxy_out?: number | null;
+            /** @description Of a UDP rule with proxy_out: the first datagram of a flow has the header, or each. */
+            proxy_out_udp?: ("first" | "each") | null;
             rate_limit?: components["schemas"]["RateLimit"] | null;
             /** @description Weekly hours: outside of them the rule is closed. */
             schedule?: {
@@ -3323,6 +3345,12 @@ export interface components {
              * @default tcp
              */
             protocol?: string;
+            /** @description Addresses and prefixes of the proxies in front: they write a PROXY protocol header, others are refused. */
+            proxy_in?: string[] | null;
+            /** @description Version of the PROXY protocol header that targets get before the first byte. */
+            proxy_out?: number | null;
+            /** @description Of a UDP rule with proxy_out: the first datagram of a flow has the header, or each. */
+            proxy_out_udp?: ("first" | "each") | null;
             rate_limit?: components["schemas"]["RateLimit"] | null;
             /** @description Weekly hours: outside of them the rule is closed. */
             schedule?: {
@@ -3438,6 +3466,12 @@ export interface components {
             prefer_ipv6?: boolean | null;
             /** @description Does not change: taken when equal to what is there. */
             readonly protocol?: unknown;
+            /** @description Addresses and prefixes of the proxies in front: they write a PROXY protocol header, others are refused. */
+            proxy_in?: string[] | null;
+            /** @description Version of the PROXY protocol header that targets get before the first byte. */
+            proxy_out?: number | null;
+            /** @description Of a UDP rule with proxy_out: the first datagram of a flow has the header, or each. */
+            proxy_out_udp?: ("first" | "each") | null;
             /** @description Its parts are merged. */
             rate_limit?: {
                 /** @description Bits per second towards the targets. */
@@ -3667,6 +3701,12 @@ export interface components {
              * @default tcp
              */
             protocol?: string;
+            /** @description Addresses and prefixes of the proxies in front: they write a PROXY protocol header, others are refused. */
+            proxy_in?: string[] | null;
+            /** @description Version of the PROXY protocol header that targets get before the first byte. */
+            proxy_out?: number | null;
+            /** @description Of a UDP rule with proxy_out: the first datagram of a flow has the header, or each. */
+            proxy_out_udp?: ("first" | "each") | null;
             rate_limit?: components["schemas"]["RateLimit"] | null;
             /** @description Ignored: read-only. */
             readonly rule_id?: unknown;
@@ -4201,6 +4241,18 @@ export interface components {
                 code?: "validation.protocol";
             };
         };
+        ValidationProxyInError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.proxy_in";
+            };
+        };
+        ValidationProxyOutError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.proxy_out";
+            };
+        };
         ValidationRangeInvalidError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -4657,13 +4709,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_billing_anchor`, `invalid_json`, `invalid_quota_size`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.rate_limit_range`, `validation.schedule`, `validation.schema`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_billing_anchor`, `invalid_json`, `invalid_quota_size`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.rate_limit_range`, `validation.schedule`, `validation.schema`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidBillingAnchorError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidQuotaSizeError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidBillingAnchorError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidQuotaSizeError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -7193,6 +7245,11 @@ export interface operations {
                  */
                 protocol?: "tcp" | "udp";
                 /**
+                 * @description Only rows with this value.
+                 * @example first
+                 */
+                proxy_out_udp?: "first" | "each";
+                /**
                  * @description Labels of the rows, in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b). `!=` and `notin` also match rows without the label.
                  * @example env=prod,tier!=db
                  */
@@ -7200,7 +7257,7 @@ export interface operations {
                 /** @description Only rows with this value. */
                 sni_fallback?: boolean;
                 /** @description Order of the rows; with `-` descending. Null comes last. */
-                sort?: "rule_id" | "-rule_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port" | "-listen_port" | "listen_port_end" | "-listen_port_end" | "protocol" | "-protocol" | "prefer_ipv6" | "-prefer_ipv6" | "owner" | "-owner" | "placed_by" | "-placed_by" | "paused" | "-paused" | "state" | "-state" | "state_reason" | "-state_reason" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "state_changed_at" | "-state_changed_at" | "etag" | "-etag" | "health_check_interval_secs" | "-health_check_interval_secs" | "not_before" | "-not_before" | "expires_at" | "-expires_at" | "at_end" | "-at_end" | "sni_pattern" | "-sni_pattern" | "sni_fallback" | "-sni_fallback";
+                sort?: "rule_id" | "-rule_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port" | "-listen_port" | "listen_port_end" | "-listen_port_end" | "protocol" | "-protocol" | "prefer_ipv6" | "-prefer_ipv6" | "owner" | "-owner" | "placed_by" | "-placed_by" | "paused" | "-paused" | "state" | "-state" | "state_reason" | "-state_reason" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "state_changed_at" | "-state_changed_at" | "etag" | "-etag" | "health_check_interval_secs" | "-health_check_interval_secs" | "proxy_out" | "-proxy_out" | "proxy_out_udp" | "-proxy_out_udp" | "not_before" | "-not_before" | "expires_at" | "-expires_at" | "at_end" | "-at_end" | "sni_pattern" | "-sni_pattern" | "sni_fallback" | "-sni_fallback";
                 /**
                  * @description Only rows with this value.
                  * @example pending
@@ -7264,6 +7321,11 @@ export interface operations {
                      *           "example.com/tier": "db"
                      *         },
                      *         "health_check_interval_secs": 30,
+                     *         "proxy_in": [
+                     *           "192.0.2.0/24"
+                     *         ],
+                     *         "proxy_out": 2,
+                     *         "proxy_out_udp": "first",
                      *         "rate_limit": {
                      *           "bandwidth_out_bps": 50000000,
                      *           "concurrent_connections": 100
@@ -7402,6 +7464,11 @@ export interface operations {
                      *         "example.com/tier": "db"
                      *       },
                      *       "health_check_interval_secs": 30,
+                     *       "proxy_in": [
+                     *         "192.0.2.0/24"
+                     *       ],
+                     *       "proxy_out": 2,
+                     *       "proxy_out_udp": "first",
                      *       "rate_limit": {
                      *         "bandwidth_out_bps": 50000000,
                      *         "concurrent_connections": 100
@@ -7429,13 +7496,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -7550,6 +7617,11 @@ export interface operations {
                      *         "example.com/tier": "db"
                      *       },
                      *       "health_check_interval_secs": 30,
+                     *       "proxy_in": [
+                     *         "192.0.2.0/24"
+                     *       ],
+                     *       "proxy_out": 2,
+                     *       "proxy_out_udp": "first",
                      *       "rate_limit": {
                      *         "bandwidth_out_bps": 50000000,
                      *         "concurrent_connections": 100
@@ -7690,6 +7762,11 @@ export interface operations {
                      *         "example.com/tier": "db"
                      *       },
                      *       "health_check_interval_secs": 30,
+                     *       "proxy_in": [
+                     *         "192.0.2.0/24"
+                     *       ],
+                     *       "proxy_out": 2,
+                     *       "proxy_out_udp": "first",
                      *       "rate_limit": {
                      *         "bandwidth_out_bps": 50000000,
                      *         "concurrent_connections": 100
@@ -7717,13 +7794,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.labels_missing`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_missing`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.labels_missing`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_missing`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationLabelsMissingError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitMissingError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationLabelsMissingError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitMissingError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -7961,6 +8038,11 @@ export interface operations {
                      *         "example.com/tier": "db"
                      *       },
                      *       "health_check_interval_secs": 30,
+                     *       "proxy_in": [
+                     *         "192.0.2.0/24"
+                     *       ],
+                     *       "proxy_out": 2,
+                     *       "proxy_out_udp": "first",
                      *       "rate_limit": {
                      *         "bandwidth_out_bps": 50000000,
                      *         "concurrent_connections": 100
@@ -7988,13 +8070,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8139,6 +8221,11 @@ export interface operations {
                      *         "example.com/tier": "db"
                      *       },
                      *       "health_check_interval_secs": 30,
+                     *       "proxy_in": [
+                     *         "192.0.2.0/24"
+                     *       ],
+                     *       "proxy_out": 2,
+                     *       "proxy_out_udp": "first",
                      *       "rate_limit": {
                      *         "bandwidth_out_bps": 50000000,
                      *         "concurrent_connections": 100
@@ -8166,13 +8253,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8266,13 +8353,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8366,13 +8453,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8708,13 +8795,13 @@ export interface operations {
                     "application/json": components["schemas"]["BulkResult"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];

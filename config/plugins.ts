@@ -25,6 +25,7 @@ export const plugins: Builtin<Plugin> = {
   metrics: () => import('../plugins/metrics/plugin.ts'),
   'multi-target': () => import('../plugins/multi-target/plugin.ts'),
   openapi: () => import('../plugins/openapi/plugin.ts'),
+  'proxy-protocol': () => import('../plugins/proxy-protocol/plugin.ts'),
   quota: () => import('../plugins/quota/plugin.ts'),
   'port-range': () => import('../plugins/port-range/plugin.ts'),
   'rate-limit': () => import('../plugins/rate-limit/plugin.ts'),

@@ -13,8 +13,8 @@ const largest: Readonly<Record<PreambleField, Readonly<Record<'binary' | 'text',
 }
 
 /** Throws EngineFault EINVAL for a preamble that is too long, or whose lengths or checksums do not fit. */
-export function checkPreamble({ ipv4, ipv6 }: Preamble): void {
-  for (const [family, parts] of Object.entries({ ipv4, ipv6 })) {
+export function checkPreamble({ ipv4, ipv6, probe = new Uint8Array() }: Preamble): void {
+  for (const [family, parts] of Object.entries({ ipv4, ipv6, probe: [{ bytes: probe }] })) {
     const bytes = mostBytesOf(parts)
     if (bytes > maxPreambleBytes)
       throw invalid(`preamble.${family} may have ${bytes} bytes, of at most ${maxPreambleBytes}`)

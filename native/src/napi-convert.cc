@@ -69,12 +69,14 @@ std::optional<Rate> rate(const Napi::Value& raw) {
 
 std::vector<PreamblePart> preamble_parts(const Napi::Value& list);
 
+std::string bytes(const Napi::Value& raw) {
+  const auto array = raw.As<Napi::Uint8Array>();
+  return {array.Data(), array.Data() + array.ByteLength()};
+}
+
 PreamblePart preamble_part(const Napi::Object& raw) {
   using Kind = PreamblePart::Kind;
-  if (raw.Has("bytes")) {
-    const auto bytes = raw.Get("bytes").As<Napi::Uint8Array>();
-    return {.kind = Kind::bytes, .bytes = std::string(bytes.Data(), bytes.Data() + bytes.ByteLength())};
-  }
+  if (raw.Has("bytes")) return {.kind = Kind::bytes, .bytes = bytes(raw.Get("bytes"))};
   if (raw.Has("of"))
     return {.kind = Kind::length,
             .length_bytes = static_cast<int>(to_int64(raw.Get("length"))),
@@ -100,6 +102,7 @@ std::shared_ptr<const Preamble> preamble(const Napi::Object& raw) {
   preamble->ipv4 = preamble_parts(raw.Get("ipv4"));
   preamble->ipv6 = preamble_parts(raw.Get("ipv6"));
   preamble->is_for_each_datagram = text(raw.Get("datagrams")) == "each";
+  if (const Napi::Value probe = raw.Get("probe"); is_present(probe)) preamble->probe = bytes(probe);
   return preamble;
 }
 

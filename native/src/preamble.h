@@ -35,6 +35,7 @@ struct Preamble {
   std::vector<PreamblePart> ipv4;
   std::vector<PreamblePart> ipv6;
   bool is_for_each_datagram = false;
+  std::string probe;  // what a probe sends before it closes
 
   struct Values {
     Address source;

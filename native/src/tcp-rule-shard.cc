@@ -24,6 +24,9 @@ class TcpRuleShard::Probe final : public DialerOwner<ConnectedTarget> {
     dialer_->begin_probe(target_);
   }
   void dial_succeeded(ConnectedTarget connected) override {
+    // An error is no matter: the target could be reached.
+    if (const auto& preamble = shard_.rule->preamble; preamble && !preamble->probe.empty())
+      sys::transmit(connected.endpoint->fd(), preamble->probe.data(), preamble->probe.size());
     connected.endpoint->close();
     shard_.worker.loop.delete_later(std::move(connected.endpoint));
     shard_.worker.loop.delete_later(std::move(dialer_));

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { RuleState } from '../rule-state.ts'
 import { timeoutMs } from '../timeout.ts'
 import { dialTarget } from './dialer.ts'
@@ -21,7 +22,13 @@ export function startHealthProbes(state: RuleState): () => void {
     const outcome = await dialTarget({ ...attempt, abandoned }, state, from, controller.signal)
     clearTimeout(limit)
     inProgress.delete(index)
-    if ('socket' in outcome) outcome.socket.destroy()
+    if ('socket' in outcome) endProbe(outcome.socket)
+  }
+  /** What the target makes of it is no matter: it could be reached. */
+  const endProbe = (socket: Socket) => {
+    socket.on('error', () => socket.destroy())
+    if (state.rule.preamble?.probe) socket.write(state.rule.preamble.probe)
+    socket.destroySoon()
   }
   const probeAll = () => {
     for (const index of targets.keys()) void probe(index)

@@ -169,5 +169,16 @@ export const preamble: Record<string, EngineCase> = {
       await t.rejects(engine.open(rule), { code: 'EINVAL' })
     }
     t.same(engine.sample().rules, [])
+  },
+
+  async 'a probe of a target sends what the preamble says, and ends'(t, openEngine) {
+    const { received } = await open(t, openEngine, {
+      preamble: { ...proxyV1, probe: Buffer.from('PROXY UNKNOWN\r\n') },
+      probeMs: 60_000
+    })
+
+    await until(() => received.length === 1 && Buffer.concat(received[0] ?? []).length > 0)
+
+    t.equal(String(Buffer.concat(received[0] ?? [])), 'PROXY UNKNOWN\r\n')
   }
 }

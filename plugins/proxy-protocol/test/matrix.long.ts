@@ -1,0 +1,98 @@
+// In and out, versions 1 and 2, each kind of rule, IPv4 and IPv6, both engines: real server and agents, and nginx and
+// HAProxy as receivers and senders.
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { freePort } from '../../../test/support/ports.ts'
+import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
+import { missing, request, type Sender, startProxies } from './proxies.ts'
+
+const engines = ['native', 'portable'] as const
+const kinds = ['tcp', 'range', 'targets', 'tls name'] as const
+const receivers = ['nginx', 'haproxy'] as const
+const forms: readonly Sender['form'][] = ['nginx, version 1', 'haproxy, version 1', 'haproxy, version 2']
+const hosts = ['127.0.0.1', '::1'] as const
+
+type Kind = (typeof kinds)[number]
+
+const name = 'shop.example.org'
+const nameOf = (kind: Kind): string | null => (kind === 'tls name' ? name : null)
+
+const cells: { engine: string; kind: Kind; rule: number; sender: Sender; version: 1 | 2 }[] = []
+for (const engine of engines)
+  for (const kind of kinds)
+    for (const form of forms)
+      for (const version of [1, 2] as const) {
+        const rule = await freePort(2)
+        const to = kind === 'range' ? rule + 1 : rule
+        cells.push({ engine, kind, rule, version, sender: { form, to, listen: await freePort() } })
+      }
+
+const cluster = await testCluster(t)
+for (const engine of engines) await startAgent(t, cluster, engine, { env: { SVC_ENGINE: engine } })
+const first = { nginx: await freePort(2), haproxy: await freePort(2) }
+const receiver = async (program: (typeof receivers)[number]) => ({
+  plain: [first[program], first[program] + 1],
+  tls: await freePort()
+})
+const senders = cells.map(({ sender }) => sender)
+const ports = { nginx: await receiver('nginx'), haproxy: await receiver('haproxy'), senders }
+if (missing === false) await startProxies(t, join(cluster.dir, 'proxies'), ports)
+const dead = await freePort()
+
+/** Creates a rule of the kind on two ports of the agent, and returns where callers meet the receiver. */
+async function push(
+  client: string,
+  kind: Kind,
+  program: (typeof receivers)[number],
+  from: number,
+  fields: object
+): Promise<number> {
+  const port = kind === 'tls name' ? ports[program].tls : first[program]
+  const targets = [kind === 'targets' && dead, port]
+  await cluster.call('POST', '/v1/rules', {
+    ...{ client, listen_port: from },
+    targets: targets.flatMap(port => (port === false ? [] : [{ host: '127.0.0.1', port }])),
+    ...(kind === 'range' && { listen_port_end: from + 1 }),
+    ...(kind === 'tls name' && { sni_pattern: name }),
+    ...fields
+  })
+  return kind === 'range' ? from + 1 : from
+}
+
+t.test('nginx and HAProxy read what targets get', { skip: missing }, async t => {
+  for (const engine of engines)
+    for (const kind of kinds)
+      for (const program of receivers)
+        for (const version of [1, 2]) {
+          const fields = { proxy_out: version }
+          const port = await push(engine, kind, program, await freePort(2), fields)
+          for (const host of hosts) {
+            const { own, body } = await request(host, port, nameOf(kind))
+            const cell = `${engine}, ${kind}, ${program}, version ${version}, ${host}`
+            const [source, sourcePort, destination, destinationPort, ...more] = body.split(' ')
+            t.equal(`${source} ${sourcePort}`, own, cell)
+            t.equal(`${destination} ${destinationPort}`, `${host} ${port}`, cell)
+            if (program === 'nginx') continue
+            t.match(more, version === 1 ? ['', ''] : [nameOf(kind) ?? '', /^[0-9A-F]{32}$/], cell)
+          }
+        }
+  await requireNothingRefused(t)
+})
+
+t.test('what nginx and HAProxy write names the caller, also for targets', { skip: missing }, async t => {
+  for (const { engine, kind, rule, version, sender } of cells) {
+    await push(engine, kind, 'haproxy', rule, { proxy_in: ['127.0.0.0/8'], proxy_out: version })
+    for (const host of hosts) {
+      const { own, body } = await request(host, sender.listen, nameOf(kind))
+      const cell = `${engine}, ${kind}, ${sender.form}, to version ${version}, ${host}`
+      t.equal(body.split(' ').slice(0, 4).join(' '), `${own} ${host} ${sender.listen}`, cell)
+    }
+  }
+  await requireNothingRefused(t)
+})
+
+async function requireNothingRefused(t: Test): Promise<void> {
+  const rules = await cluster.call<{ rule_id: string }[]>('GET', '/v1/rules?limit=500')
+  for (const { rule_id: id } of rules)
+    t.match(await cluster.call('GET', `/v1/rules/${id}/stats`), { rejected: {} })
+}

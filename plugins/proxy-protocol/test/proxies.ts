@@ -1,0 +1,150 @@
+// nginx and HAProxy as receivers, which answer with the addresses that a header names, and as senders of headers.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
+import type { Test } from 'tap'
+import { openCertificate } from '../../control/certificate.ts'
+
+const streamModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
+
+/** Why the tests with these programs are skipped; false where both are installed. */
+export const missing: string | false =
+  spawnSync('nginx', ['-v']).status === 0 &&
+  spawnSync('haproxy', ['-v']).status === 0 &&
+  existsSync(streamModule)
+    ? false
+    : 'nginx with its stream module and haproxy are not installed'
+
+export interface Sender {
+  readonly form: 'nginx, version 1' | 'haproxy, version 1' | 'haproxy, version 2'
+  readonly listen: number
+  readonly to: number
+}
+
+export interface Ports {
+  /** Of receivers, by program; `tls` ones serve TLS behind the header. */
+  readonly nginx: { readonly plain: readonly number[]; readonly tls: number }
+  readonly haproxy: { readonly plain: readonly number[]; readonly tls: number }
+  readonly senders: readonly Sender[]
+}
+
+/** Starts both programs, as receivers and as senders, with their files in a new directory. */
+export async function startProxies(t: Test, dir: string, ports: Ports): Promise<void> {
+  mkdirSync(dir)
+  mkdirSync(join(dir, 'tls'), { mode: 0o700 })
+  const { cert, key } = await openCertificate(join(dir, 'tls'))
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(dir, name), text, { mode: 0o600 })
+    return join(dir, name)
+  }
+  const tls = {
+    cert: file('cert.pem', String(cert)),
+    key: file('key.pem', String(key)),
+    both: file('both.pem', `${cert}\n${key}`)
+  }
+  const nginx = ['-p', dir, '-c', file('nginx.conf', nginxConfig(ports, tls)), '-e', join(dir, 'nginx.log')]
+  const haproxy = ['-db', '-f', file('haproxy.cfg', haproxyConfig(ports, tls.both))]
+  const programs = [spawn('nginx', nginx, { stdio: 'pipe' }), spawn('haproxy', haproxy, { stdio: 'pipe' })]
+  for (const program of programs) t.teardown(() => end(program))
+  const all = [ports.nginx, ports.haproxy].flatMap(({ plain, tls }) => [...plain, tls])
+  await Promise.all(
+    [...all, ...ports.senders.map(({ listen }) => listen)].map(port => untilOpen(port, programs))
+  )
+}
+
+async function end(program: ChildProcess): Promise<void> {
+  if (program.exitCode !== null) return
+  const ended = new Promise(resolve => program.once('exit', resolve))
+  program.kill('SIGTERM')
+  await ended
+}
+
+async function untilOpen(port: number, programs: readonly ChildProcess[]): Promise<void> {
+  for (;;) {
+    const failed = programs.find(({ exitCode }) => exitCode !== null)
+    if (failed) throw new Error(`${failed.spawnfile}: ${failed.stderr?.read()} ${failed.stdout?.read()}`)
+    if (await isOpen(port)) return
+    await setTimeout(50)
+  }
+}
+
+const isOpen = (port: number): Promise<boolean> =>
+  new Promise(resolve => {
+    const socket = connectTcp(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+
+type Tls = Readonly<Record<'cert' | 'key' | 'both', string>>
+
+const nginxConfig = ({ nginx, senders }: Ports, { cert, key }: Tls): string => `
+load_module ${streamModule};
+daemon off; pid nginx.pid; worker_processes 1;
+events {}
+stream {
+${senders
+  .filter(({ form }) => form.startsWith('nginx'))
+  .map(
+    ({ listen, to }) => `  server {
+    listen 127.0.0.1:${listen}; listen [::1]:${listen};
+    proxy_pass 127.0.0.1:${to}; proxy_protocol on;
+  }`
+  )
+  .join('\n')}
+}
+http {
+  access_log off;
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${name};`).join(' ')}
+  default_type text/plain;
+  server {
+    ${nginx.plain.map(port => `listen 127.0.0.1:${port} proxy_protocol;`).join(' ')}
+    listen 127.0.0.1:${nginx.tls} ssl proxy_protocol;
+    ssl_certificate ${cert}; ssl_certificate_key ${key};
+    return 200 "$proxy_protocol_addr $proxy_protocol_port $proxy_protocol_server_addr $proxy_protocol_server_port";
+  }
+}
+`
+
+const haproxyConfig = ({ haproxy, senders }: Ports, pem: string): string => `
+defaults
+  mode http
+  timeout connect 10s
+  timeout client 60s
+  timeout server 60s
+frontend receiver
+  ${haproxy.plain.map(port => `bind 127.0.0.1:${port} accept-proxy`).join('\n  ')}
+  bind 127.0.0.1:${haproxy.tls} accept-proxy ssl crt ${pem}
+  http-request return status 200 content-type text/plain lf-string "%[src] %[src_port] %[dst] %[dst_port] %[fc_pp_authority] %[fc_pp_unique_id,hex]"
+${senders
+  .filter(({ form }) => form.startsWith('haproxy'))
+  .map(
+    ({ form, listen, to }, at) => `listen sender${at}
+  mode tcp
+  bind 127.0.0.1:${listen}
+  bind [::1]:${listen}
+  server rule 127.0.0.1:${to} ${form.endsWith('1') ? 'send-proxy' : 'send-proxy-v2'}`
+  )
+  .join('\n')}
+`
+
+export interface Seen {
+  readonly own: string // the caller's address and port
+  readonly body: string // what the receiver has answered
+}
+
+/** Sends a request to a port, with TLS for a server name where one is given. */
+export async function request(host: string, port: number, servername: string | null): Promise<Seen> {
+  const socket: Socket =
+    servername === null
+      ? connectTcp(port, host)
+      : connectTls({ host, port, servername, rejectUnauthorized: false })
+  socket.write('GET / HTTP/1.0\r\n\r\n')
+  let own = ''
+  socket.once('connect', () => {
+    own = `${socket.localAddress} ${socket.localPort}`
+  })
+  const answer = String(Buffer.concat(await socket.toArray()))
+  return { own, body: answer.split('\r\n\r\n')[1] ?? answer }
+}
