@@ -95,6 +95,7 @@ int64_t unix_ms() { return kernel->now_us / 1000; }
 int64_t descriptor_limit() { return 100; }
 int64_t descriptors_in_use() { return 0; }
 std::vector<Address> local_addresses() { return {}; }
+int open_address_changes(Fd&) { return -EAFNOSUPPORT; }
 
 // Streams are not fuzzed with this kernel.
 int listen_on(Protocol, const Address&, Sharing, Fd&) { return -ENOSYS; }

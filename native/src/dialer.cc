@@ -155,6 +155,11 @@ void Dialer::drop_attempt(size_t index, const char* reason) {
 }
 
 void Dialer::attempt_connected(size_t index) {
+  if (const int socket = attempts_[index].endpoint->fd(); worker().is_self_connected(socket, attempts_[index].address)) {
+    sys::arm_reset(socket);  // leaves the port free for the target
+    drop_attempt(index, failure_reason(ECONNREFUSED));
+    return dial_next_address();
+  }
   Attempt attempt = std::move(attempts_[index]);
   attempts_.erase(attempts_.begin() + static_cast<ptrdiff_t>(index));
   attempt_.succeed();

@@ -2,17 +2,9 @@
 
 #include <algorithm>
 
-#include "sys.h"
-
 namespace sluice {
 
 namespace {
-
-bool is_local(const Address& address) {
-  if (address.is_unspecified() || address.is_loopback()) return true;
-  const auto own = sys::local_addresses();  // read each time: interfaces come and go
-  return std::ranges::any_of(own, [&](const Address& one) { return one.same_host(address); });
-}
 
 /** Linux connects to the loopback address when the unspecified address is dialed. */
 Address dialed_address(Address address) {
@@ -23,12 +15,12 @@ Address dialed_address(Address address) {
 
 }  // namespace
 
-bool OwnPorts::includes(const Address& target, const std::vector<Address>& bind) const {
+bool OwnPorts::includes(const Address& target, const std::vector<Address>& bind, LocalAddresses& local) const {
   if (counts_[target.port].load(std::memory_order_relaxed) == 0) return false;
   const Address address = dialed_address(target);
   return std::ranges::any_of(bind, [&](const Address& own) {
     return own.same_host(address) ||
-           (own.is_unspecified() && own.family == address.family && is_local(address));
+           (own.is_unspecified() && own.family == address.family && local.include(address));
   });
 }
 

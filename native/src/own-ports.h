@@ -5,7 +5,7 @@
 #include <atomic>
 #include <vector>
 
-#include "address.h"
+#include "local-addresses.h"
 
 namespace sluice {
 
@@ -13,7 +13,8 @@ class OwnPorts {
  public:
   void add(uint16_t from, uint16_t to) { change(from, to, 1); }
   void remove(uint16_t from, uint16_t to) { change(from, to, -1); }
-  bool includes(const Address& target, const std::vector<Address>& bind) const;
+  /** True when a dial would reach a listener of this engine on one of the bound addresses. */
+  bool includes(const Address& target, const std::vector<Address>& bind, LocalAddresses& local) const;
 
  private:
   void change(uint16_t from, uint16_t to, int count) {

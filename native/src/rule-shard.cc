@@ -47,7 +47,7 @@ bool RuleShard::uses_meter(const Meter& meter) const {
 Reason RuleShard::check_target(const Address& address, const std::string& host) {
   const EngineContext& context = worker.context;
   const OwnPorts& own = rule->is_udp ? context.udp_ports : context.tcp_ports;
-  return own.includes(address, context.bind) ? context.refusals.loop : filters().check_target(address, host);
+  return own.includes(address, context.bind, worker.local_addresses) ? context.refusals.loop : filters().check_target(address, host);
 }
 
 void RuleShard::dns_failed(const std::string& host, const std::string& reason) {

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
@@ -235,6 +236,16 @@ std::vector<Address> local_addresses() {
   }
   freeifaddrs(all);
   return found;
+}
+
+int open_address_changes(Fd& socket) {
+  const int fd = ::socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (fd < 0) return -errno;
+  socket = Fd(fd);
+  sockaddr_nl groups{};
+  groups.nl_family = AF_NETLINK;
+  groups.nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR;
+  return result(bind(fd, reinterpret_cast<sockaddr*>(&groups), sizeof groups));
 }
 
 }  // namespace sys

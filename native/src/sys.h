@@ -95,6 +95,8 @@ int64_t unix_ms();
 int64_t descriptor_limit();
 int64_t descriptors_in_use();
 std::vector<Address> local_addresses();
+/** Opens a socket that becomes readable when an address comes or goes (rtnetlink(7)). */
+int open_address_changes(Fd& socket);
 
 }  // namespace sys
 }  // namespace sluice

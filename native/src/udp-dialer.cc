@@ -80,6 +80,10 @@ bool UdpDialer::connect(const std::vector<Address>& addresses) {
     }
     Fd socket;
     const int error = sys::connect_datagram(address, shard_.rule->dial_from.for_target(address), socket);
+    if (error == 0 && shard_.worker.is_self_connected(socket.get(), address)) {
+      failure = "refused";
+      continue;
+    }
     if (error == 0) {
       owner_.dial_succeeded(
           {std::move(socket), address, std::move(attempt_), is_failover_, std::move(use_)});

@@ -139,6 +139,12 @@ std::string Worker::write_preamble(const Rule& rule, const Address& source, cons
   return rule.preamble->write({source, listen, server_name, connection_id_});
 }
 
+bool Worker::is_self_connected(int socket, const Address& target) {
+  if (!local_addresses.include(target)) return false;
+  const Address own = sys::local_address(socket);
+  return own.port == target.port && (own.same_host(target) || target.is_unspecified());
+}
+
 int64_t Worker::resolve(ResolveRequester& requester, int rule_id, const std::string& host) {
   const int64_t token = ++resolves_started_ * static_cast<int64_t>(count_) + static_cast<int64_t>(index);
   pending_resolves_[token] = &requester;

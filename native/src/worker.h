@@ -11,6 +11,7 @@
 #include "ended-connections.h"
 #include "engine-context.h"
 #include "event-loop.h"
+#include "local-addresses.h"
 #include "pipe-pool.h"
 #include "rule.h"
 #include "udp-batch.h"
@@ -68,12 +69,18 @@ class Worker {
   /** Writes what the target of this caller gets first; only for a rule with a preamble. */
   std::string write_preamble(const Rule& rule, const Address& source, const Address& listen,
                              std::string_view server_name);
+  /**
+   * True when a dialed socket is connected to itself: the system may give a dial of a free port of this host that very
+   * port (simultaneous open, RFC 9293 section 3.5).
+   */
+  bool is_self_connected(int socket, const Address& target);
   /** Deletes a closed shard without connections or flows; the last thread reports the rule as closed. */
   void remove_shard(RuleShard& shard);
 
   EngineContext& context;
   const size_t index;
   EventLoop loop;
+  LocalAddresses local_addresses{loop};
   PipePool pipes;
   std::array<char, 16 * 1024> buffer;  // for copying; no bytes stay in it
   UdpBatch udp_batch;

@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net'
 import type { DialFrom } from '../../engine.ts'
 import { familyOf } from '../../net/address.ts'
 import { type DialFailure, failureOf } from '../net/dial-failure.ts'
+import { resetSocket } from './reset-socket.ts'
 import { socketOptions } from './tcp-listener.ts'
 
 const attemptMs = 3_000
@@ -51,6 +52,10 @@ export function connectFirst(
     socket.on('error', () => {}) // 'close' follows
     socket.once('close', onClose)
     socket.once('connect', () => {
+      if (isSelfConnected(socket)) {
+        failure ??= 'refused'
+        return resetSocket(socket) // leaves the port free for the target
+      }
       clearTimeout(limit)
       socket.off('close', onClose)
       settle({ socket, address })
@@ -69,3 +74,7 @@ export function connectFirst(
   next()
   return promise
 }
+
+/** A dial of a free port of this host may be given that very port (simultaneous open, RFC 9293 section 3.5). */
+const isSelfConnected = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): boolean =>
+  localPort !== undefined && localPort === remotePort && localAddress === remoteAddress

@@ -54,6 +54,7 @@ export async function connectSocket(
     if (from !== null) bindNow(socket, { address: from, port: 0 })
     socket.connect(port, address)
     await once(socket, 'connect')
+    if (isSame(socket.address(), socket.remoteAddress())) throw selfConnected()
     return new UdpSocket(socket, unbound, socket.remoteAddress(), handlers)
   } catch (error) {
     socket.close()
@@ -114,5 +115,9 @@ export class UdpSocket {
 
 /** Compares a sender with the connected address: between bind and connect a socket receives from everybody. */
 const isSame = (a: SocketAddress, b: SocketAddress): boolean => a.port === b.port && a.address === b.address
+
+/** A dial of a free port of this host may be given that very port: nobody else is there. */
+const selfConnected = (): Error =>
+  Object.assign(new Error('the socket is connected to itself'), { code: 'ECONNREFUSED' })
 
 const errnoOf = (error: NodeJS.ErrnoException): string => error.code ?? 'EIO'

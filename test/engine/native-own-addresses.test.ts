@@ -1,0 +1,25 @@
+// The native engine on a host whose addresses come and go.
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import t from 'tap'
+import { noOwnNetwork, runInOwnNetwork } from '../support/own-network.ts'
+import { nativeUnderTest } from './native-under-test.ts'
+
+const native = nativeUnderTest()
+const source = join(import.meta.dirname, '../../native/test/list-addresses.c')
+const folder = t.testdir()
+const library = join(folder, 'list-addresses.so')
+const compiled = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
+
+if (!native.ok) t.plan(0, native.reason)
+else if (compiled.status !== 0) t.plan(0, 'there is no C compiler')
+else if (noOwnNetwork !== null) t.plan(0, noOwnNetwork)
+else
+  t.test('addresses are listed once, not for each connection to a target of equal port', async t => {
+    const script = join(import.meta.dirname, 'native-own-addresses.ts')
+    const env = { LD_PRELOAD: library, LISTS: join(folder, 'lists') }
+    t.same(await runInOwnNetwork(t, script, env), {
+      foreign: { lists: 1, rejected: {} },
+      own: { lists: 2, rejected: { loop: 1 } }
+    })
+  })
