@@ -121,6 +121,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
     if (header.kind == ProxyHeader::Kind::incomplete) return;
     if (header.kind == ProxyHeader::Kind::wrong) return end(nullptr, header_refusal());
     if (header.kind == ProxyHeader::Kind::named) caller_ = {header.source, header.destination};
+    if (owner_.is_denied(caller_.source)) return end(&owner_.refusal_shard(), kNoReason);
     bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<ptrdiff_t>(header.size));
     awaits_header_ = false;
     if (owner_.shards_by_name_.empty()) return end(owner_.default_shard_, kNoReason);
@@ -218,6 +219,11 @@ void PortListeners::start_arrival(Fd socket, const Address& sender, uint16_t por
   const auto first = first_read();
   const auto& refusals = worker_.context.refusals;
   if (first != nullptr && !first->trusts(sender)) return refuse(socket.get(), first->untrusted);
+  if (first == nullptr && is_denied(sender)) {  // it takes no place of those who wait
+    TcpRuleShard& shard = refusal_shard();
+    shard.refuse(socket.get(), sender, shard.check_source(sender));
+    return sys::arm_reset(socket.get());
+  }
   if (arriving_->load() >= kMaxArriving)
     return refuse(socket.get(), first != nullptr ? first->header : refusals.sni_overflow);
   if (!worker_.context.descriptors.reserve(TcpRuleShard::kDescriptors))
@@ -229,7 +235,7 @@ void PortListeners::start_arrival(Fd socket, const Address& sender, uint16_t por
 }
 
 void PortListeners::refuse(int socket, Reason reason) {
-  refusal_rule().reject(reason);
+  refusal_shard().rule->reject(reason);
   sys::arm_reset(socket);
 }
 
@@ -242,7 +248,7 @@ void PortListeners::finish_arrival(Arrival& arrival, TcpRuleShard* shard, Reason
   if (shard != nullptr)
     shard->refuse(caller.endpoint->fd(), caller.named.source, refusal);
   else if (refusal != kNoReason)
-    refusal_rule().reject(refusal);
+    refusal_shard().rule->reject(refusal);
   caller.endpoint->reset();
   worker_.loop.delete_later(std::move(caller.endpoint));
   worker_.context.descriptors.release(TcpRuleShard::kDescriptors);
@@ -267,8 +273,12 @@ TcpRuleShard* PortListeners::find_shard(const std::string& name) const {
   return default_shard_;
 }
 
-Rule& PortListeners::refusal_rule() const {
-  return default_shard_ != nullptr ? *default_shard_->rule : *shards_.front()->rule;
+TcpRuleShard& PortListeners::refusal_shard() const {
+  return default_shard_ != nullptr ? *default_shard_ : *shards_.front();
+}
+
+bool PortListeners::is_denied(const Address& source) const {
+  return std::ranges::all_of(shards_, [&](TcpRuleShard* shard) { return shard->check_source(source) != kNoReason; });
 }
 
 }  // namespace sluice

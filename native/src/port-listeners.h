@@ -42,7 +42,9 @@ class PortListeners final : public DeferredDelete {
   /** Finds the rule by exact name, then by wildcard, then the default one; null if there is none. */
   TcpRuleShard* find_shard(const std::string& name) const;
   /** The rule that counts callers which match no rule: the default, else the oldest on the port. */
-  Rule& refusal_rule() const;
+  TcpRuleShard& refusal_shard() const;
+  /** True if no rule of the port takes callers from there. */
+  bool is_denied(const Address& source) const;
 
   Worker& worker_;
   const ArrivalCount arriving_;        // on all threads

@@ -82,6 +82,7 @@ export class SharedPort {
     if (!firstRead && only) return only.accept(caller, port)
     if (firstRead && !firstRead.trusts(caller.source.address))
       return this.#refuse(socket, firstRead.refusals.untrusted)
+    if (!firstRead && this.#isDenied(caller)) return this.#dispatch(caller, port)
     if (this.#waiting.size >= maxWaiting)
       return this.#refuse(socket, firstRead?.refusals.header ?? 'sni_overflow')
     if (!this.#context.descriptors.reserve(1)) return this.#refuse(socket, 'descriptors')
@@ -98,6 +99,11 @@ export class SharedPort {
     for (const socket of this.#waiting) resetSocket(socket)
   }
 
+  /** True if no rule of the port takes callers from there: none of them takes a place of those who wait. */
+  #isDenied({ source: { address, port } }: Caller): boolean {
+    return [...this.#acceptors.values()].every(({ state }) => state.sourceRefusal(address, port) !== null)
+  }
+
   /** The rule without a name, where no other has one. */
   get #only(): Acceptor | undefined {
     return this.#acceptors.size === 1 ? this.#acceptors.get(fallbackName) : undefined
@@ -111,7 +117,7 @@ export class SharedPort {
 
   async #identify(sender: Caller, firstRead: SenderCheck | null | undefined): Promise<Caller | Refused> {
     const caller = firstRead ? await this.#readHeader(sender, firstRead.refusals.header) : sender
-    return 'refusal' in caller || this.#only ? caller : this.#readName(caller)
+    return 'refusal' in caller || this.#only || this.#isDenied(caller) ? caller : this.#readName(caller)
   }
 
   async #readHeader(sender: Caller, refusal: string): Promise<Caller | Refused> {
@@ -133,7 +139,8 @@ export class SharedPort {
   }
 
   #dispatch(caller: Caller, port: number): void {
-    const acceptor = this.#find(caller.serverName) ?? this.#acceptors.get(fallbackName)
+    const named = this.#find(caller.serverName) ?? this.#acceptors.get(fallbackName)
+    const acceptor = this.#isDenied(caller) ? this.#unmatched : named // which refuses it
     if (acceptor) acceptor.accept(caller, port)
     else this.#refuse(caller.socket, 'sni_miss')
   }

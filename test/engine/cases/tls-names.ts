@@ -271,6 +271,26 @@ export const tlsNames: Record<string, EngineCase> = {
     t.equal(await targetOf(t, from, 'one.test'), 'one:')
   },
 
+  async 'a source that all rules of a port deny is refused at once and takes no place of those who wait'(
+    t,
+    openEngine
+  ) {
+    const { engine } = engineFixture(t, openEngine)
+    const from = await freePort()
+    const source = { allow: null, deny: [{ cidr: '127.0.0.0/8' }], refusal: 'source_denied' }
+    await openNamed(t, engine, 'one', { from, name: 'one.test', source })
+    await openNamed(t, engine, 'two', { from, name: 'two.test', source })
+    const ends = Array.from({ length: 1100 }, async () => endOf(await openCaller(t, from)))
+    t.same(new Set(await Promise.all(ends)), new Set(['reset']))
+    t.match(engine.sample().rules, [{ rejected: { source_denied: 1100 } }, { rejected: {} }])
+    t.equal(peekCount(engine), 0)
+
+    await openNamed(t, engine, 'three', { from, name: 'three.test' })
+    t.equal(await targetOf(t, from, 'three.test'), 'three:')
+    t.equal(await targetOf(t, from, 'two.test'), 'reset')
+    t.match(engine.sample().rules, [{}, { rejected: { source_denied: 1 } }, {}])
+  },
+
   async 'invalid rules with names are refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort(2)
