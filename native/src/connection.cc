@@ -5,8 +5,9 @@ namespace sluice {
 namespace {
 /** A FIN without data may be a half-close: the dial still has this long to succeed. */
 constexpr int64_t kSilentCloseMs = 1'000;
-/** When one side fails, the bytes it has sent may take this long to reach the other. */
+/** When one side fails, the bytes it has sent go on to the other, while some arrive within this time. */
 constexpr int64_t kFlushTimeoutMs = 5'000;
+constexpr int64_t kFlushCheckMs = 50;
 /** The age by which a target's socket gets keepalive. Most connections end earlier and save the calls. */
 constexpr int64_t kKeepAliveMs = 10'000;
 }  // namespace
@@ -105,12 +106,13 @@ void Connection::run_pump(Direction direction) {
   }
 }
 
-/** Flushes to the other side what the failed side has sent; then both are reset. */
+/** Flushes to the other side what the failed side has sent; then both are reset. The failed one takes no more. */
 void Connection::side_failed(Direction source) {
   if (has_ended_ || (has_failed_side_ && failed_source_ == source)) return;
   if (has_failed_side_) return end_failed();
   has_failed_side_ = true;
   failed_source_ = source;
+  active_ms_ = worker().loop.now_ms();
   worker().loop.arm_after(timer_, kFlushTimeoutMs);
   pump(opposite(source)).discard();
   pump(source).drain();
@@ -121,12 +123,22 @@ void Connection::side_failed(Direction source) {
 void Connection::end_if_done() {
   if (has_ended_) return;
   if (has_failed_side_) {
-    if (pump(failed_source_).is_drained()) end_failed();
+    if (pump(failed_source_).is_drained()) end_when_acknowledged();
     return;
   }
   if (!pumps_[0].has_forwarded_end() || !pumps_[1].has_forwarded_end()) return;
   end(Ending::close,
       ended_first_ == Direction::in ? ConnectionEnd::caller_closed : ConnectionEnd::target_closed);
+}
+
+/** The kernel still sends what was written. The reset would drop it. */
+void Connection::end_when_acknowledged() {
+  const int64_t left = sys::unacknowledged(sink(failed_source_).fd());
+  const int64_t now_ms = worker().loop.now_ms();
+  if (left < unacknowledged_) active_ms_ = now_ms;
+  unacknowledged_ = left;
+  if (left == 0 || now_ms - active_ms_ >= kFlushTimeoutMs) return end_failed();
+  worker().loop.arm_after(timer_, kFlushCheckMs);
 }
 
 void Connection::end_failed() {
@@ -153,13 +165,19 @@ void Connection::arm_idle_timer() {
 void Connection::on_timer() {
   const int64_t now_ms = worker().loop.now_ms();
   if (!target_) return end(Ending::reset, ConnectionEnd::caller_closed);
-  if (has_failed_side_) return end_failed();
+  if (has_failed_side_) return on_flush_timer(now_ms);
   if (pumps_[0].is_waiting_for_meter() || pumps_[1].is_waiting_for_meter()) active_ms_ = now_ms;
   const int64_t idle_ms = shard_.rule->idle_ms;
   if (idle_ms > 0 && now_ms - active_ms_ >= idle_ms) return end(Ending::reset, ConnectionEnd::idle);
   if (!is_kept_alive_) sys::keep_alive(target_->fd());
   is_kept_alive_ = true;
   arm_idle_timer();
+}
+
+void Connection::on_flush_timer(int64_t now_ms) {
+  if (pump(failed_source_).is_drained()) return end_when_acknowledged();
+  if (now_ms - active_ms_ >= kFlushTimeoutMs) return end_failed();
+  worker().loop.timers().arm(timer_, active_ms_ + kFlushTimeoutMs);
 }
 
 void Connection::recheck_filters() {

@@ -66,7 +66,9 @@ class Connection final : public DeferredDelete,
   void run_pump(Direction direction);
   void side_failed(Direction source);
   void end_if_done();
+  void end_when_acknowledged();
   void on_timer();
+  void on_flush_timer(int64_t now_ms);
   void arm_idle_timer();
   void end(Ending ending, ConnectionEnd why, Reason refusal = kNoReason);
   void refuse(Reason refusal);
@@ -89,6 +91,7 @@ class Connection final : public DeferredDelete,
   size_t index_ = 0;  // among the connections of its shard
   const int64_t opened_ms_;
   int64_t active_ms_ = 0;
+  int64_t unacknowledged_ = INT64_MAX;  // bytes of a failed side that the other one may still get
   std::array<int64_t, 2> bytes_{};  // delivered, by direction
   bool is_caller_watched_;
   bool has_ended_ = false;

@@ -28,6 +28,11 @@ void EventLoop::post(Task task) {
   if (is_first) sys::signal_wakeup(wakeup_fd_.get());
 }
 
+bool EventLoop::has_posted() {
+  const std::lock_guard lock(mutex_);
+  return !posted_.empty();
+}
+
 void EventLoop::enqueue(DeferredTask& task, std::deque<DeferredTask*>& queue) {
   if (task.is_queued_) return;
   task.is_queued_ = true;

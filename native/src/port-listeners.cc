@@ -278,7 +278,9 @@ TcpRuleShard& PortListeners::refusal_shard() const {
 }
 
 bool PortListeners::is_denied(const Address& source) const {
-  return std::ranges::all_of(shards_, [&](TcpRuleShard* shard) { return shard->check_source(source) != kNoReason; });
+  const auto denies = [&](TcpRuleShard* shard) { return shard->check_source(source) != kNoReason; };
+  // A rule that opened before the caller came may be about to join.
+  return std::ranges::all_of(shards_, denies) && !worker_.loop.has_posted();
 }
 
 }  // namespace sluice

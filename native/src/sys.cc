@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/sockios.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -138,6 +140,11 @@ void arm_reset(int socket) {
 }
 
 int shut_write(int socket) { return result(shutdown(socket, SHUT_WR)); }
+
+int64_t unacknowledged(int socket) {
+  int bytes = 0;
+  return ioctl(socket, SIOCOUTQ, &bytes) < 0 ? 0 : bytes;  // a socket that has failed sends nothing more
+}
 
 ssize_t receive(int socket, void* bytes, size_t size) { return result_of(recv(socket, bytes, size, 0)); }
 ssize_t peek(int socket, void* bytes, size_t size) { return result_of(recv(socket, bytes, size, MSG_PEEK)); }

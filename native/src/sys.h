@@ -62,6 +62,8 @@ int socket_error(int socket);
 /** Makes the next close send RST (SO_LINGER of 0 s). */
 void arm_reset(int socket);
 int shut_write(int socket);
+/** Returns the bytes that were written and that the peer has not acknowledged (SIOCOUTQ, tcp(7)): a reset drops them. */
+int64_t unacknowledged(int socket);
 
 ssize_t receive(int socket, void* bytes, size_t size);
 ssize_t peek(int socket, void* bytes, size_t size);

@@ -14,7 +14,7 @@ t.test('a peek has given its descriptor back when its caller becomes a connectio
   descriptors.release(2) // as many as a connection needs
   const port = new SharedPort(443, { descriptors, peeks: new PeekHistogram() })
   const accepted = Promise.withResolvers<boolean>()
-  const state = { rule: { name: 'a.example' } } as Acceptor['state']
+  const state = { rule: { name: 'a.example' }, sourceRefusal: () => null } as unknown as Acceptor['state']
   port.join({ state, accept: () => accepted.resolve(descriptors.reserve(2)) }, null)
   const server = createServer({ pauseOnConnect: true }, (caller: Socket) => void port.receive(caller, 443))
   t.teardown(() => server.close())

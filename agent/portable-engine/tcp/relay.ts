@@ -1,10 +1,11 @@
 // Connects two sockets: bytes, FIN and RST are passed on, each direction on its own.
 import type { Socket } from 'node:net'
 import type { Direction } from '../meters/waiter.ts'
+import { whenAcknowledged } from './acknowledged.ts'
 import { type Metering, Pump } from './pump.ts'
 import { resetSocket } from './reset-socket.ts'
 
-/** When one side fails, the bytes it has sent may take this long to reach the other. */
+/** When one side fails, the bytes it has sent go on to the other, while some arrive within this time. */
 const flushMs = 5_000
 
 export class Relay {
@@ -29,13 +30,21 @@ export class Relay {
   }
 }
 
-/** Resets `to` after an error on `from`, when all bytes received from `from` are written. */
+/** Resets `to` after an error on `from`, when it has all bytes that were received from `from`. */
 function passError(from: Socket, to: Socket, pump: Pump): void {
   const onError = () => {
     if (to.destroyed) return
-    const limit = setTimeout(() => resetSocket(to), flushMs)
-    to.once('close', () => clearTimeout(limit))
-    pump.whenFlushed(() => resetSocket(to))
+    let written = to.bytesWritten - to.writableLength
+    const limit = setInterval(() => {
+      const before = written
+      written = to.bytesWritten - to.writableLength
+      if (written === before) resetSocket(to)
+    }, flushMs)
+    to.once('close', () => clearInterval(limit))
+    pump.whenFlushed(() => {
+      clearInterval(limit)
+      whenAcknowledged(to, flushMs, () => resetSocket(to))
+    })
   }
   if (from.errored) onError()
   else from.once('error', onError)

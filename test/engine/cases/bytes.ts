@@ -1,7 +1,7 @@
 // Bytes, FIN and reset are passed on.
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import {
   collect,
   type EngineCase,
@@ -149,6 +149,32 @@ export const bytes: Record<string, EngineCase> = {
     await engine.close(rule.id, 0)
     t.match(await finalCounters(rule.id), { ports: [{ bytesOut: received, active: 0 }] })
     t.equal(received, 10)
+  },
+
+  async 'a late reader gets all that a target has sent before its reset'(t, openEngine) {
+    const size = 2_000_000
+    let target: Socket | undefined
+    const port = await openTarget(t, socket => {
+      target = socket.pause()
+      socket.write(Buffer.alloc(size, 'x'))
+    })
+    const { engine, counters, finalCounters } = engineFixture(t, openEngine)
+    const rule = await ruleTo([port])
+    await engine.open(rule)
+    const caller = await openCaller(t, rule.from)
+    caller.write(Buffer.alloc(512 * 1024)) // more than its process reads ahead
+    await untilStable(() => portCounters(counters()).bytesOut)
+    target?.destroy() // with unread bytes: the system sends a reset (RFC 2525 section 2.17)
+    let received = 0
+    caller.on('data', chunk => {
+      received += chunk.length
+    })
+
+    t.equal(await endOf(caller), 'reset')
+
+    t.equal(received, size)
+    await engine.close(rule.id, 0)
+    t.match(await finalCounters(rule.id), { ports: [{ bytesOut: size, active: 0 }] })
   },
 
   async 'a connection that is silent in both directions for the idle time is reset'(t, openEngine) {
