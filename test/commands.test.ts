@@ -73,7 +73,7 @@ t.test('each command has a manual page with its arguments, options and examples'
     for (const key of Object.keys(args.properties))
       t.match(
         plain.toLowerCase(),
-        new RegExp(`^\\.b (--)?${key.replaceAll('_', '[-_]')}`, 'm'),
+        new RegExp(`^\\.b (-\\w, )?(--)?${key.replaceAll('_', '[-_]')}`, 'm'),
         `${name}: ${key}`
       )
     for (const example of examples) t.match(plain, example)

@@ -90,11 +90,13 @@ export function openApi({ origin, token, exitOf, plainHttp, authorities }: Optio
       const { body, headers = {} } = parts
       return bodyOf<unknown>(await request(method, url, { body, headers }))
     },
-    rows: (operation: string, parts?: OperationParts) => list(requestOf(operation, parts).url)
+    rows: (operation: string, parts?: OperationParts) => list(requestOf(operation, parts).url),
+    refusal: (status: number, error: object) =>
+      refusalOf({ status, headers: {}, text: JSON.stringify({ error }) }, exitOf)
   }
 
   return {
-    ...(typed as Pick<Api, 'call' | 'rows'>), // by the declarations of operations.ts
+    ...(typed as Pick<Api, 'call' | 'rows' | 'refusal'>), // by the declarations of operations.ts
     request,
     get: async <T>(path: string) => bodyOf<T>(await request('GET', path)),
     send: async <T>(method: string, path: string, body?: object) =>

@@ -1,5 +1,6 @@
 // Types of the operations of the API, from its OpenAPI document. Nothing here exists when a command runs.
 import type { paths } from '../../config/operator-api.ts'
+import type { Fault } from '../../kernel/base/errors.ts'
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
@@ -37,6 +38,11 @@ type Optional<T> = T extends readonly unknown[]
     ? { [K in keyof T]: undefined extends T[K] ? Optional<T[K]> | undefined : Optional<T[K]> }
     : T
 
+interface ErrorText {
+  readonly code: string
+  readonly message: string
+}
+
 interface Headers {
   readonly headers?: Readonly<Record<string, string>> // If-Match
 }
@@ -56,6 +62,8 @@ declare module '../../kernel/cli/command.ts' {
   interface Api {
     /** Sends the request of an operation: its `path`, `query`, `body` and `headers`, as far as it has them. */
     call<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<ReplyOf<Found<N>>>
+    /** Returns the error of one of several answers in a response, as if it were the response. */
+    refusal(status: number, error: ErrorText): Promise<Fault>
     /** Reads all pages of a list. */
     rows<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<ReplyOf<Found<N>>>
   }

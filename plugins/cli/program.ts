@@ -89,7 +89,8 @@ function describe(sub: Program, command: Described): void {
   }
   for (const [name, schema] of Object.entries(args.properties)) {
     if (positional.includes(name)) continue
-    const flag = flagOf(name)
+    const { short } = schema as { short?: string } // of ours
+    const flag = `${short === undefined ? '' : `-${short}, `}${flagOf(name)}`
     const type = typeOf(schema)
     const value = type === 'boolean' ? '' : type === 'array' ? ' <value...>' : ' <value>'
     if (isRequired(args, name)) sub.requiredOption(`${flag}${value}`, descriptionOf(schema))

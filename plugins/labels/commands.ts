@@ -98,7 +98,10 @@ const created: RecordOptions = {
 const listed: ListOptions = {
   args: {
     selector: Type.Optional(
-      Type.String({ description: "Only those whose labels match: 'env=prod,tier!=db,!old,zone in (a,b)'." })
+      Type.String({
+        short: 'l',
+        description: "Only those whose labels match: 'env=prod,tier!=db,!old,zone in (a,b)'."
+      })
     )
   },
   query: ({ selector }) => (selector === undefined ? {} : { selector: String(selector) }),

@@ -1,8 +1,10 @@
 // Commands that change rules: `rule set`, `rule edit`, `rule pause` and `rule resume`.
 
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
-import { defineCommand } from '../../kernel/cli/command.ts'
-import { onEach, pathOf, queryOf, Wait } from './command-parts.ts'
+import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import { addsFilters, type Change, changeChosen, choosing } from './choosing.ts'
+import { pathOf, queryOf, Wait } from './command-parts.ts'
 import { mergePatch } from './document.ts'
 import { editableOf } from './editable.ts'
 import type { RuleRecord } from './record.ts'
@@ -15,30 +17,49 @@ const Existing = Type.Optional(
   })
 )
 
-const change = { existing: Existing, ack_timeout_secs: Wait }
+/** Splits 'ID... key=value...'. */
+export function wordsOf(words: readonly string[]) {
+  const [rule, assignments] = [
+    words.filter(word => !word.includes('=')),
+    words.filter(word => word.includes('='))
+  ]
+  if (assignments.length === 0)
+    throw new Fault(wrongUsage, 'say what to set: key=value, after the rules or a filter')
+  return { rule, assignments }
+}
 
 export const set = defineCommand({
   name: 'rule set',
-  summary: 'Change properties of a rule while it runs.',
+  summary: 'Change properties of rules while they run.',
   examples: [
     'sluice rule set 01K9ZJ4M5N6P7Q8R9S0TABCDEF targets=10.0.0.8:443,10.0.0.9:443@9',
     'sluice rule set 01K9ZJ4M5N6P7Q8R9S0TABCDEF listen_port=9443 rate_limit.bandwidth_in_bps=1M',
-    'sluice rule set 01K9ZJ4M5N6P7Q8R9S0TABCDEF sni_pattern= --existing drain'
+    'sluice rule set 01K9ZJ4M5N6P7Q8R9S0TABCDEF sni_pattern= --existing drain',
+    'sluice rule set -l app=web targets=10.0.0.8:443 labels.color=green --atomic'
   ],
   args: Type.Object({
-    rule: RuleArg,
-    assignment: Type.Array(Type.String(), {
+    ...choosing,
+    rule: Type.Array(Type.String(), {
       minItems: 1,
       description:
-        'key=value, as `rule show` names them; key= takes the value away; rate_limit.KEY is a part.'
+        'rule_ids, or a filter; then key=value, as `rule show` names them: key= takes the value away; rate_limit.KEY is a part.',
+      ...ruleIds
     }),
-    ...change
+    existing: Existing
   }),
-  positional: ['rule', 'assignment'],
-  async run({ api, args, print }) {
-    const { rule, assignment, ...query } = args
-    const body = (await editableOf(api)).patchOf(assignment)
-    print.data(await api.send<RuleRecord>('PATCH', `${pathOf(rule)}${queryOf(query)}`, body))
+  positional: ['rule'],
+  ...addsFilters,
+  async run(call) {
+    const { api, args, print } = call
+    const { rule, assignments } = wordsOf(args.rule)
+    const patch = (await editableOf(api)).patchOf(assignments)
+    const [only, other] = rule
+    const { ack_timeout_secs, existing } = args
+    if (only === undefined || other !== undefined || args.dry_run)
+      return changeChosen({ ...call, args: { ...args, rule } }, patching(api, patch))
+    print.data(
+      await api.send<RuleRecord>('PATCH', `${pathOf(only)}${queryOf({ ack_timeout_secs, existing })}`, patch)
+    )
   }
 })
 
@@ -46,7 +67,7 @@ export const edit = defineCommand({
   name: 'rule edit',
   summary: 'Edit a rule as TOML in $VISUAL or $EDITOR, and change it while it runs.',
   examples: ['sluice rule edit 01K9ZJ4M5N6P7Q8R9S0TABCDEF'],
-  args: Type.Object({ rule: RuleArg, ...change }),
+  args: Type.Object({ rule: RuleArg, existing: Existing, ack_timeout_secs: Wait }),
   positional: ['rule'],
   async run(call) {
     const { api, args, print } = call
@@ -65,29 +86,41 @@ export const edit = defineCommand({
   }
 })
 
-const pausing = (verb: 'pause' | 'resume', done: string, summary: string) =>
+/** Changes of chosen rules, by their action. */
+export const patching = (api: Api, patch: object): Change => ({
+  verb: 'Change',
+  done: 'changed',
+  body: { action: 'patch', patch },
+  one: (id, query) => api.send('PATCH', `${pathOf(id)}${query}`, patch)
+})
+
+export const pausing = (api: Api, action: 'pause' | 'resume'): Change => ({
+  verb: action === 'pause' ? 'Pause' : 'Resume',
+  done: action === 'pause' ? 'paused' : 'resumed',
+  body: { action },
+  one: (id, query) => api.send('POST', `${pathOf(id)}/${action}${query}`)
+})
+
+export const removal = (api: Api): Change => ({
+  verb: 'Remove',
+  done: 'removed',
+  body: { action: 'delete' },
+  one: (id, query) => api.send('DELETE', `${pathOf(id)}${query}`)
+})
+
+const pauseCommand = (action: 'pause' | 'resume', summary: string) =>
   defineCommand({
-    name: `rule ${verb}`,
+    name: `rule ${action}`,
     summary,
-    examples: [`sluice rule ${verb} 01K9ZJ4M5N6P7Q8R9S0TABCDEF`],
-    args: Type.Object({
-      rule: Type.Array(Type.String(), { minItems: 1, description: 'rule_id', ...ruleIds }),
-      ...change
-    }),
+    examples: [`sluice rule ${action} 01K9ZJ4M5N6P7Q8R9S0TABCDEF`, `sluice rule ${action} -l env=staging`],
+    args: Type.Object({ ...choosing, existing: Existing }),
     positional: ['rule'],
-    async run({ api, args, print }) {
-      const { rule, ...query } = args
-      await onEach(
-        [...new Set(rule)],
-        done,
-        id => api.send('POST', `${pathOf(id)}/${verb}${queryOf(query)}`),
-        print
-      )
-    }
+    ...addsFilters,
+    run: call => changeChosen(call, pausing(call.api, action))
   })
 
-export const pause = pausing('pause', 'paused', 'Close the ports of rules, and keep the ports for them.')
-export const resume = pausing('resume', 'resumed', 'Open the ports of paused rules again.')
+export const pause = pauseCommand('pause', 'Close the ports of rules, and keep the ports for them.')
+export const resume = pauseCommand('resume', 'Open the ports of paused rules again.')
 
 /** Returns the properties that may be edited, as TOML has them: without null. */
 function editedOf(record: RuleRecord, keys: readonly string[]): Record<string, unknown> {

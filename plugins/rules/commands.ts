@@ -1,16 +1,16 @@
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { Type, Yes } from '../../kernel/cli/args.ts'
+import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { ClientArg, clientNames, findClientId } from '../clients/exports.ts'
-import { addedArgs, addedQuery, listOptionSlots } from '../http/command-exports.ts'
-import { UserArg, userIds } from '../users/command-exports.ts'
+import { ClientArg } from '../clients/exports.ts'
+import { userIds } from '../users/command-exports.ts'
 import { bulk } from './bulk-command.ts'
-import { edit, pause, resume, set } from './change-commands.ts'
+import { edit, pause, removal, resume, set } from './change-commands.ts'
+import { addsFilters, changeChosen, choosing, filter, listenOf, matching } from './choosing.ts'
 import { immutableField } from './codes.ts'
-import { onEach, pathOf, queryOf, targetOf, Wait } from './command-parts.ts'
+import { pathOf, queryOf, targetOf, Wait } from './command-parts.ts'
 import { rulesKind } from './document-kind.ts'
 import type { RuleRecord } from './record.ts'
-import { RuleArg, ruleIds } from './rule-argument.ts'
+import { RuleArg } from './rule-argument.ts'
 import { columnSlot, pushOptionsSlot } from './slots.ts'
 
 const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleRecord>[] => [
@@ -23,34 +23,6 @@ const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleR
   'owner',
   'state_reason'
 ]
-
-const listenOf = ({ protocol, listen_port: from, listen_port_end: to }: RuleRecord): string =>
-  `${protocol}/${from}${to === null ? '' : `-${to}`}`
-
-const filter = {
-  client: Type.Optional(Type.String({ description: 'Id or name of clients.', ...clientNames })),
-  owner: Type.Optional(UserArg),
-  state: Type.Optional(Type.String({ description: 'State, for example failed.' }))
-}
-
-interface Filter {
-  readonly client?: string
-  readonly owner?: string
-  readonly state?: string
-}
-
-/** Throws where a client does not exist: no rule on it would look as if all was well. */
-async function matching(
-  api: Api,
-  { client, owner, state }: Filter,
-  more: Readonly<Record<string, string>> = {}
-): Promise<readonly RuleRecord[]> {
-  const given = { ...(client && { client }), ...(owner && { owner }), ...more }
-  const query = new URLSearchParams(given).toString()
-  const rules = await api.list<RuleRecord>(`/v1/rules${query && `?${query}`}`)
-  if (rules.length === 0 && client !== undefined) await findClientId(api, client)
-  return rules.filter(rule => state === undefined || rule.state === state)
-}
 
 const push = defineCommand({
   name: 'rule push',
@@ -134,12 +106,13 @@ const storedAsFailed = ({ errorCode, message, details }: Fault, id: string): Fau
 const list = defineCommand({
   name: 'rule list',
   summary: 'List the rules.',
+  examples: ['sluice rule list --client paris --state failed', "sluice rule list -l 'env=prod,tier!=db'"],
   args: Type.Object(filter),
-  reads: [columnSlot, listOptionSlots.rule],
-  extraArgs: filled => addedArgs(filled(listOptionSlots.rule)),
-  async run({ api, args, filled, print }) {
-    const more = addedQuery(filled(listOptionSlots.rule), args)
-    print.data(await matching(api, args, more), columnsWith(filled(columnSlot).map(({ value }) => value)))
+  ...addsFilters,
+  reads: [columnSlot, ...addsFilters.reads],
+  async run(call) {
+    const more = call.filled(columnSlot).map(({ value }) => value)
+    call.print.data(await matching(call), columnsWith(more))
   }
 })
 
@@ -157,38 +130,14 @@ const remove = defineCommand({
   summary: 'Close the ports of rules; their live connections may drain.',
   examples: [
     'sluice rule remove 01K9ZJ4M5N6P7Q8R9S0TABCDEF',
-    'sluice rule remove --client paris --state failed'
+    'sluice rule remove --client paris --state failed',
+    'sluice rule remove -l env=staging --dry-run'
   ],
-  args: Type.Object({
-    rule: Type.Optional(
-      Type.Array(Type.String(), {
-        description: 'rule_id; without one, --client, --owner or --state.',
-        ...ruleIds
-      })
-    ),
-    ...filter,
-    ack_timeout_secs: Wait,
-    yes: Yes
-  }),
+  args: Type.Object(choosing),
   positional: ['rule'],
-  async run({ api, args, print, confirm }) {
-    const ids = await chosen(api, args)
-    if (!args.rule?.length && ids.length > 0)
-      await confirm(`Remove ${ids.length} rules?`, { losses: async () => ids, elsewhere: 'refused' })
-    const suffix = queryOf({ ack_timeout_secs: args.ack_timeout_secs })
-    await onEach(ids, 'removed', id => api.send('DELETE', `${pathOf(id)}${suffix}`), print)
-  }
+  ...addsFilters,
+  run: call => changeChosen(call, removal(call.api))
 })
-
-async function chosen(api: Api, { rule = [], ...filter }: Filter & { readonly rule?: readonly string[] }) {
-  const isFiltered = filter.client !== undefined || filter.owner !== undefined || filter.state !== undefined
-  if (isFiltered === rule.length > 0)
-    throw new Fault(
-      wrongUsage,
-      'give either RULE, several if you like, or a filter: --client, --owner, --state'
-    )
-  return isFiltered ? (await matching(api, filter)).map(({ rule_id: id }) => id) : [...new Set(rule)]
-}
 
 export const commands = [push, list, show, set, edit, pause, resume, remove, bulk]
 export const fills = [rulesKind]

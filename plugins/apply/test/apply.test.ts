@@ -390,6 +390,7 @@ function apiOf({ call }: KitServer): Api {
     list: path => request('GET', path),
     send: request,
     call: notUsed,
-    rows: notUsed
+    rows: notUsed,
+    refusal: notUsed
   }
 }

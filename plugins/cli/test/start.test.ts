@@ -57,7 +57,7 @@ t.test('no command of the API needs manifests, ORM, schemas, wire or log, whatev
   t.teardown(() => api.close())
   await once(api, 'listening')
   const origin = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
-  const values: Readonly<Record<string, string>> = { file: join(dir, 'fleet.json'), assignment: 'a=b' }
+  const values: Readonly<Record<string, string>> = { file: join(dir, 'fleet.json'), rule: 'a=b' }
   const lines = index.commands
     .filter(({ needs }) => needs === 'api')
     .map(({ name, args, positional = [] }) => [

@@ -22,6 +22,9 @@ async function commandFixture(t: Test, made: object = {}) {
   }
   const api = {
     get: (path: string) => request('GET', path),
+    list: (path: string) => request('GET', path),
+    refusal: async (http: number, { code, message }: ErrorReply['error']) =>
+      new Fault({ code, http, exit: 5 }, message),
     send: request,
     call: (
       _: string,
@@ -33,10 +36,12 @@ async function commandFixture(t: Test, made: object = {}) {
     const call = {
       args,
       api,
+      filled: () => [],
       env: {},
       input: {},
       print: {
         data: (value: RuleRecord) => printed.push(value.rule_id),
+        line: (text: string) => printed.push(text),
         done: (text: string) => printed.push(text)
       },
       confirm: async () => {
@@ -55,7 +60,7 @@ async function commandFixture(t: Test, made: object = {}) {
 
 t.test('properties are set by name, with the types of their schema', async t => {
   const { app, id, run } = await commandFixture(t)
-  const set = (...assignment: string[]) => run('rule set', { rule: id, assignment, existing: 'drain' })
+  const set = (...assignment: string[]) => run('rule set', { rule: [id, ...assignment], existing: 'drain' })
 
   t.same((await set('targets=10.0.0.2:81,[::1]:82@7', 'listen_port=9000', 'prefer_ipv6=true')).failure, null)
   t.same((await set('rate_limit.bandwidth_in_bps=1.5M', 'rate_limit.concurrent_connections=7')).failure, null)
@@ -80,9 +85,9 @@ t.test('an unknown property is refused by the server, with the nearest one that 
     ['listen_prot=1', '/listen_prot is unknown here; did you mean listen_port?'],
     ['rate_limit.wat=1', '/rate_limit/wat is unknown here'],
     ['paused.wat=1', /^\/paused must be boolean/],
-    ['paused', 'paused is not key=value']
+    ['=paused', '=paused is not key=value']
   ] as const)
-    t.match((await run('rule set', { rule: id, assignment: [assignment] })).failure, { message })
+    t.match((await run('rule set', { rule: [id, assignment] })).failure, { message })
   t.same(await app.get(id), before)
 })
 
@@ -92,8 +97,41 @@ t.test('rules are paused and resumed together, and the others go on when one can
   t.match(await run('rule pause', { rule: [id, id] }), { printed: [`rule ${id} is paused`], failure: null })
   t.match(await app.get(id), { state: 'paused' })
   const { printed, failure } = await run('rule resume', { rule: ['none', id] })
-  t.same(printed, [`rule ${id} is resumed`])
-  t.match(failure, { message: /^1 of 2 rules are not resumed:\nnone: there is no rule none/ })
+  t.match(printed, [/^none {2}rule_not_found: there is no rule none/, '1 of 2 rules are resumed'])
+  t.match(failure, { message: /^1 of 2 rules are refused; the first: there is no rule none/ })
+})
+
+t.test('rules that match a filter are shown, confirmed and changed together', async t => {
+  const { app, id, run, requests } = await commandFixture(t)
+  const { rule_id: other } = (await app.push({ listen_port: 8081 })).body
+  const { rule_id: third } = (await app.push({ listen_port: 8082, paused: true })).body
+  const asked: unknown[] = []
+  const confirm: CommandCall<object>['confirm'] = async (question, { losses, elsewhere } = {}) =>
+    void asked.push(question, await losses?.(), elsewhere)
+  const staging = { client: 'edge', state: 'active' }
+
+  const set = await run('rule set', { ...staging, rule: ['targets=10.0.0.9:90'] }, { confirm })
+  t.same(set, { printed: ['2 of 2 rules are changed'], failure: null })
+  t.same(asked, [
+    'Change 2 rules?',
+    [`${id}  edge  tcp/8080  active`, `${other}  edge  tcp/8081  active`],
+    'refused'
+  ])
+  for (const changed of [id, other]) t.match(await app.get(changed), { targets: [{ host: '10.0.0.9' }] })
+  t.match(await app.get(third), { targets: [{ host: '10.0.0.1' }] })
+
+  const rehearsed = await run('rule pause', { ...staging, dry_run: true })
+  t.same(rehearsed.printed, ['2 of 2 rules would be paused'], 'without a question')
+  t.match(await app.get(id), { state: 'active' })
+  requests.length = 0
+  t.match((await run('rule pause', staging)).failure, null, 'a no throws')
+  t.same(requests, ['GET /v1/rules?client=edge'], 'and changes nothing')
+
+  t.same((await run('rule pause', { ...staging, owner: 'nobody' }, { confirm })).printed, ['no rule matches'])
+  t.match((await run('rule pause', { ...staging, rule: [id] })).failure, {
+    message: /either RULE.* or a filter/
+  })
+  t.match((await run('rule set', { rule: [id] })).failure, { message: /^say what to set: key=value/ })
 })
 
 t.test('an edited rule is changed by what differs; unchanged, nothing is sent', async t => {

@@ -2,7 +2,6 @@ import t from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { openPrint } from '../../cli/print.ts'
-import { bulk } from '../bulk-command.ts'
 import { targetOf } from '../command-parts.ts'
 import { commands } from '../commands.ts'
 import { columnSlot, pushOptionsSlot } from '../exports.ts'
@@ -33,6 +32,7 @@ async function run(name: string, args: object) {
   const record = async (...request: unknown[]) => {
     requests.push(request)
     if (String(request).includes('gone')) throw new Fault(ruleNotFound, 'there is no such rule')
+    if (request[1] === '/v1/rules/bulk') return { results: [] }
     return String(request).startsWith('/v1/rules') ? rules : []
   }
   const call = {
@@ -137,68 +137,79 @@ t.test(
   }
 )
 
-t.test('several rules are removed, and one that cannot be keeps none of the others', async t => {
-  const { requests, printed, failure } = await run('rule remove', { rule: ['a', 'gone', 'b', 'a'] })
+t.test(
+  'several rules are removed by one request, and one that cannot be keeps none of the others',
+  async t => {
+    const error = { code: 'rule_not_found', message: 'there is no rule gone' }
+    const results = [
+      { rule_id: 'a', status: 204 },
+      { rule_id: 'gone', status: 404, error }
+    ]
+    for (const output of ['table', 'json'] as const) {
+      const lines: string[] = []
+      const requests: unknown[] = []
+      const print = openPrint(
+        output,
+        text => lines.push(text),
+        () => {}
+      )
+      const api = {
+        send: async (...request: unknown[]) => {
+          requests.push(request)
+          return { matched: 2, results }
+        },
+        refusal: async () => new Fault(ruleNotFound, error.message)
+      }
+      const call = { args: { rule: ['a', 'gone', 'a'] }, api, filled, print } as unknown as CommandCall<never>
+      const failure = await commands
+        .find(({ name }) => name === 'rule remove')
+        ?.run(call)
+        .catch((error: unknown) => error)
 
-  t.same(requests.toSorted(), [
-    ['DELETE', '/v1/rules/a'],
-    ['DELETE', '/v1/rules/b'],
-    ['DELETE', '/v1/rules/gone']
-  ])
-  t.same(printed, ['rule a is removed\nrule b is removed'])
-  t.match(failure, { errorCode: ruleNotFound, message: /1 of 3 rules are not removed:\ngone: / })
+      t.same(requests, [['POST', '/v1/rules/bulk', { ids: ['a', 'gone'], action: 'delete' }]])
+      if (output === 'json') t.same(JSON.parse(lines.join('')), { removed: ['a'], refused: [results[1]] })
+      else t.same(lines, ['gone  rule_not_found: there is no rule gone', '1 of 2 rules are removed'])
+      t.match(failure, {
+        errorCode: ruleNotFound,
+        message: '1 of 2 rules are refused; the first: there is no rule gone'
+      })
+    }
+  }
+)
+
+t.test('more rules than one request changes are refused before anything is sent', async t => {
+  const rules = Array.from({ length: 1001 }, (_, at) => ({ rule_id: String(at), state: 'active' }))
+  const api = { list: async () => rules, send: () => t.fail('a change is sent') }
+  const call = { args: { client: 'paris' }, api, filled } as unknown as CommandCall<never>
+
+  await t.rejects(async () => commands.find(({ name }) => name === 'rule pause')?.run(call), {
+    errorCode: { code: 'limit_reached' },
+    message: '1001 rules match; at most 1000 can change at once: choose fewer, for example by --client'
+  })
 })
 
 t.test('rules are removed by a filter, after a question', async t => {
   const { requests, asked } = await run('rule remove', { state: 'failed' })
 
   t.same(requests, [['/v1/rules'], ['DELETE', '/v1/rules/b']])
-  t.same(asked, ['Remove 1 rules?'])
-  t.match((await run('rule remove', {})).failure, { message: /RULE, several if you like, or a filter/ })
+  t.same(asked, ['Remove 1 rule?'])
+  t.match((await run('rule remove', {})).failure, {
+    message: /either RULE, several if you like, or a filter/
+  })
   t.match((await run('rule remove', { rule: ['a'], owner: 'ann' })).failure, { errorCode: { code: 'usage' } })
 })
 
-t.test('bulk asks with the count of a rehearsal, and sends what is chosen', async t => {
-  const send = async (args: object) => {
-    const requests: unknown[][] = []
-    const asked: string[] = []
-    const call = {
-      args,
-      api: {
-        send: async (...request: unknown[]) => {
-          requests.push(request)
-          return {
-            matched: 2,
-            results: [
-              { rule_id: 'a', status: 204 },
-              { rule_id: 'b', status: 204 }
-            ]
-          }
-        }
-      },
-      filled: () => [],
-      print: { data() {}, done() {} },
-      confirm: async (question: string) => void asked.push(question)
-    } as unknown as CommandCall<never> // only the members that this command uses
-    const failure = await bulk.run(call).catch((error: unknown) => error)
-    return { bodies: requests.map(([, , body]) => body), asked, failure }
-  }
+t.test('bulk is another way to say the same', async t => {
+  const bulk = (args: object) => run('rule bulk', args)
 
-  t.same(await send({ action: 'pause', rule: ['a', 'b'], atomic: true }), {
-    bodies: [
-      { ids: ['a', 'b'], action: 'pause', atomic: false, dry_run: true },
-      { ids: ['a', 'b'], action: 'pause', atomic: true }
-    ],
-    asked: ['pause 2 rules?'],
-    failure: undefined
-  })
-  t.match(await send({ action: 'delete', rule: ['a'], dry_run: true }), {
-    bodies: [{ ids: ['a'], action: 'delete', dry_run: true }],
+  t.match(await bulk({ action: 'pause', rule: ['a', 'b'], atomic: true, dry_run: true }), {
+    requests: [['POST', '/v1/rules/bulk', { ids: ['a', 'b'], action: 'pause', atomic: true, dry_run: true }]],
     asked: []
   })
-  t.match(await send({ action: 'pause' }), { bodies: [], failure: { message: /say which rules: either/ } })
-  t.match(await send({ action: 'pause', rule: ['a'], set: ['x=y'] }), {
-    bodies: [],
-    failure: { message: /--set/ }
+  t.match(await bulk({ action: 'delete', state: 'failed' }), {
+    requests: [['/v1/rules'], ['DELETE', '/v1/rules/b']],
+    asked: ['Remove 1 rule?']
   })
+  t.match((await bulk({ action: 'pause' })).failure, { message: /either RULE/ })
+  t.match((await bulk({ action: 'pause', rule: ['a'], set: ['x=y'] })).failure, { message: /--set/ })
 })
