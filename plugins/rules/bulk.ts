@@ -144,9 +144,9 @@ function partOf(
       run: call => rules.remove(id, query.ack_timeout_secs, call)
     }
   if (action === 'patch')
-    return { action: 'rule.patch', status: 200, run: call => rules.patch(id, patch, query, call) }
+    return { action: 'rule.patch', status: 200, run: call => rules.edit(id, patch, query, call) }
   const paused = action === 'pause'
-  return { action: `rule.${action}`, status: 204, run: call => rules.patch(id, { paused }, query, call) }
+  return { action: `rule.${action}`, status: 204, run: call => rules.edit(id, { paused }, query, call) }
 }
 
 const resultOf = (id: string, status: number, refusal: PartResult) => {

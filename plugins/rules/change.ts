@@ -1,5 +1,6 @@
 // A change of a rule, from the request to the client's answer. PUT, PATCH, pause and resume are kinds of it.
 import { Fault } from '../../kernel/base/errors.ts'
+import type { ApplyResult } from '../../kernel/control/managed-objects.ts'
 import type { FieldChange } from '../../kernel/http/route.ts'
 import { defaultAckSecs, removedMeanwhile, requireApplied } from './answer.ts'
 import { type ChangeKind, changeRule, type Stored, type Wanted } from './changing.ts'
@@ -21,10 +22,13 @@ export interface Operation {
   wanted(stored: Stored, by: ChangeBy): Wanted | Promise<Wanted>
 }
 
+export type ChangeRule = (id: string, operation: Operation, call: Change) => Promise<void>
+
+/** Makes a change, and waits until the client has it, where it is connected. */
 export const openChange =
-  (services: Services) =>
-  async (id: string, operation: Operation, { principal, change }: Change) => {
-    const { control, store, filled, reading } = services
+  (services: Services): ChangeRule =>
+  async (id, operation, { principal, change }) => {
+    const { control, filled } = services
     const { ackSecs = defaultAckSecs } = operation
     let changes: readonly FieldChange[] = []
     const resource = { ...resourceOf(id, filled), changes: () => changes }
@@ -37,16 +41,24 @@ export const openChange =
       return { ...changed, clientId: stored.rule.clientId }
     })
     afterCommit()
-    const isAnswered = isAwaited && control.peers.find(clientId) !== undefined
-    if (!isAnswered) control.objects.wake(clientId)
+    if (!isAwaited || control.peers.find(clientId) === undefined) return control.objects.wake(clientId)
     const object = objectKeyOf({ clientId, id })
-    const result = isAnswered ? await control.objects.deliver(object, 'push', ackSecs) : null
-    const rule = await store.read(em => em.findOne(Rule, { id }))
-    if (!rule || result?.status === 'removed') throw removedMeanwhile(id)
-    const whenRefused = rule.state === 'failed' ? ({ rule_state: 'failed' } as const) : undefined
-    if (isAnswered) requireApplied(result, id, ackSecs, whenRefused)
-    return reading.read(id, principal)
+    await requireInForce(services, id, await control.objects.deliver(object, 'push', ackSecs), ackSecs)
   }
+
+/** Throws unless the client has applied the change. */
+async function requireInForce(
+  { store }: Services,
+  id: string,
+  result: ApplyResult | null,
+  ackSecs: number
+): Promise<void> {
+  if (result?.status === 'applied') return
+  const rule = await store.read(em => em.findOne(Rule, { id }))
+  if (!rule || result?.status === 'removed') throw removedMeanwhile(id)
+  const whenRefused = rule.state === 'failed' ? ({ rule_state: 'failed' } as const) : undefined
+  requireApplied(result, id, ackSecs, whenRefused)
+}
 
 async function find(
   { filled, fields, reading }: Services,

@@ -1,5 +1,4 @@
 // PATCH, pause and resume: a rule is edited while it runs.
-
 import { Fault } from '../../kernel/base/errors.ts'
 import { anyRule, bodyOf } from './bodies.ts'
 import { type Operation, openChange } from './change.ts'
@@ -9,12 +8,13 @@ import type { ChangeBy } from './fields.ts'
 import { parse } from './new-rule.ts'
 import { editsOf, merged, requireUnchanged } from './patch-body.ts'
 import { place } from './placing.ts'
+import type { RuleRecord } from './record.ts'
 import type { ChangeQuery, PatchBody } from './schema.ts'
 import type { Change, Services } from './services.ts'
 
 export const openPatch = (services: Services) => {
   const change = openChange(services)
-  const { fields } = services
+  const { fields, reading } = services
 
   async function patched(stored: Stored, patch: PatchBody, { principal, em }: ChangeBy): Promise<Wanted> {
     const { rule, values } = stored
@@ -39,12 +39,13 @@ export const openPatch = (services: Services) => {
     return place(owner, principal, services.filled, em)
   }
 
-  return (
+  /** As `patch`, without the record: bulk changes need none. */
+  function edit(
     id: string,
     patch: PatchBody,
     { ack_timeout_secs: ackSecs, existing }: ChangeQuery,
     call: Change
-  ) => {
+  ): Promise<void> {
     if (Object.keys(patch).length === 0)
       throw new Fault(bodyEmpty, 'the body is empty; send the fields to change')
     const operation = {
@@ -61,5 +62,13 @@ export const openPatch = (services: Services) => {
       }
     } satisfies Operation
     return change(id, operation, call)
+  }
+
+  return {
+    edit,
+    async patch(...[id, patch, query, call]: Parameters<typeof edit>): Promise<RuleRecord> {
+      await edit(id, patch, query, call)
+      return reading.read(id, call.principal)
+    }
   }
 }

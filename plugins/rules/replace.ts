@@ -10,8 +10,8 @@ import type { Change, Services } from './services.ts'
 
 export const openReplace = (services: Services) => {
   const change = openChange(services)
-  const { filled, fields } = services
-  return (id: string, body: DefinitionBody, ackSecs: number | undefined, call: Change) => {
+  const { filled, fields, reading } = services
+  return async (id: string, body: DefinitionBody, ackSecs: number | undefined, call: Change) => {
     const draft = parse(body)
     const given = { ...fields.none(), ...fields.parse(body, draft, call.principal) }
     const wanted = async ({ rule, values: stored }: Stored, { principal, em }: ChangeBy): Promise<Wanted> => {
@@ -21,7 +21,8 @@ export const openReplace = (services: Services) => {
       for (const [property, key] of placeProperties) if (next[key] !== rule[key]) throw immutable(property)
       return next
     }
-    return change(id, { kind: 'replace', ackSecs, wanted }, call)
+    await change(id, { kind: 'replace', ackSecs, wanted }, call)
+    return reading.read(id, call.principal)
   }
 }
 

@@ -157,7 +157,7 @@ const pausing = (verb: 'pause' | 'resume', summary: string) =>
       errors: patchErrors(filled)
     }),
     async run({ rules }: RouteDeps, call) {
-      await rules.patch(call.params.rule_id, { paused: verb === 'pause' }, call.query, call)
+      await rules.edit(call.params.rule_id, { paused: verb === 'pause' }, call.query, call)
     }
   })
 

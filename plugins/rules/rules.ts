@@ -69,6 +69,6 @@ export function openRules({ config, store, clock, control, codec, log, filled }:
     create: openCreate(services),
     replace: openReplace(services),
     update: openUpdate(services),
-    patch: openPatch(services)
+    ...openPatch(services)
   }
 }

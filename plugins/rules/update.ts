@@ -6,8 +6,8 @@ import { requestedValues, requireContent, requireValid } from './update-body.ts'
 
 export const openUpdate = (services: Services) => {
   const change = openChange(services)
-  const { fields } = services
-  return (id: string, body: UpdateBody, ackSecs: number | undefined, call: Change) => {
+  const { fields, reading } = services
+  return async (id: string, body: UpdateBody, ackSecs: number | undefined, call: Change) => {
     requireContent(body, fields)
     const operation = {
       kind: 'update',
@@ -18,6 +18,7 @@ export const openUpdate = (services: Services) => {
         values: { ...stored, ...(await requestedValues({ rule, stored, body, fields }, by)) }
       })
     } satisfies Operation
-    return change(id, operation, call)
+    await change(id, operation, call)
+    return reading.read(id, call.principal)
   }
 }
