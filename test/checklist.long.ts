@@ -19,7 +19,7 @@ import { startAgent, testCluster, token } from './support/test-cluster.ts'
 const root = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 const { scripts, files } = JSON.parse(read('package.json'))
-const kindsOfPackages = /const makers[^{]*\{(.*)\}/.exec(read('config/packages/main.ts'))?.[1] ?? ''
+const kindsOfPackages = /const makers[^{]*\{([^}]*)\}/.exec(read('config/packages/main.ts'))?.[1] ?? ''
 
 const packagesDir = mkdtempSync(join(tmpdir(), 'sluice-packages-'))
 t.teardown(() => rmSync(packagesDir, { recursive: true }))

@@ -1,21 +1,21 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { epoch, type Folders, run, version } from './run.ts'
+import { epoch, type Folders, run } from './run.ts'
 import {
+  maintainer,
   programDescription,
   programSummary,
+  revision,
   type Service,
   services,
+  systemVersion,
   write,
   writeProgram,
   writeService
 } from './system.ts'
 import type { Target } from './targets.ts'
 
-/** The revision tells two packages of one version apart. */
-const revision = process.env['SLUICE_REVISION'] ?? '1'
-const debVersion = `${version}-${revision}`
-const maintainer = process.env['SLUICE_MAINTAINER'] ?? 'sluice <sluice@packages.invalid>'
+const debVersion = `${systemVersion}-${revision}`
 
 /** Returns the paths of the packages; none for musl, which no distribution with this format uses. */
 export function makeDebs(target: Target, folders: Folders): readonly string[] {
@@ -28,7 +28,7 @@ export function makeDebs(target: Target, folders: Folders): readonly string[] {
 
 function programPackage(target: Target, { work, out }: Folders): string {
   const dir = join(work, 'deb-sluice')
-  writeProgram(dir, target)
+  writeProgram(dir, target, 'vendor-completions')
   write(join(dir, 'usr/share/lintian/overrides/sluice'), overrides)
   // The prebuilds of better-sqlite3 and argon2 need this version.
   const depends = 'libc6 (>= 2.34), libstdc++6 (>= 11), libgcc-s1'

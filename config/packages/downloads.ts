@@ -1,5 +1,6 @@
-// What packages need and npm ci does not install: Node for each machine, and the cross compiler. Each is pinned by hash,
-// and kept in node_modules/.cache for the next build.
+// What packages need and npm ci does not install: Node for each machine, the cross compiler, and the C library of the
+// container image. Each is pinned by hash, and kept in node_modules/.cache for the next build.
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   cpSync,
@@ -107,4 +108,28 @@ function download(file: string, dir: string, platform: readonly string[]): void 
   const wheel = run('find', [dir, '-name', '*.whl']).trim()
   run('python3', ['-m', 'zipfile', '-e', basename(wheel), '.'], { cwd: dir })
   rmSync(wheel)
+}
+
+/** Returns the folder of the files of a Debian package that debian.txt pins. */
+export function debianPackage(name: string, architecture: Target['debian']): string {
+  const pins = readFileSync(join(import.meta.dirname, 'debian.txt'), 'utf8').split('\n')
+  const pin = pins
+    .map(line => line.split(' '))
+    .find(([, path = '']) => {
+      const file = basename(path)
+      return file.startsWith(`${name}_`) && file.endsWith(`_${architecture}.deb`)
+    })
+  if (!pin) throw new Error(`debian.txt has no ${name} for ${architecture}`)
+  const [hash, path = ''] = pin
+  return cached(basename(path), dir => {
+    const file = join(dir, 'package.deb')
+    const url = `http://deb.debian.org/debian/${path}`
+    run('curl', ['--fail', '--silent', '--show-error', '--retry', '3', '--output', file, url], {
+      remedy: 'install curl'
+    })
+    const found = createHash('sha256').update(readFileSync(file)).digest('hex')
+    if (found !== hash) throw new Error(`${path} has the hash ${found}, and debian.txt ${hash}`)
+    run('dpkg-deb', ['--extract', file, dir], { remedy: 'install dpkg' })
+    rmSync(file)
+  })
 }

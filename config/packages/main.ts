@@ -3,7 +3,9 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { makeDebs } from './deb.ts'
 import { buildEngine } from './engine.ts'
+import { makeImage, makeJointImage } from './image.ts'
 import { makeNpm } from './npm.ts'
+import { makeRpms } from './rpm.ts'
 import { type Folders, outDir, run } from './run.ts'
 import { makeTarball } from './tarball.ts'
 import { type Target, targets } from './targets.ts'
@@ -12,7 +14,13 @@ import { type Target, targets } from './targets.ts'
 type Maker = (target: Target, folders: Folders) => string | readonly string[]
 
 const ofAllMachines: Maker = () => []
-const makers: Readonly<Record<string, Maker>> = { npm: ofAllMachines, tarball: makeTarball, deb: makeDebs }
+const makers: Readonly<Record<string, Maker>> = {
+  npm: ofAllMachines,
+  tarball: makeTarball,
+  deb: makeDebs,
+  rpm: makeRpms,
+  image: makeImage
+}
 
 const { values } = parseArgs({
   options: {
@@ -49,6 +57,9 @@ try {
     native?.(target)
     for (const file of kinds.flatMap(make => make(target, { work, out }))) process.stdout.write(`${file}\n`)
   }
+  const imaged = machines.filter(({ libc }) => libc === 'glibc')
+  if (kinds.includes(makeImage) && imaged.length > 1)
+    process.stdout.write(`${makeJointImage({ work, out }, imaged)}\n`)
   // Last: it has the engines of all machines.
   if (kinds.includes(ofAllMachines)) process.stdout.write(`${makeNpm({ work, out })}\n`)
 } finally {

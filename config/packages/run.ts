@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const root = join(import.meta.dirname, '..', '..')
-export const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+export const { version, author } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly version: string
+  readonly author: string
+}
 
 /** Where packages are written by default. Neither in the repository nor in the npm package. */
 export const outDir = join(root, 'dist', 'packages')

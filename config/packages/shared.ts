@@ -5,8 +5,10 @@ import { gzipSync } from 'node:zlib'
 import { writeManual } from '../build/man.ts'
 import { root, run } from './run.ts'
 
+export type ZshFolder = 'vendor-completions' | 'site-functions'
+
 /** Writes `man/man1` and completion for bash, zsh and fish below a folder, as they lie in /usr/share. */
-export function writeShared(share: string): void {
+export function writeShared(share: string, zshFolder: ZshFolder): void {
   const manual = join(share, 'man', 'man1')
   writeManual(manual)
   for (const page of readdirSync(manual).map(file => join(manual, file))) {
@@ -20,7 +22,7 @@ export function writeShared(share: string): void {
     writeFileSync(join(share, folder, file), text)
   }
   write('bash-completion/completions', 'sluice', script('bash'))
-  write('zsh/vendor-completions', '_sluice', zsh(script('zsh')))
+  write(`zsh/${zshFolder}`, '_sluice', zsh(script('zsh')))
   write('fish/vendor_completions.d', 'sluice.fish', script('fish'))
 }
 

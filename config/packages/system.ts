@@ -3,10 +3,17 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Role, unitOf } from '../../plugins/service/unit.ts'
-import { root } from './run.ts'
-import { writeShared } from './shared.ts'
+import { author, root, version } from './run.ts'
+import { writeShared, type ZshFolder } from './shared.ts'
 import type { Target } from './targets.ts'
 import { writeTree } from './tree.ts'
+
+/** The revision tells two packages of one version apart. */
+export const revision = process.env['SLUICE_REVISION'] ?? '1'
+/** Both formats sort a version with ~ before the one without, as semver does with -. */
+export const systemVersion = version.replace('-', '~')
+/** Who answers for the packages: a name and an address. */
+export const maintainer = process.env['SLUICE_MAINTAINER'] ?? author
 
 export interface Service {
   readonly role: Role
@@ -50,13 +57,16 @@ export const programDescription = [
 
 const home = '/usr/lib/sluice'
 
-/** Writes the program: below /usr/lib/sluice, with a link in /usr/bin, manual pages and completion. */
-export function writeProgram(dir: string, target: Target): void {
+/**
+ * Writes the program: below /usr/lib/sluice, with a link in /usr/bin, manual pages and completion. Distributions differ in
+ * the folder of functions for zsh.
+ */
+export function writeProgram(dir: string, target: Target, zsh: ZshFolder): void {
   mkdirSync(join(dir, home), { recursive: true })
   writeTree(join(dir, home), target)
   mkdirSync(join(dir, 'usr/bin'), { recursive: true })
   symlinkSync(`..${home.slice('/usr'.length)}/bin/sluice`, join(dir, 'usr/bin/sluice'))
-  writeShared(join(dir, 'usr/share'))
+  writeShared(join(dir, 'usr/share'), zsh)
 }
 
 /** Writes the unit, as `sluice service install` does, the user, and the configuration with all its comments. */

@@ -10,7 +10,7 @@ export function makeTarball(target: Target, { work, out }: Folders): string {
   const dir = join(work, `sluice-${version}-${target.name}`)
   mkdirSync(dir)
   writeTree(dir, target)
-  writeShared(join(dir, 'share'))
+  writeShared(join(dir, 'share'), 'site-functions')
   const file = join(out, `${basename(dir)}.tar.gz`)
   archive(dir, file)
   rmSync(dir, { recursive: true })

@@ -13,7 +13,7 @@ import {
 import { basename, join } from 'node:path'
 import t from 'tap'
 import { outDir, run, version } from '../run.ts'
-import { type Debian, debian, skip } from './debian.ts'
+import { type Debian, debian, noDebian as skip } from './debian.ts'
 import { call, use } from './machine.ts'
 import { machineOf } from './units.ts'
 

@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { root, run } from '../run.ts'
 
 /** Why there is no such Debian here, or false. */
-export const skip =
+export const noDebian =
   process.getuid?.() !== 0
     ? 'only root may make a chroot'
     : spawnSync('debootstrap', ['--version']).error
@@ -24,16 +24,29 @@ export interface Debian {
 const enter = ['unshare', '--mount', 'sh', '-c', 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"']
 const clean = ['PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'DEBIAN_FRONTEND=noninteractive', 'LC_ALL=C']
 
-/** Returns a copy, deleted after the test, of a Debian that is made once. */
+/** Returns a copy, deleted after the test, of a Debian in which no systemd runs. */
 export function debian(t: Test): Debian {
-  const base = join(root, 'node_modules/.cache/sluice-packages/debian')
-  if (!existsSync(join(base, 'etc/passwd'))) {
-    mkdirSync(base, { recursive: true })
-    const include = '--include=ca-certificates,curl,libstdc++6,systemd-standalone-sysusers'
-    run('debootstrap', ['--variant=minbase', include, 'bookworm', base, 'http://deb.debian.org/debian'])
+  const dir = unpacked(t, 'debian', 'ca-certificates,curl,libstdc++6,systemd-standalone-sysusers')
+  return hostIn(dir, [...enter, dir])
+}
+
+export const hostIn = (dir: string, prefix: readonly string[]): Debian => ({
+  ...{ dir, prefix },
+  inside: (...words) => run('env', ['-i', ...clean, ...prefix, ...words])
+})
+
+/** Returns the folder of a copy, deleted after the test, of a Debian that is made once. */
+export function unpacked(t: Test, name: string, packages: string): string {
+  const base = join(root, 'node_modules/.cache/sluice-packages', name)
+  if (!existsSync(base)) {
+    const partial = `${base}.partial`
+    run('rm', ['-rf', partial])
+    mkdirSync(partial, { recursive: true })
+    const args = ['--variant=minbase', `--include=${packages}`, 'bookworm', partial]
+    run('debootstrap', [...args, 'http://deb.debian.org/debian'])
+    run('mv', [partial, base])
   }
-  const dir = join(t.testdir({}), 'debian')
+  const dir = join(t.testdir({}), name)
   run('cp', ['-a', base, dir])
-  const prefix = [...enter, dir]
-  return { dir, prefix, inside: (...words) => run('env', ['-i', ...clean, ...prefix, ...words]) }
+  return dir
 }

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { outDir, root, version } from '../run.ts'
-import { debian, skip } from './debian.ts'
+import { debian, noDebian as skip } from './debian.ts'
 import { call, type Machine, use } from './machine.ts'
 
 t.test('install.sh: installs, enrolls, runs; twice; a wrong hash; uninstalls', { skip }, async t => {

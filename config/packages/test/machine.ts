@@ -61,14 +61,14 @@ export async function use(t: Test, machine: Machine, known?: Pick<Used, 'env'>):
     server: [...machine.sluice, 'server', '--data-dir', machine.serverDir],
     agent: [...machine.sluice, 'agent', 'run', '--state-dir', machine.agentDir]
   }
-  const server = start(t, machine, services.server, env)
+  const server = follow(t, machine, services.server, env)
   await server.until('server.started')
   if (!known) {
     const invitation = call(machine, ['client', 'enroll', 'edge', '--output', 'json'], env)
     const { uri } = JSON.parse(invitation) as { uri: string }
     call(machine, ['agent', 'enroll', '-', '--state-dir', machine.agentDir], {}, `${uri}\n`)
   }
-  const agent = start(t, machine, services.agent, {})
+  const agent = follow(t, machine, services.agent, {})
   await agent.until('control.connected')
   call(machine, ['rule', 'push', 'edge', String(port), `127.0.0.1:${target}`], env)
   return { env, agent, server, forward: () => answerOf(port) }
@@ -80,7 +80,8 @@ export interface Daemon {
   stop(): Promise<void>
 }
 
-function start(t: Test, machine: Machine, words: readonly string[], env: Used['env']): Daemon {
+/** Runs a command that logs to standard error, until the test ends. */
+export function follow(t: Test, machine: Machine, words: readonly string[], env: Used['env']): Daemon {
   const child = spawn('env', bare(machine, words, env), { stdio: ['ignore', 'ignore', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   return daemonOf(child, words.join(' '))
@@ -140,7 +141,7 @@ async function answerOf(port: number): Promise<string> {
   return answer
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number } // a TCP server has one

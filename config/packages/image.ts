@@ -1,0 +1,112 @@
+// The container image: the program, its Node, and the C and C++ library of Debian. It has no shell and no package manager.
+import {
+  chmodSync,
+  cpSync,
+  globSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync
+} from 'node:fs'
+import { join } from 'node:path'
+import { debianPackage } from './downloads.ts'
+import { joinLayouts, packLayout, tar, writeLayout } from './layout.ts'
+import { epoch, type Folders, version } from './run.ts'
+import { write } from './system.ts'
+import type { Target } from './targets.ts'
+import { writeTree } from './tree.ts'
+
+/** No user of a host has this number; it is the custom of such images. */
+const user = 65532
+const home = 'usr/lib/sluice'
+const states = { SVC_DATA_DIR: '/var/lib/sluice', SVC_STATE_DIR: '/var/lib/sluice-agent' }
+
+const fileOf = (machine: string): string => `sluice-${version}-image-${machine}.tar`
+
+/** Returns the path of the image for a machine, which `docker load` and `podman load` take; none for musl. */
+export function makeImage(target: Target, { work, out }: Folders): readonly string[] {
+  if (target.libc === 'musl') return []
+  const dir = mkdtempSync(join(work, 'image-'))
+  const layout = mkdtempSync(join(work, 'layout-'))
+  writeRoot(dir, target)
+  const [base, program] = [join(work, 'base.tar'), join(work, 'program.tar')]
+  const node = `${home}/node`
+  const parents = ['--no-recursion', 'usr', 'usr/lib', home, 'var', 'var/lib', '--recursion']
+  const libraries = globSync('{lib,lib64,usr/lib/*-linux-gnu}', { cwd: dir }).sort()
+  tar(base, dir, [...parents, ...libraries, node])
+  tar(program, dir, [`--exclude=${node}`, 'etc', 'tmp', 'usr/bin', home, 'usr/share'])
+  const owned = Object.values(states).map(path => path.slice(1))
+  tar(program, dir, owned, { mode: 'append', user })
+  writeLayout(layout, { architecture: target.debian, config }, [
+    { file: base, comment: 'C and C++ library of Debian, Node' },
+    { file: program, comment: `sluice ${version}` }
+  ])
+  return [packLayout(layout, join(out, fileOf(target.debian)))]
+}
+
+/** Returns the path of the images of all these machines as one, for a registry. */
+export function makeJointImage({ work, out }: Folders, machines: readonly Target[]): string {
+  const layout = mkdtempSync(join(work, 'layout-'))
+  joinLayouts(
+    layout,
+    machines.map(({ debian }) => join(out, fileOf(debian)))
+  )
+  return packLayout(layout, join(out, fileOf('all')))
+}
+
+function writeRoot(dir: string, target: Target): void {
+  for (const name of ['libc6', 'libstdc++6', 'libgcc-s1']) copyLibraries(dir, name, target)
+  const program = join(dir, home, 'dist/kernel/bin.js')
+  mkdirSync(join(dir, home), { recursive: true })
+  writeTree(join(dir, home), target)
+  // There is no shell for bin/sluice.
+  write(program, `#!/${home}/node/bin/node\n${readFileSync(program, 'utf8')}`, 0o755)
+  mkdirSync(join(dir, 'usr/bin'))
+  symlinkSync(`../lib/sluice/dist/kernel/bin.js`, join(dir, 'usr/bin/sluice'))
+  write(join(dir, 'etc/passwd'), `root:x:0:0::/:/\nsluice:x:${user}:${user}::${states.SVC_DATA_DIR}:/\n`)
+  write(join(dir, 'etc/group'), `root:x:0:\nsluice:x:${user}:\n`)
+  write(join(dir, 'etc/nsswitch.conf'), 'hosts: files dns\n')
+  mkdirSync(join(dir, 'var/lib'), { recursive: true })
+  for (const path of Object.values(states)) mkdirSync(join(dir, path), 0o700)
+  mkdirSync(join(dir, 'tmp'))
+  chmodSync(join(dir, 'tmp'), 0o1777)
+}
+
+/** Without what only programs in other languages read: character sets, debuggers, the linker. */
+function copyLibraries(dir: string, name: string, { debian }: Target): void {
+  const from = debianPackage(name, debian)
+  for (const path of globSync('{lib64/*,{,usr/}lib/*-linux-gnu/*.so*,lib/ld-*,usr/share/doc/*/copyright}', {
+    cwd: from
+  }))
+    if (!lstatSync(join(from, path)).isDirectory())
+      cpSync(join(from, path), join(dir, path), { verbatimSymlinks: true })
+}
+
+const seconds = (n: number): number => n * 1e9 // as Docker counts
+const health =
+  "fetch('http://'+process.env.SVC_METRICS_LISTEN+'/livez').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"
+
+const config = {
+  User: `${user}:${user}`,
+  Entrypoint: ['/usr/bin/sluice'],
+  Cmd: ['server'],
+  WorkingDir: '/',
+  Env: Object.entries({ PATH: '/usr/bin', ...states, SVC_METRICS_LISTEN: '127.0.0.1:7081' }).map(
+    ([name, value]) => `${name}=${value}`
+  ),
+  ExposedPorts: { '7080/tcp': {}, '7443/tcp': {} },
+  StopSignal: 'SIGTERM',
+  Healthcheck: {
+    Test: ['CMD', `/${home}/node/bin/node`, '-e', health],
+    ...{ Interval: seconds(30), Timeout: seconds(5), StartPeriod: seconds(20), Retries: 3 }
+  },
+  Labels: {
+    'org.opencontainers.image.title': 'sluice',
+    'org.opencontainers.image.description':
+      'Self-hosted port forwarding: the server, the agent and the command line',
+    'org.opencontainers.image.version': version,
+    'org.opencontainers.image.licenses': 'Apache-2.0',
+    'org.opencontainers.image.created': new Date(Number(epoch) * 1000).toISOString()
+  }
+}

@@ -1,0 +1,87 @@
+// A small Debian with systemd running in it, beside that of this machine: a container of systemd-nspawn, with its network.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { run } from '../run.ts'
+import { type Debian, hostIn, noDebian, unpacked } from './debian.ts'
+import { type Daemon, follow, type Machine } from './machine.ts'
+
+/** Why there is no such Debian here, or false. */
+export const noBootedDebian =
+  noDebian ||
+  (spawnSync('systemd-nspawn', ['--version']).error
+    ? 'systemd-nspawn is not installed'
+    : !existsSync('/sys/fs/cgroup') && 'there are no control groups')
+
+/** What would wait for hardware or a network, and the login at a console. */
+const masked = ['systemd-networkd', 'systemd-resolved', 'systemd-timesyncd', 'console-getty', 'getty@tty1']
+
+/** Writes to the pipe /ready when the host is up. */
+const ready = `[Unit]
+After=multi-user.target
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'echo up > /ready'
+[Install]
+WantedBy=default.target
+`
+
+/** Returns a host that runs until the test ends. */
+export async function bootedDebian(t: Test): Promise<Debian> {
+  const dir = unpacked(t, 'booted', 'systemd,systemd-sysv,dbus,rpm,ca-certificates,curl,libstdc++6')
+  writeFileSync(join(dir, 'etc/systemd/system/ready.service'), ready)
+  run('systemctl', ['--quiet', `--root=${dir}`, 'enable', 'ready.service'])
+  run('systemctl', ['--quiet', `--root=${dir}`, 'mask', ...masked.map(unit => `${unit}.service`)])
+  const pipe = join(dir, 'ready')
+  run('mkfifo', [pipe])
+  const options = ['--boot', '--register=no', '--keep-unit', '--quiet', '--console=pipe']
+  const container = spawn(
+    'setpriv',
+    ['--pdeathsig=KILL', 'systemd-nspawn', `--directory=${dir}`, ...options],
+    { stdio: ['ignore', 'ignore', 'inherit'] }
+  )
+  const exit = once(container, 'exit')
+  t.teardown(async () => {
+    for (const pid of [...childrenOf(container), Number(container.pid)]) process.kill(pid, 'SIGKILL')
+    await exit
+  })
+  const up = await open(pipe, 'r+') // also for writing: it opens at once, and the end of the container is seen
+  const read = up.read(Buffer.alloc(1))
+  await Promise.race([read, exit])
+  if (container.exitCode !== null) {
+    await up.write('x') // what reads ends
+    throw new Error('systemd-nspawn ended before the host was up')
+  }
+  await up.close()
+  const [init] = childrenOf(container)
+  return hostIn(dir, ['nsenter', '-t', String(init), ...'-m -p -u -i -C -r -w'.split(' ')])
+}
+
+/** The only child of systemd-nspawn is systemd; all of the host ends with it. */
+const childrenOf = ({ pid }: ChildProcess): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+
+/** Returns the machine whose services systemd runs. They have the environment of the command that starts them. */
+export function machineWith({ prefix }: Debian): Machine {
+  const start = (role: string): string[] => [
+    ...['sh', '-c'],
+    `umask 077 && env | grep ^SVC_ > /etc/sluice/${role}.env
+     systemctl enable --quiet sluice-${role} && systemctl restart sluice-${role} && ${journalOf(role)}`
+  ]
+  return {
+    ...{ prefix, sluice: ['sluice'], serverDir: '/var/lib/sluice', agentDir: '/var/lib/sluice-agent' },
+    services: { server: start('server'), agent: start('agent') }
+  }
+}
+
+/** A command that shows what a service logs since its last start, and follows it. */
+const journalOf = (role: string): string =>
+  `exec journalctl --follow --lines=all --output=cat \
+   "_SYSTEMD_INVOCATION_ID=$(systemctl show --value --property=InvocationID sluice-${role})" >&2`
+
+/** Reads what a service has logged since systemd started it the last time. */
+export const logOf = (t: Test, machine: Machine, role: string): Daemon =>
+  follow(t, machine, ['sh', '-c', journalOf(role)], {})

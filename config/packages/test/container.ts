@@ -1,0 +1,68 @@
+// The container image, run by runc: its root is read-only, its user and environment are those of the image, and it has no
+// capability. The network is that of this machine.
+import { spawnSync } from 'node:child_process'
+import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { run } from '../run.ts'
+
+/** Why it cannot be run here, or false. */
+export const noContainers =
+  process.getuid?.() !== 0
+    ? 'only root may unpack an image with its owners'
+    : ['umoci', 'runc'].some(program => spawnSync(program, ['--version']).error) &&
+      'umoci or runc is not installed'
+
+/** What umoci makes of the image, for runc: the parts that are used here. */
+interface Spec {
+  readonly process: {
+    readonly user: { uid: number; gid: number }
+    readonly args: readonly string[]
+  } & Environment
+}
+
+interface Environment {
+  readonly env: readonly string[]
+}
+
+export interface Container {
+  readonly user: { readonly uid: number; readonly gid: number }
+  /** Words before those of a command of the image, or of another program in it: see `image.test.ts`. */
+  readonly prefix: readonly string[]
+}
+
+/** Unpacks the image of this machine; `volumes` are folders of the container, kept as long as the test. */
+export function containerOf(t: Test, archive: string, volumes: readonly string[]): Container {
+  const dir = t.testdir({ layout: {}, containers: {}, volumes: {} })
+  run('tar', ['-xf', archive, '-C', join(dir, 'layout')])
+  const [{ annotations }] = readJson<{ manifests: [{ annotations: Record<string, string> }] }>(
+    join(dir, 'layout/index.json')
+  ).manifests
+  const image = `${dir}/layout:${annotations['org.opencontainers.image.ref.name']}`
+  run('umoci', ['unpack', '--image', image, join(dir, 'bundle')])
+  const { process: image0 } = readJson<Spec>(join(dir, 'bundle/config.json'))
+  const { user } = image0
+  const mounts = volumes.map(destination => {
+    const source = join(dir, 'volumes', destination.replaceAll('/', '_'))
+    mkdirSync(source, { mode: 0o700 })
+    chownSync(source, user.uid, user.gid) // as Docker gives a new volume the owner of the folder in the image
+    return { type: 'bind', source, destination, options: ['bind', 'rw'] }
+  })
+  const spec = {
+    ociVersion: '1.0.2',
+    process: { user, cwd: '/', env: image0.env, args: [], noNewPrivileges: true, capabilities: {} },
+    root: { path: join(dir, 'bundle/rootfs'), readonly: true },
+    mounts: [...system, ...mounts],
+    linux: { namespaces: ['pid', 'ipc', 'uts', 'mount'].map(type => ({ type })) }
+  }
+  writeFileSync(join(dir, 'spec.json'), JSON.stringify(spec))
+  const program = join(import.meta.dirname, 'run-container.ts')
+  return { user, prefix: [process.execPath, program, dir] }
+}
+
+const system = [
+  { type: 'proc', source: 'proc', destination: '/proc' },
+  { type: 'tmpfs', source: 'tmpfs', destination: '/dev', options: ['nosuid', 'mode=755'] }
+]
+
+const readJson = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T
