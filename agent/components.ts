@@ -23,6 +23,7 @@ import { Meters } from './rules/meters.ts'
 import { openPlanner } from './rules/planner.ts'
 import { Rules } from './rules/rules.ts'
 import { lockStateDir, openStateDatabase } from './state/database.ts'
+import { openQueues } from './state/queues.ts'
 import { openRuleSettings } from './state/rule-settings.ts'
 
 export interface AgentOptions {
@@ -91,6 +92,7 @@ export function openComponents(options: AgentOptions, plugins: PluginSet, defer:
   }
   const call: AgentCall = {
     ...{ config: {}, rules, meters, takeSample, objects, journal, log, clock, time },
+    queue: openQueues(journalDb, log),
     get codec() {
       return codec()
     }

@@ -17,9 +17,11 @@ import type {
   MeterUse,
   RuleSpec
 } from './rules/contract.ts'
+import type { AgentQueue } from './state/queues.ts'
 
 export type { Preamble, PreambleField, PreamblePart } from './preamble.ts'
 export type * from './rules/contract.ts'
+export type { AgentQueue } from './state/queues.ts'
 
 /**
  * The agent half of a plugin. It is data, like the server half; functions are called by the agent. An error in one is
@@ -212,6 +214,8 @@ export interface AgentCall<C = unknown> {
   readonly log: Log
   readonly clock: Clock
   readonly time: AgentTime
+  /** Returns a queue on disk; begin its name with the plugin's. Any call with one name returns the same queue. */
+  queue(name: string): AgentQueue
 }
 
 export type AgentApplyResult =

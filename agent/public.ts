@@ -12,6 +12,7 @@ export {
   type AgentField,
   type AgentObjectKind,
   type AgentPlugin,
+  type AgentQueue,
   type AgentTime,
   type Closing,
   type ControlStream,

@@ -17,6 +17,7 @@ export const commandModules: CommandModules = {
   extensions: () => import('../plugins/extensions/commands.ts'),
   grants: () => import('../plugins/grants/commands.ts'),
   installer: () => import('../plugins/installer/commands.ts'),
+  journal: () => import('../plugins/journal/commands.ts'),
   labels: () => import('../plugins/labels/commands.ts'),
   'multi-target': () => import('../plugins/multi-target/commands.ts'),
   'proxy-protocol': () => import('../plugins/proxy-protocol/commands.ts'),

@@ -716,6 +716,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/rules/{rule_id}/journal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists what has happened to a rule, and why
+         * @description The newest first: states, failovers, targets, limits, quotas, its edge, and changes.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["rule.journal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/rules/{rule_id}/pause": {
         parameters: {
             query?: never;
@@ -2523,6 +2545,45 @@ export interface components {
              * @example ann
              */
             user_id: string;
+        };
+        JournalEntry: {
+            /** @description null: it has no cause of its own. */
+            cause: string | null;
+            /**
+             * @description What the kind adds, such as `target`, `field` or `actor`.
+             * @example {
+             *       "target": "10.0.0.7:443"
+             *     }
+             */
+            details: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description What it was; null: nothing. Of a long value the beginning of its JSON.
+             * @example 10.0.0.7:443
+             */
+            from: unknown;
+            /**
+             * @description state, failover, target, limit, quota, edge, change, or that of a plugin.
+             * @example failover
+             */
+            kind: string;
+            /**
+             * @description x-request-id of the request that led to it.
+             * @example null
+             */
+            request_id: string | null;
+            /**
+             * @description What it is; null: nothing.
+             * @example 10.0.0.8:443
+             */
+            to: unknown;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            ts: string;
         };
         LastSuperadminError: components["schemas"]["Error"] & {
             error?: {
@@ -8308,6 +8369,96 @@ export interface operations {
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
             504: components["responses"]["AckTimeout"];
+        };
+    };
+    "rule.journal": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /**
+                 * @description Only entries of this kind.
+                 * @example failover
+                 */
+                kind?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /** @description The oldest time. RFC 3339. */
+                since?: string;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "ts" | "-ts" | "kind" | "-kind" | "cause" | "-cause" | "request_id" | "-request_id";
+                /** @description The newest time, inclusive. RFC 3339. */
+                until?: string;
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID of a rule.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+                 */
+                rule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "ts": "2026-01-31T12:00:00.000Z",
+                     *         "kind": "failover",
+                     *         "from": "10.0.0.7:443",
+                     *         "to": "10.0.0.8:443",
+                     *         "cause": "refused",
+                     *         "request_id": null,
+                     *         "details": {
+                     *           "target": "10.0.0.7:443"
+                     *         }
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["JournalEntry"][];
+                };
+            };
+            /** @description Bad Request: `invalid_cursor`, `invalid_limit`, `invalid_time_range`, `invalid_timestamp`, `validation.schema`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidCursorError"] | components["schemas"]["InvalidLimitError"] | components["schemas"]["InvalidTimeRangeError"] | components["schemas"]["InvalidTimestampError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            404: components["responses"]["RuleNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     "rule.pause": {

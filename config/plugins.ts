@@ -19,6 +19,7 @@ export const plugins: Builtin<Plugin> = {
   grants: () => import('../plugins/grants/plugin.ts'),
   health: () => import('../plugins/health/plugin.ts'),
   http: () => import('../plugins/http/plugin.ts'),
+  journal: () => import('../plugins/journal/plugin.ts'),
   labels: () => import('../plugins/labels/plugin.ts'),
   memory: () => import('../plugins/memory/plugin.ts'),
   installer: () => import('../plugins/installer/plugin.ts'),

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Static } from 'typebox'
-import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { absoluteTime } from '../http/command-exports.ts'
 import type { EntryRow, Page } from './schema.ts'
 
 const pollMs = 2_000
@@ -108,13 +108,4 @@ type Filter = Readonly<Record<string, string>>
 function filterOf({ outcome, since, until }: Args): Filter {
   const times = Object.entries({ since, until }).map(([key, text]) => [key, text && absoluteTime(text)])
   return Object.fromEntries([['outcome', outcome], ...times].filter(([, text]) => text !== undefined))
-}
-
-const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-function absoluteTime(text: string): string {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
-  return count === undefined
-    ? text
-    : new Date(systemClock.now() - Number(count) * (unitMs[unit] ?? 0)).toISOString()
 }

@@ -10,7 +10,7 @@ import { Audit0002 } from './migrations/0002-actor-index.ts'
 import { Audit0003 } from './migrations/0003-changes.ts'
 import { keys } from './retention.ts'
 import { type RouteDeps, routes } from './routes.ts'
-import { invalidOutcome, invalidTimestamp } from './schema.ts'
+import { invalidOutcome } from './schema.ts'
 
 const secondMs = 1_000
 const minuteMs = 60_000
@@ -22,7 +22,7 @@ export default definePlugin<RouteDeps>({
   kernel: '^2.0.0',
   needs: { http: '^1.0.0' },
   keys,
-  codes: [invalidTimestamp, invalidOutcome],
+  codes: [invalidOutcome],
   store: {
     entities: [Entry],
     migrations: [

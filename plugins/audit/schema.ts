@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
 import { closed, orNull, timeOf } from '../../kernel/http/schema.ts'
-import { parseCursor, parseTime } from './parsing.ts'
+import { TimeText } from '../http/exports.ts'
+import { parseCursor } from './parsing.ts'
 
-export const invalidTimestamp = defineCode('invalid_timestamp', 400, 3)
 export const invalidOutcome = defineCode('invalid_outcome', 400, 3)
 
 const Outcome = Type.Union([Type.Literal('allow'), Type.Literal('deny')], {
@@ -85,13 +85,6 @@ export const Page = closed(
   { $id: 'AuditPage' }
 )
 export type Page = Static<typeof Page>
-
-const TimeText = (description: string) =>
-  Type.Refine(
-    Type.String({ description: `${description} RFC 3339.`, code: invalidTimestamp.code }),
-    text => parseTime(text) !== null,
-    () => 'must be a time such as 2026-01-31T12:00:00Z'
-  )
 
 export const Query = closed({
   limit: Type.Optional(

@@ -10,3 +10,4 @@ export {
   recordFieldSlots,
   recordOptionSlots
 } from './record-slots.ts'
+export { absoluteTime } from './time-argument.ts'

@@ -6,6 +6,7 @@ import type { AfterCommit, Rules } from '../rules/exports.ts'
 import type { Removed } from '../users/exports.ts'
 import { objectKeyOf } from './delivery.ts'
 import { Quota } from './entities.ts'
+import { noteSpending } from './notes.ts'
 import type { keys } from './settings.ts'
 
 type Pair = Pick<Quota, 'userId' | 'clientId'>
@@ -17,7 +18,10 @@ interface Services extends Pick<Kernel<typeof keys>, 'config' | 'control'> {
 export function openLifecycle({ config, control, rules }: Services) {
   /** Deletes a quota, also on the agent, after its rules no longer require it. Returns null if there is none. */
   async function remove({ userId, clientId }: Pair, em: EntityManager): Promise<AfterCommit | null> {
-    if ((await em.nativeDelete(Quota, { userId, clientId })) === 0) return null
+    const found = await em.findOne(Quota, { userId, clientId }, { disableIdentityMap: true })
+    if (!found) return null
+    await em.nativeDelete(Quota, { userId, clientId })
+    await noteSpending(found, null, { rules, em })
     const refreshed = await rules.refresh({ clientId, owner: userId }, em)
     await control.objects.drop(em, objectKeyOf({ userId, clientId }), 'cut')
     return refreshed

@@ -11,6 +11,7 @@ import { objectKeyOf, openDelivery } from './delivery.ts'
 import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
 import { openLifecycle } from './lifecycle.ts'
+import { noteSpending } from './notes.ts'
 import { openReading, quotaMissing, rowOf } from './reading.ts'
 import { unsupported } from './requirement.ts'
 import {
@@ -114,12 +115,13 @@ async function save(
     const given = await work(em)
     const changed = { ...given, holdSecs: config.quota_hold_secs, enforced: false, updatedAt: now }
     const quota = await notifyLevels(withExhaustion(changed, now), { nowMs: now, filled }, em)
-    const isNew = (await em.count(Quota, { clientId, userId })) === 0
+    const stored = await em.findOne(Quota, { clientId, userId }, { disableIdentityMap: true })
     await em.upsert(Quota, quota)
+    await noteSpending(stored, quota, { rules, em })
     await control.objects.put(em, key)
     return {
       row: rowOf(quota, (await clients.get(clientId, em)).name, now),
-      refreshed: isNew ? await rules.refresh({ clientId, owner: userId }, em) : () => {}
+      refreshed: stored === null ? await rules.refresh({ clientId, owner: userId }, em) : () => {}
     }
   })
   refreshed()

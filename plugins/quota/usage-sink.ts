@@ -1,13 +1,19 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { Rules } from '../rules/exports.ts'
 import type { AfterCommit, CommittedBytes } from '../stats/exports.ts'
 import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
+import { noteSpending } from './notes.ts'
 import { rolledOver, withCommitted } from './usage.ts'
+
+interface Services extends Pick<Kernel, 'clock' | 'log' | 'filled'> {
+  readonly rules: Pick<Rules, 'note'>
+}
 
 /** Fills `stats.committed`: adds the bytes to the quotas of their owners. */
 export const openUsageSink =
-  ({ clock, log, filled }: Pick<Kernel, 'clock' | 'log' | 'filled'>) =>
+  ({ clock, log, filled, rules }: Services) =>
   async (committed: readonly CommittedBytes[], em: EntityManager): Promise<AfterCommit[]> => {
     const nowMs = clock.now()
     const afterCommit: AfterCommit[] = []
@@ -22,6 +28,7 @@ export const openUsageSink =
         const { periodStart, used, credit, exhaustedAt, levelTold } = after
         const usage = { periodStart, used, credit, exhaustedAt, levelTold }
         await em.nativeUpdate(Quota, { userId, clientId }, usage)
+        await noteSpending(quota, after, { rules, em })
         if (before.exhaustedAt != null || exhaustedAt == null) continue
         const fields = { user: userId, client: clientId }
         afterCommit.push(() =>

@@ -13,6 +13,7 @@ import { objectKeyOf, openDelivery } from './delivery.ts'
 import { Envelope } from './entities.ts'
 import { openLifecycle } from './lifecycle.ts'
 import { parseLimits, type RateLimit } from './limits.ts'
+import { noteOf } from './notes.ts'
 import { unsupported } from './requirement.ts'
 import {
   type EnvelopeBody,
@@ -50,6 +51,7 @@ export function openEnvelopes(deps: Services) {
       const envelope = { clientId, ownerId, limits, enforced: false, createdAt, updatedAt: now }
       await em.upsert(Envelope, envelope)
       await control.objects.put(em, objectKeyOf({ clientId, ownerId }))
+      await rules.note(noteOf(envelope, known?.limits ?? null, limits), em)
       const refreshed = known ? () => {} : await rules.refresh({ clientId, owner: ownerId }, em)
       return { row: rowOf(envelope), refreshed }
     })

@@ -7,6 +7,7 @@ import type { AfterCommit, Rules } from '../rules/exports.ts'
 import type { Removed } from '../users/exports.ts'
 import { objectKeyOf } from './delivery.ts'
 import { Envelope } from './entities.ts'
+import { noteOf } from './notes.ts'
 
 type Pair = Pick<Envelope, 'clientId' | 'ownerId'>
 
@@ -17,7 +18,10 @@ interface Services extends Pick<Kernel, 'control'> {
 export function openLifecycle({ control, rules }: Services) {
   /** Deletes an envelope, also on the agent, after its rules no longer require it. Returns null if there is none. */
   async function remove({ clientId, ownerId }: Pair, em: EntityManager): Promise<AfterCommit | null> {
-    if ((await em.nativeDelete(Envelope, { clientId, ownerId })) === 0) return null
+    const found = await em.findOne(Envelope, { clientId, ownerId }, { disableIdentityMap: true })
+    if (!found) return null
+    await em.nativeDelete(Envelope, { clientId, ownerId })
+    await rules.note(noteOf(found, found.limits, null), em)
     const refreshed = await rules.refresh({ clientId, owner: ownerId }, em)
     await control.objects.drop(em, objectKeyOf({ clientId, ownerId }), 'cut')
     return refreshed

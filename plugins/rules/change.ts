@@ -6,6 +6,7 @@ import { defaultAckSecs, removedMeanwhile, requireApplied } from './answer.ts'
 import { type ChangeKind, changeRule, type Stored, type Wanted } from './changing.ts'
 import { type Existing, Rule } from './entities.ts'
 import type { ChangeBy } from './fields.ts'
+import type { Note } from './notes.ts'
 import { missingPart } from './requirements.ts'
 import { resourceOf } from './resource.ts'
 import { objectKeyOf } from './rule-states.ts'
@@ -38,6 +39,7 @@ export const openChange =
       const { kind, existing = 'keep' } = operation
       const changed = await changeRule(services, stored, wanted, { kind, existing, principal, em })
       changes = changed.changes
+      for (const note of notesOf(id, changes, { services, principal })) await services.note(note, em)
       return { ...changed, clientId: stored.rule.clientId }
     })
     afterCommit()
@@ -59,6 +61,19 @@ async function requireInForce(
   const whenRefused = rule.state === 'failed' ? ({ rule_state: 'failed' } as const) : undefined
   requireApplied(result, id, ackSecs, whenRefused)
 }
+
+const notesOf = (
+  rule: string,
+  changes: readonly FieldChange[],
+  { services: { fields }, principal }: { readonly services: Services } & Pick<Change, 'principal'>
+): Note[] =>
+  changes.map(({ field, from, to }) => ({
+    about: { rule },
+    kind: fields.noteKind(field),
+    ...{ from, to },
+    cause: principal.method === 'system' ? 'system' : 'request',
+    details: { field, actor: principal.userId }
+  }))
 
 async function find(
   { filled, fields, reading }: Services,

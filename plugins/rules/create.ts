@@ -3,6 +3,7 @@ import { newId } from '../../kernel/base/id.ts'
 import { defaultAckSecs, removedMeanwhile, requireApplied } from './answer.ts'
 import { Rule } from './entities.ts'
 import { insertRule, newRule, parse, requireFreePort, requireRoom } from './new-rule.ts'
+import type { Note } from './notes.ts'
 import { admit, place } from './placing.ts'
 import { requireCapableOnceBack, requireCapablePeer } from './requirements.ts'
 import { resourceOf } from './resource.ts'
@@ -13,7 +14,7 @@ import type { Change, Services } from './services.ts'
 export const openCreate =
   (services: Services) =>
   async (body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) => {
-    const { config, store, clock, control, filled, fields, reading } = services
+    const { config, store, clock, control, filled, fields, reading, note } = services
     const draft = parse(body)
     const values = fields.parse(body, draft, principal)
     const isQueued = body.if_offline === 'queue'
@@ -32,6 +33,7 @@ export const openCreate =
       await fields.save(id, values, { principal, em })
       await requireFreePort(rule, services, em)
       await requireRoom(rule, config, em)
+      await note(createdBy(principal, id), em)
       await control.objects.put(em, objectKeyOf(rule))
       return rule.clientId
     })
@@ -42,3 +44,12 @@ export const openCreate =
     if (!waits) requireApplied(result, id, ackSecs, { rule_state: 'failed' })
     return reading.read(id, principal)
   }
+
+const createdBy = ({ userId: actor }: Change['principal'], rule: string): Note => ({
+  about: { rule },
+  kind: 'state',
+  from: null,
+  to: 'pending',
+  cause: 'request',
+  details: { actor }
+})

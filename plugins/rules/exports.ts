@@ -1,6 +1,7 @@
 // The parts of this plugin that other plugins may use.
 export * from './document.ts'
 export { ruleKey } from './entities.ts'
+export { type Note, noteSlot } from './notes.ts'
 export { requireClient } from './placing.ts'
 export type { RuleRecord } from './record.ts'
 export * from './refused-rows.ts'

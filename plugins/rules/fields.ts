@@ -58,6 +58,9 @@ export class Fields {
 
   has = (key: string): boolean => this.#all().some(field => field.key === key)
   isHot = (key: string): boolean => this.hotFields().some(field => field.key === key)
+  /** Returns the kind of the note that a change of a field, or of a property of this plugin, is told as. */
+  noteKind = (key: string): string =>
+    key === 'targets' ? 'target' : (this.#all().find(field => field.key === key)?.noteKind ?? 'change')
   /** False for a field of the server alone. */
   isSent = (key: string): boolean => !this.#all().some(field => field.key === key && !isSent(field))
   /** Returns the stored values that a whole rule leaves as they are. */

@@ -49,10 +49,12 @@ async function refused(
   code: string,
   em: EntityManager
 ): Promise<AfterCommit> {
-  const { control, log, states } = services
+  const { control, log, note, states } = services
   const { id, clientId, before } = rule
   if (before == null) return states.fail(rule, { code }, em)
   const isKept = code === portInUse.code && before.whenPortInUse === 'keep'
+  if (!isKept)
+    await note({ about: { rule: id }, kind: 'change', from: 'requested', to: 'undone', cause: code }, em)
   const after = await (isKept ? states.fail(rule, { code }, em) : undoChange(services, rule, em))
   await control.objects.put(em, objectKeyOf(rule))
   return () => {

@@ -51,6 +51,7 @@ interface FieldParts<B extends TSchema, D> {
   readonly absent?: Static<B> // shown in place of null
   /** What a whole rule in PUT does to a value that it leaves out. Default: 'cleared'. */
   readonly unlessGiven?: 'cleared' | 'stays'
+  readonly noteKind?: 'limit' | 'target' // of the notes about its changes; default: 'change'
   readonly errors?: readonly ErrorCode[] // of `parse` and `check`, for OpenAPI; default: all codes of the plugin
   /** The value tells apart rules that share a port: `apply` matches rules by it, ignoring case, and shows it. */
   readonly distinguishes?: true

@@ -11,6 +11,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Closings } from './closings.ts'
 import { Rule, type State, settled } from './entities.ts'
+import type { TakeNote } from './notes.ts'
 import { fieldNotLoaded, shapeNotLoaded } from './requirements.ts'
 import { removedSlot, type StateChange, stateSlot } from './slots.ts'
 import { ruleKind } from './wire.ts'
@@ -58,17 +59,19 @@ export type RuleStates = ReturnType<typeof openRuleStates>
 
 interface Options extends Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'> {
   readonly closings: Pick<Closings, 'forget'>
+  readonly note: TakeNote
 }
 
-export function openRuleStates({ control, clock, log, filled, closings }: Options) {
+export function openRuleStates({ control, clock, log, filled, closings, note }: Options) {
   async function enter(rule: Rule, { state, ...why }: NewState, em: EntityManager): Promise<AfterCommit> {
     const { code = null } = why
     if (rule.state === state && (rule.stateReason ?? null) === code) return () => {}
     const now = clock.now()
     const activatedAt = rule.activatedAt ?? (isInForce({ state }) ? now : null)
-    const entered = { state, stateReason: code, stateChangedAt: now, updatedAt: now, activatedAt }
     const { id, clientId, owner } = rule
-    await em.nativeUpdate(Rule, { id }, entered)
+    const times = { stateChangedAt: now, updatedAt: now, activatedAt }
+    await em.nativeUpdate(Rule, { id }, { state, stateReason: code, ...times })
+    await note({ about: { rule: id }, kind: 'state', from: rule.state, to: state, cause: code }, em)
     await notifyListeners({ id, clientId, owner, state, reason: code }, em)
     const fields = { rule: id, client: clientId, ...why }
     return () => log.info(`rule.${state}`, `the rule is ${state}`, fields)
@@ -82,12 +85,8 @@ export function openRuleStates({ control, clock, log, filled, closings }: Option
         .catch((error: unknown) => {
           const { id: rule, clientId: client, state } = change
           const stack = error instanceof Error ? error.stack : String(error)
-          log.error('rule.listener_failed', `plugin ${by} failed to handle that the rule is ${state}`, {
-            rule,
-            client,
-            plugin: by,
-            error: stack
-          })
+          const fields = { rule, client, plugin: by, error: stack }
+          log.error('rule.listener_failed', `plugin ${by} failed to handle that the rule is ${state}`, fields)
         })
   }
 

@@ -5,6 +5,7 @@ import { openClosings } from './closings.ts'
 import { openCreate } from './create.ts'
 import { openDelivery } from './delivery.ts'
 import { Fields } from './fields.ts'
+import { openNotes } from './notes.ts'
 import { openPatch } from './patch.ts'
 import { queries } from './queries.ts'
 import { openReading } from './reading.ts'
@@ -41,14 +42,16 @@ export type Rules = Pick<
   | 'remove'
   | 'removeAll'
   | 'refresh'
+  | 'note'
 >
 
 export function openRules({ config, store, clock, control, codec, log, filled }: Kernel<typeof keys>) {
   const fields = new Fields(filled, codec)
   const closings = openClosings({ store })
   const reading = openReading({ store, filled, fields, closings })
-  const states = openRuleStates({ control, clock, log, filled, closings })
-  const services: Services = { config, store, clock, control, log, filled, fields, reading, states }
+  const note = openNotes(filled)
+  const states = openRuleStates({ control, clock, log, filled, closings, note })
+  const services: Services = { config, store, clock, control, log, filled, fields, reading, states, note }
   const reconciliation = openReconciliation(services)
   const removal = openRemoval(services)
   return {
@@ -60,6 +63,7 @@ export function openRules({ config, store, clock, control, codec, log, filled }:
     /** Returns up to `take` rules after the id `after`, in the order of creation, with the states that are shown. */
     page: async (after: string, take: number, em: EntityManager) =>
       withShownStates(filled, await queries.page(after, take, em), em),
+    note,
     closings,
     joined(peer: Peer): void {
       closings.joined(peer)

@@ -2,6 +2,7 @@
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Fields } from './fields.ts'
+import type { TakeNote } from './notes.ts'
 import type { Reading } from './reading.ts'
 import type { RuleStates } from './rule-states.ts'
 import type { keys } from './settings.ts'
@@ -11,6 +12,7 @@ export interface Services
   readonly fields: Fields
   readonly reading: Reading
   readonly states: RuleStates
+  readonly note: TakeNote
 }
 
 export type Change = Pick<Call, 'principal' | 'change'>

@@ -6,6 +6,7 @@ import type { Api, Column } from '../../kernel/cli/command.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import { documentKindSlot } from './document.ts'
 import type { Rule, State } from './entities.ts'
+import { noteSlot } from './notes.ts'
 import type { RuleRecord } from './record.ts'
 import {
   type CapabilityRequirement,
@@ -131,6 +132,7 @@ export const slots = [
   admitSlot,
   removedSlot,
   stateSlot,
+  noteSlot,
   shownStateSlot,
   pushOptionsSlot,
   columnSlot,

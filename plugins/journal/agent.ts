@@ -1,0 +1,144 @@
+import type { AgentCall, AgentPlugin, AgentQueue, ControlStream, RuleSpec } from '../../agent/plugin.ts'
+import { newId } from '../../kernel/base/id.ts'
+import { maxEntries, messages, Report, type ReportedEntry, welcomePart } from './wire.ts'
+
+const closedEveryMs = 1_000
+const retryMs = 60_000
+
+type Happened = Omit<ReportedEntry, 'id' | 'at_ms'>
+
+const nothing = { rule_id: '', from: '', to: '', cause: '', target: '' }
+
+/** What the plugin keeps for one agent, by its call: a process may hold several agents. */
+interface State {
+  readonly queue: AgentQueue
+  /** Failed targets, 'host:port', by rule: only those that an event has named, and that the rule has. */
+  readonly failed: Map<string, ReadonlySet<string>>
+  report: () => void
+}
+
+const states = new WeakMap<AgentCall, State>()
+
+function stateOf(call: AgentCall): State {
+  const state = states.get(call) ?? { queue: call.queue('journal'), failed: new Map(), report() {} }
+  states.set(call, state)
+  return state
+}
+
+function note(call: AgentCall, happened: Happened): void {
+  const state = stateOf(call)
+  const now = call.time.now()
+  state.queue.push(JSON.stringify({ ...happened, id: newId(now), at_ms: Math.floor(now) }))
+  state.report()
+}
+
+export default {
+  name: 'journal',
+  agent: '^1.0.0',
+  messages,
+  event(event, call) {
+    const rule = 'ruleId' in event ? call.rules.find(event.ruleId) : undefined
+    if (event.kind === 'target-health' && rule) healthChanged(rule, event, call)
+    else if (event.kind === 'closed') {
+      const ended = call.rules.find(event.counters.ruleId)
+      if (ended && !call.rules.isOpen(ended.id)) stateOf(call).failed.delete(ended.id)
+    }
+  },
+  connected(stream, call) {
+    if (stream.welcomePart(welcomePart) === undefined) return // the server keeps no journal
+    const state = stateOf(call)
+    state.report = openReporter(stream, call)
+    stream.signal.addEventListener('abort', call.clock.every(retryMs, state.report), { once: true })
+    state.report()
+  },
+  async start({ call, defer }) {
+    note(call, { ...nothing, kind: 'edge', from: 'stopped', to: 'started', cause: 'agent_started' })
+    let closed: ReadonlyMap<string, string> | null = null // null: the saved rules may not be open yet
+    const look = (): void => {
+      const now = call.rules.closed()
+      if (closed !== null) noteClosed(closed, now, call)
+      closed = now
+    }
+    defer(call.clock.every(closedEveryMs, look))
+  }
+} satisfies AgentPlugin
+
+interface HealthChange {
+  readonly target: number
+  readonly from: string
+  readonly to: string
+  readonly reason: string
+}
+
+/** Notes the change, and a failover where the first target in failover order that has not failed is another one now. */
+function healthChanged(rule: RuleSpec, { target, from, to, reason }: HealthChange, call: AgentCall): void {
+  const names = rule.targets.map(nameOf)
+  const name = names[target]
+  if (name === undefined) return
+  const { failed } = stateOf(call)
+  const before = new Set([...(failed.get(rule.id) ?? [])].filter(known => names.includes(known)))
+  const after = new Set(before)
+  if (to === 'failed') after.add(name)
+  else after.delete(name)
+  if (after.size > 0) failed.set(rule.id, after)
+  else failed.delete(rule.id)
+  if (from === 'unknown' && to === 'healthy') return // the first connection of a target
+  const about = { rule_id: rule.id, cause: reason, target: name }
+  note(call, { ...about, kind: 'target', from, to })
+  const firstOf = (without: ReadonlySet<string>): string => names.find(one => !without.has(one)) ?? ''
+  const [used, next] = [firstOf(before), firstOf(after)]
+  if (names.length > 1 && used !== next) note(call, { ...about, kind: 'failover', from: used, to: next })
+}
+
+const nameOf = ({ host, port }: RuleSpec['targets'][number]): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`
+
+/** Notes the rules that a field has closed or opened. The server itself knows of pauses. */
+function noteClosed(
+  before: ReadonlyMap<string, string>,
+  now: ReadonlyMap<string, string>,
+  call: AgentCall
+): void {
+  for (const rule_id of new Set([...before.keys(), ...now.keys()])) {
+    const [was, is] = [before.get(rule_id), now.get(rule_id)]
+    const cause = is ?? was ?? ''
+    if (was === is || cause === 'paused' || !call.rules.isOpen(rule_id)) continue
+    const [from, to] =
+      is === undefined ? ['closed', 'open'] : [was === undefined ? 'open' : 'closed', 'closed']
+    note(call, { ...nothing, rule_id, kind: 'state', from, to, cause: cause.slice(0, 64) })
+  }
+}
+
+/** Returns the function that sends what the queue has, until it is empty. What the server has stored leaves the queue. */
+function openReporter(stream: ControlStream, call: AgentCall): () => void {
+  const { queue } = stateOf(call)
+  let isRunning = false
+  let isWanted = false
+
+  async function send(): Promise<void> {
+    for (let items = queue.first(maxEntries); items.length > 0; items = queue.first(maxEntries)) {
+      const entries = items.map(({ item }) => JSON.parse(item) as ReportedEntry) // as `note` has made it
+      await stream.request(Report, { entries })
+      queue.removeUntil(items.at(-1)?.seq ?? 0)
+    }
+  }
+
+  async function report(): Promise<void> {
+    isWanted = true
+    if (isRunning) return
+    isRunning = true
+    try {
+      for (; isWanted && !stream.signal.aborted; await send()) isWanted = false
+    } catch (error) {
+      if (stream.signal.aborted) return
+      call.log.warn(
+        'journal.report_failed',
+        `the journal was not reported, retrying in a minute: ${String(error)}`
+      )
+    } finally {
+      isRunning = false
+    }
+  }
+
+  return () => void report()
+}

@@ -1,0 +1,99 @@
+// The table of entries. Each subject has a bound, so that one rule that fails over without end pushes out nothing of others.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Note } from '../rules/exports.ts'
+
+/** A row of the table. */
+export interface Entry {
+  readonly id: string
+  readonly subject: string
+  readonly ts: number
+  readonly kind: string
+  readonly from: string // JSON
+  readonly to: string // JSON
+  readonly cause: string | null
+  readonly requestId: string | null
+  readonly details: string // JSON
+}
+
+export const subjectOf = (about: Note['about']): string => {
+  if ('rule' in about) return about.rule
+  return 'owner' in about ? `${about.clientId} ${about.owner}` : about.clientId
+}
+
+const maxChars = 1000 // of a value as JSON
+
+/** Returns the value as JSON; of a long one, as text, the beginning of its JSON. */
+export function boundedJson(value: unknown): string {
+  const json = JSON.stringify(value) ?? 'null'
+  return json.length <= maxChars ? json : JSON.stringify(`${json.slice(0, maxChars)}...`)
+}
+
+/** Returns the details as JSON; of long ones the beginning as `cut`. */
+export function boundedDetails(details: Readonly<Record<string, unknown>>): string {
+  const json = boundedJson(details)
+  return json.startsWith('{') ? json : `{"cut":${json}}`
+}
+
+/** Returns how many rows were added: one with a known id is not. */
+export async function insert(entry: Entry, em: EntityManager): Promise<number> {
+  const { id, subject, ts, kind, from, to, cause, requestId, details } = entry
+  const { affectedRows } = await em.execute<{ affectedRows: number }>(
+    `insert into journal_entry (id, subject, ts, kind, from_value, to_value, cause, request_id, details)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`,
+    [id, subject, ts, kind, from, to, cause, requestId, details],
+    'run'
+  )
+  return affectedRows
+}
+
+/** Deletes the oldest entries of the subject beyond `max`. */
+export async function trim(subject: string, max: number, em: EntityManager): Promise<void> {
+  await em.execute(
+    `delete from journal_entry where subject = ? and (ts, id) <=
+       (select ts, id from journal_entry where subject = ? order by ts desc, id desc limit 1 offset ?)`,
+    [subject, subject, max],
+    'run'
+  )
+}
+
+/** Deletes entries before `ts`, at most `max`; returns how many. */
+export async function deleteBefore(ts: number, max: number, em: EntityManager): Promise<number> {
+  const { affectedRows } = await em.execute<{ affectedRows: number }>(
+    'delete from journal_entry where id in (select id from journal_entry where ts < ? order by ts limit ?)',
+    [ts, max],
+    'run'
+  )
+  return affectedRows
+}
+
+export const forget = (subjects: readonly string[], em: EntityManager): Promise<unknown> =>
+  em.execute(`delete from journal_entry where subject in (${subjects.map(() => '?')})`, [...subjects], 'run')
+
+/** Times are inclusive; `before` is the last entry of the page before. */
+export interface Selection {
+  readonly subjects: readonly string[]
+  readonly since: number
+  readonly until: number
+  readonly kind: string | undefined
+  readonly before: Pick<Entry, 'ts' | 'id'> | null
+}
+
+/** Returns at most `take` entries, the newest first. */
+export function select(
+  { subjects, since, until, kind, before }: Selection,
+  take: number,
+  em: EntityManager
+): Promise<Entry[]> {
+  const conditions = [
+    { sql: `subject in (${subjects.map(() => '?')})`, values: [...subjects] },
+    { sql: 'ts between ? and ?', values: [since, until] },
+    ...(kind === undefined ? [] : [{ sql: 'kind = ?', values: [kind] }]),
+    ...(before ? [{ sql: '(ts, id) < (?, ?)', values: [before.ts, before.id] }] : [])
+  ]
+  return em.execute<Entry[]>(
+    `select id, subject, ts, kind, from_value as "from", to_value as "to", cause, request_id as "requestId", details
+     from journal_entry where ${conditions.map(({ sql }) => sql).join(' and ')}
+     order by ts desc, id desc limit ?`,
+    [...conditions.flatMap(({ values }) => values), take]
+  )
+}

@@ -1,0 +1,101 @@
+// Keeps what happens to rules, and shows it to those who see the rule.
+import { setImmediate } from 'node:timers/promises'
+import type { EntityManager } from '@mikro-orm/sql'
+import { earliest } from '../../kernel/base/clock.ts'
+import { newId } from '../../kernel/base/id.ts'
+import { currentRequestId } from '../../kernel/base/request-id.ts'
+import type { ConnectionHooks } from '../../kernel/control/peers.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { Note, Rules } from '../rules/exports.ts'
+import {
+  boundedDetails,
+  boundedJson,
+  deleteBefore,
+  type Entry,
+  forget,
+  insert,
+  subjectOf,
+  trim
+} from './entries.ts'
+import { openReading } from './reading.ts'
+import { openReports } from './reports.ts'
+import type { keys } from './settings.ts'
+import { Keeps, welcomePart } from './wire.ts'
+
+export interface Services extends Kernel<typeof keys> {
+  readonly rules: Rules
+}
+
+export type Journal = ReturnType<typeof openJournal>
+type Take = (note: Note, em: EntityManager) => Promise<void>
+
+const dayMs = 24 * 3_600_000
+const addedPerTrim = 50
+const maxCounted = 10_000 // subjects
+const rowsPerChange = 1000
+
+export function openJournal(deps: Services) {
+  const { store, clock, log, config } = deps
+  const added = new Map<string, number>() // by subject, since it was trimmed
+
+  /** A subject that this process has not counted yet is trimmed at once. */
+  async function add(entry: Entry, em: EntityManager): Promise<void> {
+    const { subject } = entry
+    const count = (added.get(subject) ?? addedPerTrim) + (await insert(entry, em))
+    if (count > addedPerTrim) await trim(subject, config.journal_max_entries, em)
+    added.delete(subject) // the one that was added to last is the last
+    added.set(subject, count > addedPerTrim ? 0 : count)
+    const [oldest] = added.keys()
+    if (added.size > maxCounted && oldest !== undefined) added.delete(oldest)
+  }
+
+  const take: Take = ({ about, kind, from, to, cause, details = {}, at }, em) => {
+    const now = clock.now()
+    const requestId = currentRequestId.getStore() ?? null
+    const values = { from: boundedJson(from), to: boundedJson(to), details: boundedDetails(details) }
+    const ts = Math.min(at ?? now, now)
+    return add({ id: newId(now), subject: subjectOf(about), ts, kind, ...values, cause, requestId }, em)
+  }
+
+  /** Deletes what is too old. Each transaction is short. */
+  async function prune(): Promise<void> {
+    try {
+      const before = earliest(clock) - config.journal_retention_days * dayMs
+      while ((await store.change(em => deleteBefore(before, rowsPerChange, em))) === rowsPerChange)
+        await setImmediate()
+    } catch (error) {
+      log.warn('journal.not_tidied', `old entries were not deleted, retrying in an hour: ${String(error)}`)
+    }
+  }
+
+  return {
+    take,
+    connection: openEdges(deps, take),
+    prune,
+    report: openReports(deps, add),
+    list: openReading(deps),
+    forgetRule: ({ id }: { readonly id: string }, em: EntityManager) => forget([id], em)
+  }
+}
+
+/** Returns the hooks that note that an edge comes or goes. */
+function openEdges({ store, log, codec, control }: Services, take: Take): ConnectionHooks {
+  const edge = (clientId: string, note: Pick<Note, 'from' | 'to' | 'cause' | 'details'>): void =>
+    void store
+      .change(em => take({ about: { clientId }, kind: 'edge', ...note }, em))
+      .catch(error => log.warn('journal.not_written', String(error), { client: clientId }))
+
+  return {
+    welcome: async () => ({ [welcomePart]: codec.encode(Keeps, {}) }),
+    joined: ({ clientId, agentVersion }) =>
+      edge(clientId, {
+        ...{ from: 'disconnected', to: 'connected', cause: null },
+        details: { agent_version: agentVersion }
+      }),
+    left({ clientId }, reason) {
+      const isReplaced = control.peers.find(clientId) !== undefined
+      if (reason === 'shutting_down' || isReplaced) return // the server's, not the edge's
+      edge(clientId, { from: 'connected', to: 'disconnected', cause: reason.slice(0, 64) })
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { timestamp } from '../../kernel/base/clock.ts'
+import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
+import type { PagedRows } from '../../kernel/http/list-route.ts'
+import type { Principal } from '../../kernel/http/principal.ts'
+import { parseTime } from '../http/exports.ts'
+import type { Rules } from '../rules/exports.ts'
+import { type Entry, select } from './entries.ts'
+import type { EntryRow, Query } from './schema.ts'
+
+/** Returns the function that lists the entries of a rule: its own, and those of its client and its owner there. */
+export const openReading =
+  ({ rules }: { readonly rules: Pick<Rules, 'read'> }) =>
+  async (ruleId: string, query: Query, principal: Principal): Promise<PagedRows<EntryRow>> => {
+    const { client_id: clientId, owner, created_at } = await rules.read(ruleId, principal)
+    const [since, until] = windowOf(query)
+    const subjects = [ruleId, clientId, `${clientId} ${owner}`]
+    const from = Math.max(since, Date.parse(created_at))
+    return {
+      async page(after, take, em) {
+        const [ts, id] = after.split(' ')
+        const before = ts === undefined || id === undefined ? null : { ts: Number(ts), id }
+        const found = await select({ subjects, since: from, until, kind: query.kind, before }, take, em)
+        return found.map(entry => ({ key: `${entry.ts} ${entry.id}`, row: rowOf(entry) }))
+      }
+    }
+  }
+
+function windowOf({ since, until }: Query): [since: number, until: number] {
+  const from = since === undefined ? 0 : (parseTime(since) ?? 0)
+  const to = until === undefined ? Number.MAX_SAFE_INTEGER : (parseTime(until) ?? Number.MAX_SAFE_INTEGER)
+  if (from <= to) return [from, to]
+  const details = { field: '/since', reason: 'range' }
+  throw new Fault(invalidTimeRange, 'since must not lie after until', { details })
+}
+
+const rowOf = ({ ts, kind, from, to, cause, requestId, details }: Entry): EntryRow => ({
+  ts: timestamp(ts),
+  kind,
+  from: JSON.parse(from),
+  to: JSON.parse(to),
+  cause,
+  request_id: requestId,
+  details: JSON.parse(details)
+})

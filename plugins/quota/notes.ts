@@ -1,0 +1,31 @@
+// Tells when a quota is spent, and when its rules may go on.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Note, Rules } from '../rules/exports.ts'
+import type { Quota } from './entities.ts'
+import { bytesUsedOf } from './usage.ts'
+
+/** `before` is the quota as it was stored, `after` as it is; null: there is none. */
+export async function noteSpending(
+  before: Quota | null,
+  after: Quota | null,
+  { rules, em }: { readonly rules: Pick<Rules, 'note'>; readonly em: EntityManager }
+): Promise<void> {
+  const quota = after ?? before
+  if (!quota) return
+  const { clientId, userId: owner } = quota
+  const about = { clientId, owner }
+  const isNewPeriod = before !== null && after !== null && before.periodStart !== after.periodStart
+  const wasSpent = before?.exhaustedAt != null
+  const isSpent = after?.exhaustedAt != null
+  const note = (given: Omit<Note, 'about' | 'kind'>) => rules.note({ about, kind: 'quota', ...given }, em)
+  if (wasSpent && (isNewPeriod || !isSpent))
+    await note({
+      ...{ from: 'spent', to: 'open', cause: isNewPeriod ? 'new_period' : 'request' },
+      ...(isNewPeriod && after && { at: after.periodStart * 1000 })
+    })
+  if (after && isSpent && (isNewPeriod || !wasSpent))
+    await note({
+      ...{ from: 'open', to: 'spent', cause: 'used_up' },
+      details: { monthly_bytes: after.monthlyBytes, bytes_used: bytesUsedOf(after) }
+    })
+}

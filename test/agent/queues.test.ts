@@ -1,0 +1,53 @@
+import t from 'tap'
+import { openStateDatabase } from '../../agent/state/database.ts'
+import { openQueues } from '../../agent/state/queues.ts'
+import { type LogLine, recordLog } from '../../kit/test-server.ts'
+
+const texts = (items: readonly { readonly item: string }[]) => items.map(({ item }) => item)
+
+t.test('items stay in order, also in the next process, until they are removed', async t => {
+  const dir = t.testdir()
+  const db = openStateDatabase(dir, 'normal')
+  const queue = openQueues(db, recordLog([]))('one')
+  for (const item of ['a', 'b', 'c']) queue.push(item)
+  await Promise.resolve()
+  db.close()
+
+  const next = openStateDatabase(dir, 'normal')
+  t.teardown(() => next.close())
+  const queues = openQueues(next, recordLog([]))
+  const again = queues('one')
+  t.strictSame(texts(again.first(2)), ['a', 'b'])
+  again.removeUntil(again.first(2).at(-1)?.seq ?? 0)
+  again.push('d')
+  t.strictSame(texts(again.first(9)), ['c', 'd'])
+  t.strictSame(queues('other').first(9), [])
+  t.equal(queues('one'), again)
+})
+
+t.test('beyond 10,000 the oldest go', async t => {
+  const db = openStateDatabase(t.testdir(), 'normal')
+  t.teardown(() => db.close())
+  const queue = openQueues(db, recordLog([]))('one')
+
+  for (let i = 0; i < 10_003; i++) queue.push(String(i))
+
+  t.strictSame(texts(queue.first(1)), ['3'])
+  t.equal(queue.first(20_000).length, 10_000)
+})
+
+t.test('what cannot be written is logged, and written with the next', async t => {
+  const db = openStateDatabase(t.testdir(), 'normal')
+  t.teardown(() => db.close())
+  const log: LogLine[] = []
+  const queue = openQueues(db, recordLog(log))('one')
+  db.exec('begin') // as if the disk were full: no transaction begins
+
+  queue.push('a')
+  await Promise.resolve()
+  t.match(log, [{ event: 'agent.queue_not_written', fields: { queue: 'one' } }])
+  db.exec('rollback')
+  queue.push('b')
+
+  t.strictSame(texts(queue.first(9)), ['a', 'b'])
+})
