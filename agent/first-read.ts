@@ -5,8 +5,8 @@
 export interface FirstRead {
   /**
    * The PROXY protocol of HAProxy (proxy-protocol.txt), version 1 or 2, in at most 536 bytes within 3 s. `UNKNOWN`, LOCAL
-   * and addresses that are not IP stand for the sender's own. UDP: version 2 in the first datagram of a flow; where later
-   * ones have it, too, it is taken off.
+   * and an unspecified family stand for the sender's own address; what else HAProxy refuses is wrong. UDP: version 2 in
+   * the first datagram of a flow; where later ones have it, too, it is taken off.
    */
   readonly form: 'proxy_protocol'
   /** Address prefixes of the senders that must write it, such as '10.0.0.0/8'. Connections of others are refused. */

@@ -23,7 +23,6 @@ const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const textStart = Buffer.from('PROXY ')
 const maxTextBytes = 107 // the end of the line included
 const fixedBytes = 16 // of version 2: signature, version, command, family, transport, length
-const addressBytes = [0, 12, 36, 216] // by family: unspecified, IPv4, IPv6, Unix
 const tlv = { authority: 2, crc32c: 3, uniqueId: 5 }
 
 const incomplete: ProxyHeader = { kind: 'incomplete', size: 0, named: null }
@@ -33,9 +32,11 @@ const right = (size: number, named: NamedAddresses | null): ProxyHeader => ({ ki
 export const isBinaryHeader = (bytes: Buffer): boolean =>
   bytes.subarray(0, signature.length).equals(signature)
 
-export function parseProxyHeader(bytes: Buffer): ProxyHeader {
+/** `carrier`: what the header comes in. A stream carries no caller of datagrams. */
+export function parseProxyHeader(bytes: Buffer, carrier: 'stream' | 'datagram'): ProxyHeader {
   if (agree(bytes, textStart)) return bytes.length < textStart.length ? incomplete : parseText(bytes)
-  if (agree(bytes, signature)) return bytes.length < signature.length ? incomplete : parseBinary(bytes)
+  if (agree(bytes, signature))
+    return bytes.length < signature.length ? incomplete : parseBinary(bytes, carrier)
   return wrong
 }
 
@@ -49,8 +50,8 @@ function parseText(bytes: Buffer): ProxyHeader {
   const end = bytes.subarray(0, maxTextBytes).indexOf('\r\n')
   if (end < 0) return bytes.length < maxTextBytes ? incomplete : wrong
   const line = bytes.toString('latin1', textStart.length, end)
+  if (line === 'UNKNOWN') return right(end + 2, null)
   const [family = '', source, destination, sourcePort, destinationPort, ...more] = line.split(' ')
-  if (family === 'UNKNOWN') return right(end + 2, null)
   if (!['TCP4', 'TCP6'].includes(family) || more.length > 0) return wrong
   return named(
     end + 2,
@@ -71,24 +72,24 @@ function named(size: number, caller: SocketAddress | null, destination: SocketAd
   return right(size, { caller, destination })
 }
 
-function parseBinary(bytes: Buffer): ProxyHeader {
+function parseBinary(bytes: Buffer, carrier: 'stream' | 'datagram'): ProxyHeader {
   const [command = 0x20, kind = 0] = bytes.subarray(signature.length)
   const [family, transport] = [kind >> 4, kind & 15]
   if (command !== 0x20 && command !== 0x21) return wrong
-  const isLocal = command === 0x20 // its family is to be ignored
-  if (!isLocal && (family > 3 || transport > 2)) return wrong
+  const isUnnamed = command === 0x20 || family === 0 // the receiver of a LOCAL command ignores the family
+  const isKnown = transport === 1 || (transport === 2 && carrier === 'datagram')
+  if (!isUnnamed && (family > 2 || !isKnown)) return wrong
   if (bytes.length < fixedBytes) return incomplete
   const size = fixedBytes + bytes.readUInt16BE(14)
   if (size > maxProxyHeaderBytes) return wrong
   if (bytes.length < size) return incomplete
-  if (isLocal || family === 0 || transport === 0) return right(size, null)
+  if (isUnnamed) return right(size, null)
   return parseBlock(bytes.subarray(0, size), family)
 }
 
 function parseBlock(header: Buffer, family: number): ProxyHeader {
-  const valuesAt = fixedBytes + (addressBytes[family] ?? 0)
+  const valuesAt = fixedBytes + (family === 1 ? 12 : 36)
   if (header.length < valuesAt || !areValuesRight(header, valuesAt)) return wrong
-  if (family === 3) return right(header.length, null)
   const width = family === 1 ? 4 : 16
   const address = (at: number, portAt: number): SocketAddress => ({
     address: binaryAddress(header.subarray(at, at + width)),

@@ -77,6 +77,8 @@ void Connection::dial_succeeded(ConnectedTarget connected) {
   if (connected.is_failover) shard_.counters.failovers.add(1);
   active_ms_ = worker().loop.now_ms();
   arm_idle_timer();
+  // The caller's first bytes, whose event may come later in this batch, leave together with the preamble.
+  if (shard_.rule->preamble) caller_->is_readable = true;
   resume();
 }
 

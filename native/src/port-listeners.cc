@@ -117,7 +117,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
     return {reinterpret_cast<const uint8_t*>(bytes_.data()), bytes_.size()};
   }
   void read_header() {
-    const ProxyHeader header = ProxyHeader::read(bytes());
+    const ProxyHeader header = ProxyHeader::read(bytes(), ProxyHeader::Carrier::stream);
     if (header.kind == ProxyHeader::Kind::incomplete) return;
     if (header.kind == ProxyHeader::Kind::wrong) return end(nullptr, header_refusal());
     if (header.kind == ProxyHeader::Kind::named) caller_ = {header.source, header.destination};

@@ -9,6 +9,7 @@ namespace sluice {
 namespace {
 
 constexpr size_t kMaxNameBytes = 255;
+constexpr size_t kUsualBytes = 128;
 
 std::string big_endian(uint32_t value, int width) {
   std::string bytes;
@@ -28,7 +29,7 @@ std::string hexadecimal(std::string_view bytes) {
 
 class Writer {
  public:
-  explicit Writer(const Preamble::Values& values) : values_(values) {}
+  explicit Writer(const Preamble::Values& values) : values_(values) { bytes_.reserve(kUsualBytes); }
 
   std::string write(const std::vector<PreamblePart>& parts) {
     put(parts);

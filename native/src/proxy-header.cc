@@ -1,7 +1,6 @@
 #include "proxy-header.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -20,7 +19,6 @@ constexpr std::string_view kSignature("\r\n\r\n\0\r\nQUIT\n", 12);
 constexpr std::string_view kTextStart("PROXY ");
 constexpr size_t kMaxTextBytes = 107;  // the end of the line included
 constexpr size_t kFixedBytes = 16;     // of version 2: signature, version, command, family, transport, length
-constexpr size_t kUnixBytes = 216;
 enum Tlv : uint8_t { kAuthority = 2, kCrc32c = 3, kUniqueId = 5 };
 
 ProxyHeader of_kind(Kind kind, size_t size = 0) { return {.kind = kind, .size = size}; }
@@ -60,7 +58,7 @@ ProxyHeader read_text(std::string_view bytes) {
   if (end == bytes.npos) return of_kind(bytes.size() < kMaxTextBytes ? Kind::incomplete : Kind::wrong);
   const size_t size = end + 2;
   const auto words = split(bytes.substr(kTextStart.size(), end - kTextStart.size()));
-  if (words[0] == "UNKNOWN") return of_kind(Kind::unnamed, size);
+  if (words.size() == 1 && words[0] == "UNKNOWN") return of_kind(Kind::unnamed, size);
   const bool is_v6 = words[0] == "TCP6";
   if (words.size() != 5 || (!is_v6 && words[0] != "TCP4")) return of_kind(Kind::wrong);
   const auto source = address_of(words[1], words[3], is_v6);
@@ -95,10 +93,8 @@ bool are_values_right(std::string_view header, size_t at) {
 }
 
 ProxyHeader read_block(std::string_view header, unsigned family) {
-  constexpr std::array<size_t, 4> address_bytes{0, 12, 36, kUnixBytes};
-  const size_t values_at = kFixedBytes + address_bytes[family];
+  const size_t values_at = kFixedBytes + (family == 1 ? 12 : 36);
   if (header.size() < values_at || !are_values_right(header, values_at)) return of_kind(Kind::wrong);
-  if (family == 3) return of_kind(Kind::unnamed, header.size());
   const Family ip = family == 1 ? Family::v4 : Family::v6;
   const size_t width = family == 1 ? 4 : 16;
   const auto* bytes = reinterpret_cast<const uint8_t*>(header.data()) + kFixedBytes;
@@ -107,7 +103,7 @@ ProxyHeader read_block(std::string_view header, unsigned family) {
                Address::from_bytes(bytes + width, ip, port_at(values_at - 2)));
 }
 
-ProxyHeader read_binary(std::string_view bytes) {
+ProxyHeader read_binary(std::string_view bytes, ProxyHeader::Carrier carrier) {
   const auto byte_at = [&](size_t at) -> unsigned { return static_cast<uint8_t>(bytes[at]); };
   const unsigned command = bytes.size() > 12 ? byte_at(12) : 0x20;
   const unsigned kind = bytes.size() > 13 ? byte_at(13) : 0;
@@ -115,13 +111,14 @@ ProxyHeader read_binary(std::string_view bytes) {
   const unsigned transport = kind & 15;
   if (command != 0x20 && command != 0x21) return of_kind(Kind::wrong);
   // The receiver of a LOCAL command ignores the family.
-  const bool is_local = command == 0x20;
-  if (!is_local && (family > 3 || transport > 2)) return of_kind(Kind::wrong);
+  const bool is_unnamed = command == 0x20 || family == 0;
+  const bool is_known = transport == 1 || (transport == 2 && carrier == ProxyHeader::Carrier::datagram);
+  if (!is_unnamed && (family > 2 || !is_known)) return of_kind(Kind::wrong);
   if (bytes.size() < kFixedBytes) return of_kind(Kind::incomplete);
   const size_t size = kFixedBytes + number_at(bytes, 14);
   if (size > ProxyHeader::kMaxBytes) return of_kind(Kind::wrong);
   if (bytes.size() < size) return of_kind(Kind::incomplete);
-  if (is_local || family == 0 || transport == 0) return of_kind(Kind::unnamed, size);
+  if (is_unnamed) return of_kind(Kind::unnamed, size);
   return read_block(bytes.substr(0, size), family);
 }
 
@@ -137,12 +134,12 @@ std::string_view text_of(std::span<const uint8_t> bytes) {
 
 }  // namespace
 
-ProxyHeader ProxyHeader::read(std::span<const uint8_t> bytes) {
+ProxyHeader ProxyHeader::read(std::span<const uint8_t> bytes, Carrier carrier) {
   const std::string_view text = text_of(bytes);
   const bool is_text = agree(text, kTextStart);
   if (!is_text && !agree(text, kSignature)) return of_kind(Kind::wrong);
   if (text.size() < (is_text ? kTextStart : kSignature).size()) return of_kind(Kind::incomplete);
-  return is_text ? read_text(text) : read_binary(text);
+  return is_text ? read_text(text) : read_binary(text, carrier);
 }
 
 bool ProxyHeader::is_binary(std::span<const uint8_t> bytes) { return text_of(bytes).starts_with(kSignature); }

@@ -21,9 +21,12 @@ struct ProxyHeader {
   Address source{};
   Address destination{};
 
+  /** What the header comes in: a stream carries no caller of datagrams. */
+  enum class Carrier : uint8_t { stream, datagram };
+
   /** A longer header is `wrong`. */
   static constexpr size_t kMaxBytes = 536;
-  static ProxyHeader read(std::span<const uint8_t> bytes);
+  static ProxyHeader read(std::span<const uint8_t> bytes, Carrier carrier);
   /** True if the bytes begin with the signature of version 2. */
   static bool is_binary(std::span<const uint8_t> bytes);
 };

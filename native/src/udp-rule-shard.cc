@@ -154,7 +154,7 @@ void UdpRuleShard::dispatch_behind_header(const UdpPath& path, int slot) {
   const bool has_header = ProxyHeader::is_binary(bytes);
   if (!has_header && flow == nullptr) return rule->reject(first.header);
   if (has_header) {
-    const ProxyHeader header = ProxyHeader::read(bytes);
+    const ProxyHeader header = ProxyHeader::read(bytes, ProxyHeader::Carrier::datagram);
     if (header.size == 0) return rule->reject(first.header);
     if (header.kind == ProxyHeader::Kind::named) caller = {header.source, header.destination};
     batch().remove_front(slot, header.size);

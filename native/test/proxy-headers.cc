@@ -13,7 +13,7 @@ int main() {
     const size_t size = static_cast<size_t>(high << 8 | low);
     const std::unique_ptr<uint8_t[]> bytes(new uint8_t[size]);
     if (fread(bytes.get(), 1, size, stdin) != size) return 1;
-    const auto header = sluice::ProxyHeader::read({bytes.get(), size});
+    const auto header = sluice::ProxyHeader::read({bytes.get(), size}, sluice::ProxyHeader::Carrier::stream);
     constexpr const char* kinds[] = {"incomplete", "wrong", "unnamed", "named"};
     printf("%s %zu", kinds[static_cast<int>(header.kind)], header.size);
     if (header.kind == sluice::ProxyHeader::Kind::named)

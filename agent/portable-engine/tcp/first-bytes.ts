@@ -18,7 +18,7 @@ export const peekClientHello = (caller: Socket): Promise<Exclude<ClientHello, 'i
 /** Reads the header that a sender writes before the caller's bytes. A wrong one is put back. */
 export const readProxyHeader = (caller: Socket): Promise<ProxyHeader | Missing> =>
   readFirst(caller, bytes => {
-    const header = parseProxyHeader(bytes)
+    const header = parseProxyHeader(bytes, 'stream')
     return header.kind === 'incomplete' ? null : { result: header, taken: header.size }
   })
 

@@ -121,7 +121,7 @@ export class UdpRule implements FlowOwner {
     const own = { caller: source, destination: null }
     if (!firstRead) return { ...own, rest: bytes }
     if (!flow && !firstRead.trusts(source.address)) return this.#refuse(firstRead.refusals.untrusted)
-    const header = isBinaryHeader(bytes) ? parseProxyHeader(bytes) : null
+    const header = isBinaryHeader(bytes) ? parseProxyHeader(bytes, 'datagram') : null
     if (header ? header.size === 0 : !flow) return this.#refuse(firstRead.refusals.header)
     return { ...own, ...header?.named, rest: bytes.subarray(header?.size) }
   }

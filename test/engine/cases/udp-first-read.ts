@@ -26,7 +26,9 @@ async function open(
   return { ...fixture, rule, target }
 }
 
-const headers = Object.values(headerCases).filter(({ bytes }) => bytes.indexOf(signature) === 0)
+const headers = Object.values(headerCases)
+  .filter(({ bytes }) => bytes.indexOf(signature) === 0)
+  .map(({ bytes, means, inDatagrams = means }) => ({ bytes, means: inDatagrams }))
 const behind = (header: Buffer, text: string) => Buffer.concat([header, Buffer.from(text)])
 
 export const udpFirstRead: Record<string, EngineCase> = {

@@ -1,6 +1,7 @@
 // The target server behind every forwarder. The first byte of a connection or datagram is a command:
 //   TCP: E echo, S sink that answers with the byte count at the end, G source, N never read
 //   UDP: E echo, S sink, Q answers with the count of datagrams received
+// A header of the PROXY protocol, version 2, before the first byte of a connection is skipped.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -54,18 +55,31 @@ Next flush_echo(int fd, Session& session, Poll& poll) {
   return Next::keep;
 }
 
+/** Returns the size of the header at the beginning of the bytes; it comes in one piece. */
+ssize_t header_size(const char* received, ssize_t count) {
+  if (count < 16 || received[0] != '\r') return 0;
+  return 16 + (static_cast<uint8_t>(received[14]) << 8 | static_cast<uint8_t>(received[15]));
+}
+
 Next receive(int fd, Session& session, Poll& poll) {
-  static std::array<char, chunk> received;
-  const ssize_t count = recv(fd, received.data(), received.size(), 0);
+  static std::array<char, chunk> buffer;
+  const char* received = buffer.data();
+  ssize_t count = recv(fd, buffer.data(), buffer.size(), 0);
   if (count <= 0) return count == 0 || is_broken(count) ? Next::close : Next::keep;
-  if (session.command == 0) session.command = received[0];
+  if (session.command == 0) {
+    const ssize_t header = header_size(received, count);
+    received += header;
+    count -= header;
+    if (count <= 0) return Next::keep;
+    session.command = received[0];
+  }
   if (session.command == 'S') session.count += static_cast<uint64_t>(count);
   if (session.command == 'G') poll.change(fd, EPOLLIN | EPOLLOUT, static_cast<uint64_t>(fd));
   if (session.command == 'N') poll.change(fd, 0, static_cast<uint64_t>(fd));
   if (session.command != 'E') return Next::keep;
-  const ssize_t sent = std::max<ssize_t>(0, send(fd, received.data(), static_cast<size_t>(count), MSG_NOSIGNAL));
+  const ssize_t sent = std::max<ssize_t>(0, send(fd, received, static_cast<size_t>(count), MSG_NOSIGNAL));
   if (sent == count) return Next::keep;
-  session.unsent.assign(received.data() + sent, static_cast<size_t>(count - sent));
+  session.unsent.assign(received + sent, static_cast<size_t>(count - sent));
   poll.change(fd, EPOLLOUT, static_cast<uint64_t>(fd));
   return Next::keep;
 }

@@ -1,0 +1,83 @@
+// What `proxy_out` costs: two rules of one agent, with and without it, measured in turn; medians of the ratios.
+//   node test/bench/engine/proxy-protocol.ts [--rounds 9] [--secs 1] [--connections 0]
+// `--connections` also opens so many through the rule with `proxy_out`, and counts those that fail.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startAgent, type TestFolder, testCluster } from '../../support/test-cluster.ts'
+import { run, serverPort } from './forwarders.ts'
+import { type Metrics, summary } from './table.ts'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '9' },
+    secs: { type: 'string', default: '1' },
+    connections: { type: 'string', default: '0' }
+  }
+})
+const loadTool = join(import.meta.dirname, 'load', 'build', 'load')
+const ports = { without: 19_200, with: 19_201 }
+
+const releases: (() => unknown)[] = []
+const folder: TestFolder = {
+  teardown: release => void releases.unshift(release as () => unknown),
+  testdir: () => mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+}
+
+function measure(load: string, port: number, pid: number, secs = values.secs): Metrics {
+  const args = [...load.split(' '), '--to', `127.0.0.1:${port}`, '--server', `127.0.0.1:${serverPort}`]
+  const { status, stdout, stderr } = spawnSync(loadTool, [...args, '--pid', String(pid), '--secs', secs], {
+    encoding: 'utf8'
+  })
+  if (status !== 0) throw new Error(`load ${args.join(' ')}: ${stderr}`)
+  return JSON.parse(stdout) as Metrics
+}
+
+const metrics = [
+  { load: 'connect --conc 64', metric: 'cpu_us_each', title: 'CPU of a connection' },
+  { load: 'bulk --dir up --streams 8', metric: 'gib_per_s', title: 'bulk up, GiB/s' },
+  { load: 'bulk --dir up --streams 8', metric: 'cpu_s_per_gib', title: 'bulk up, CPU per GiB' }
+]
+
+function compare(pid: number): void {
+  for (const { load, metric, title } of metrics) {
+    const ratios: number[] = []
+    for (let round = 0; round < Number(values.rounds); round++) {
+      const order = round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)
+      const found = Object.fromEntries(order.map(which => [which, measure(load, ports[which], pid)]))
+      ratios.push((found['with']?.[metric] ?? Number.NaN) / (found['without']?.[metric] ?? Number.NaN))
+    }
+    const { median, min, max } = summary(ratios) ?? { median: Number.NaN, min: Number.NaN, max: Number.NaN }
+    console.log(`${title}: ${median.toFixed(3)} of that without (${min.toFixed(3)} to ${max.toFixed(3)})`)
+  }
+}
+
+function open(pid: number): void {
+  let [total, failed] = [0, 0]
+  while (total < Number(values.connections)) {
+    const { per_s = 0, failed: lost = 0 } = measure('connect --conc 256', ports.with, pid, '10')
+    total += Math.floor(per_s * 10)
+    failed += lost
+  }
+  if (total > 0) console.log(`${total} connections, ${failed} failed`)
+}
+
+try {
+  spawnSync('make', ['-C', join(import.meta.dirname, 'load'), '-s'], { stdio: 'inherit' })
+  await run(folder, loadTool, ['server', '--port', String(serverPort)], serverPort)
+  const cluster = await testCluster(folder)
+  const env = { SVC_ENGINE: 'native', SVC_THREADS: '1', SVC_LOG_LEVEL: 'info' }
+  const { agent } = await startAgent(folder, cluster, 'edge', { env })
+  for (const [which, listen_port] of Object.entries(ports))
+    await cluster.call('POST', '/v1/rules', {
+      ...{ client: 'edge', listen_port, targets: [{ host: '127.0.0.1', port: serverPort }] },
+      proxy_out: which === 'with' ? 2 : null
+    })
+  compare(agent.pid)
+  open(agent.pid)
+  folder.teardown(() => rmSync(cluster.dir, { recursive: true }))
+} finally {
+  for (const release of releases) await release()
+}
