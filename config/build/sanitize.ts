@@ -7,10 +7,10 @@ import { buildWith, run, runAsync } from './sanitizers.ts'
 const fuzzSecs = 20
 
 const sanitizers = (['asan', 'tsan'] as const).map(name => ({ name, env: buildWith(name) }))
-for (const test of ['native', 'native-splice', 'native-exit'])
+for (const test of ['native.test', 'native-splice.test', 'native-exit.test', 'native-fork.long'])
   await Promise.all(
     sanitizers.map(({ env }) =>
-      runAsync(process.execPath, [`test/engine/${test}.test.ts`], { ...env, TAP_TIMEOUT: '300' })
+      runAsync(process.execPath, [`test/engine/${test}.ts`], { ...env, TAP_TIMEOUT: '300' })
     )
   )
 await Promise.all(

@@ -64,21 +64,21 @@ int send_many(int fd, mmsghdr* messages, int count) {
 
 int send_one(int fd, const msghdr& message) { return -kernel->on_send(fd, message); }
 
-int watch(int, int fd, uint32_t, void* data) {
+int watch(int, int fd, uint32_t, uint64_t data) {
   kernel->sockets.at(fd).watcher = data;
   return 0;
 }
 int unwatch(int, int fd) {
-  kernel->sockets.at(fd).watcher = nullptr;
+  kernel->sockets.at(fd).watcher.reset();
   return 0;
 }
 int wait(int, epoll_event* events, int count, int64_t) {
   int ready = 0;
   for (const auto& [fd, socket] : kernel->sockets) {
-    if (socket.watcher == nullptr || ready == count) continue;
+    if (!socket.watcher || ready == count) continue;
     if (socket.arrivals.empty() && socket.error == 0) continue;
     events[ready].events = EPOLLIN | (socket.error != 0 ? EPOLLERR : 0u);
-    events[ready++].data.ptr = socket.watcher;
+    events[ready++].data.u64 = *socket.watcher;
   }
   if (ready == 0) kernel->step();
   return ready;

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "../src/sys.h"
@@ -24,7 +25,7 @@ struct Arrival {
 struct Socket {
   std::deque<Arrival> arrivals;
   int error = 0;            // returned by the next receive
-  void* watcher = nullptr;  // the epoll data
+  std::optional<uint64_t> watcher;  // the epoll data
   Address target;           // when connected
 };
 

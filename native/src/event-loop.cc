@@ -18,6 +18,33 @@ int EventLoop::open() {
   return watch(wakeup_fd_.get(), wakeup_, EPOLLIN);
 }
 
+int EventLoop::watch(int fd, FdWatcher& watcher, uint32_t events) {
+  if (watcher.loop_ == nullptr) take_slot(watcher);
+  const uint64_t generation = slots_[watcher.slot_].generation;
+  return sys::watch(epoll_.get(), fd, events, generation << 32 | watcher.slot_);
+}
+
+void EventLoop::take_slot(FdWatcher& watcher) {
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
+    slots_.emplace_back();
+  }
+  watcher.loop_ = this;
+  watcher.slot_ = free_slots_.back();
+  free_slots_.pop_back();
+  slots_[watcher.slot_].watcher = &watcher;
+}
+
+void EventLoop::free_slot(uint32_t slot) {
+  slots_[slot] = {nullptr, slots_[slot].generation + 1};
+  free_slots_.push_back(slot);
+}
+
+void EventLoop::dispatch(const epoll_event& event) {
+  const auto [watcher, generation] = slots_[static_cast<uint32_t>(event.data.u64)];
+  if (generation == event.data.u64 >> 32 && watcher != nullptr) watcher->ready(event.events);
+}
+
 void EventLoop::post(Task task) {
   bool is_first = false;
   {
@@ -55,7 +82,7 @@ void EventLoop::run() {
   while (!is_stopping_) {
     const int count = sys::wait(epoll_.get(), events.data(), kMaxEvents, timeout_us());
     now_us_ = sys::now_us();
-    for (int i = 0; i < count; i++) static_cast<FdWatcher*>(events[i].data.ptr)->ready(events[i].events);
+    for (int i = 0; i < count; i++) dispatch(events[i]);
     run_deferred_tasks();
     timers_.advance(now_ms());
     if (wakeup_.is_signalled) run_posted_tasks();

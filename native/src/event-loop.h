@@ -19,10 +19,18 @@ class DeferredDelete {
   virtual ~DeferredDelete() = default;
 };
 
+class EventLoop;
+
 /** Receives the events of a descriptor. Must live until the end of the batch in which it was closed. */
 class FdWatcher : public DeferredDelete {
  public:
+  inline ~FdWatcher() override;
   virtual void ready(uint32_t events) = 0;
+
+ private:
+  friend class EventLoop;
+  EventLoop* loop_ = nullptr;  // once it watches
+  uint32_t slot_ = 0;          // of the loop
 };
 
 /** Work for after a batch of events, or for a bulk transfer's slice. Must be cancelled before deletion. */
@@ -63,9 +71,7 @@ class EventLoop {
 
   /** Watches a descriptor; by default as a traffic socket: edge-triggered, for all events. */
   int watch(int fd, FdWatcher& watcher,
-            uint32_t events = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET) {
-    return sys::watch(epoll_.get(), fd, events, &watcher);
-  }
+            uint32_t events = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET);
   int unwatch(int fd) { return sys::unwatch(epoll_.get(), fd); }
   /** Runs a bulk transfer's task in the next slice. */
   void defer(DeferredTask& task) { enqueue(task, deferred_); }
@@ -75,11 +81,23 @@ class EventLoop {
   void delete_later(std::unique_ptr<DeferredDelete> object) { to_delete_.push_back(std::move(object)); }
 
  private:
+  friend class FdWatcher;
+  /**
+   * What epoll knows a watcher by. A descriptor that a forked child still has stays watched after it was closed here
+   * (epoll(7)): its events name a generation that is over.
+   */
+  struct Slot {
+    FdWatcher* watcher = nullptr;
+    uint32_t generation = 0;
+  };
   struct Wakeup final : FdWatcher {
     void ready(uint32_t) override { is_signalled = true; }
     bool is_signalled = false;
   };
 
+  void take_slot(FdWatcher& watcher);
+  void free_slot(uint32_t slot);
+  void dispatch(const epoll_event& event);
   int64_t timeout_us() const;
   static void enqueue(DeferredTask& task, std::deque<DeferredTask*>& queue);
   static void run_first(std::deque<DeferredTask*>& queue);
@@ -87,6 +105,8 @@ class EventLoop {
   void run_posted_tasks();
   void delete_deferred();
 
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> free_slots_;
   Fd epoll_;
   Fd wakeup_fd_;
   Wakeup wakeup_;
@@ -101,5 +121,9 @@ class EventLoop {
   std::mutex mutex_;
   std::vector<Task> posted_;  // guarded by the mutex
 };
+
+FdWatcher::~FdWatcher() {
+  if (loop_ != nullptr) loop_->free_slot(slot_);
+}
 
 }  // namespace sluice

@@ -173,10 +173,10 @@ int open_epoll(Fd& epoll) {
   epoll = Fd(epoll_create1(EPOLL_CLOEXEC));
   return epoll ? 0 : -errno;
 }
-int watch(int epoll, int fd, uint32_t events, void* data) {
+int watch(int epoll, int fd, uint32_t events, uint64_t data) {
   epoll_event event{};
   event.events = events;
-  event.data.ptr = data;
+  event.data.u64 = data;
   return result(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
 }
 int unwatch(int epoll, int fd) { return result(epoll_ctl(epoll, EPOLL_CTL_DEL, fd, nullptr)); }

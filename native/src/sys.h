@@ -81,7 +81,8 @@ ssize_t splice_in(int socket, const Pipe& pipe, size_t size);
 ssize_t splice_out(const Pipe& pipe, int socket, size_t size);
 
 int open_epoll(Fd& epoll);
-int watch(int epoll, int fd, uint32_t events, void* data);
+/** `data` comes back with each event. */
+int watch(int epoll, int fd, uint32_t events, uint64_t data);
 int unwatch(int epoll, int fd);
 /** Waits for events, with a resolution of 1 us where the kernel has epoll_pwait2. */
 int wait(int epoll, epoll_event* events, int count, int64_t timeout_us);
