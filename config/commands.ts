@@ -16,6 +16,7 @@ export const commandModules: CommandModules = {
   enrollment: () => import('../plugins/enrollment/commands.ts'),
   extensions: () => import('../plugins/extensions/commands.ts'),
   grants: () => import('../plugins/grants/commands.ts'),
+  groups: () => import('../plugins/groups/commands.ts'),
   installer: () => import('../plugins/installer/commands.ts'),
   journal: () => import('../plugins/journal/commands.ts'),
   labels: () => import('../plugins/labels/commands.ts'),

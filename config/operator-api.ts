@@ -1702,6 +1702,80 @@ export interface components {
              */
             client_name: string;
         };
+        /** @description What the rule has forwarded on one client. */
+        ClientStats: {
+            /**
+             * @description 0 once the client has been disconnected for 30 s.
+             * @example 0
+             */
+            active_connections: number;
+            /**
+             * @description Open UDP flows.
+             * @example 0
+             */
+            active_flows: number;
+            /**
+             * @description Delivered to the target.
+             * @example 0
+             */
+            bytes_in: number;
+            /**
+             * @description Delivered to the caller.
+             * @example 0
+             */
+            bytes_out: number;
+            /**
+             * @description ULID of a client.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id: string;
+            /**
+             * @description Name of the client.
+             * @example paris
+             */
+            client_name: string;
+            /**
+             * @description Accepted so far.
+             * @example 17
+             */
+            connections_total: number;
+            /**
+             * @description Delivered to the target.
+             * @example 0
+             */
+            datagrams_in: number;
+            /**
+             * @description Delivered to the caller.
+             * @example 0
+             */
+            datagrams_out: number;
+            /**
+             * @description Connections and datagrams whose target had no address.
+             * @example 0
+             */
+            dns_failures: number;
+            /**
+             * @description UDP flows refused, because the rule had too many.
+             * @example 0
+             */
+            flows_dropped_overflow: number;
+            /**
+             * @description Refused connections, and dropped datagrams, by reason.
+             * @example {
+             *       "descriptors": 1
+             *     }
+             */
+            rejected: {
+                [key: string]: number;
+            };
+            /**
+             * @description Connections that went to another than the first target.
+             * @example 0
+             */
+            target_failovers: number;
+            /** @description When the client reported last. */
+            updated_at: string | null;
+        };
         /**
          * @example {
          *       "address": "paris.example.net"
@@ -1918,7 +1992,17 @@ export interface components {
                  * @description client_id, or the name of one client.
                  * @example paris
                  */
-                client: string;
+                client?: string;
+                /** @description A group of clients, in place of `client`: either ids or a selector. Each has the rule. */
+                clients?: {
+                    /** @description client_ids of the group, at most 1000. */
+                    ids?: string[];
+                    /**
+                     * @description Labels of clients: the group has those that match, now and later.
+                     * @example env=prod
+                     */
+                    selector?: string;
+                } | null;
                 /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
                 expires_at?: string | null;
                 /** @description Seconds between connection attempts to each target. */
@@ -3088,22 +3172,31 @@ export interface components {
              * @enum {string}
              */
             at_end: "keep" | "drain" | "cut";
-            /**
-             * @description ULID of a client.
-             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
-             */
-            client_id: string;
+            /** @description Null of a rule on several clients. */
+            client_id: string | null;
             /**
              * @description Name of the client.
              * @example paris
              */
-            client_name: string;
+            client_name: string | null;
+            /** @description A group of clients, in place of `client`: either ids or a selector. Each has the rule. */
+            clients: {
+                /** @description client_ids of the group, at most 1000. */
+                ids?: string[];
+                /**
+                 * @description Labels of clients: the group has those that match, now and later.
+                 * @example env=prod
+                 */
+                selector?: string;
+            } | null;
             /**
              * Format: date-time
              * @description When it was created.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
+            /** @description Of a rule on several clients: its state on each, by their names. */
+            edges: components["schemas"]["RuleEdge"][] | null;
             /**
              * @description The ETag of the rule, for If-Match: a change gives it another.
              * @example "7"
@@ -3214,7 +3307,7 @@ export interface components {
              * @example active
              * @enum {string}
              */
-            state: "pending" | "active" | "paused" | "failed" | "draining" | "expired" | "outside_schedule";
+            state: "pending" | "active" | "paused" | "failed" | "draining" | "partial" | "expired" | "outside_schedule";
             /**
              * Format: date-time
              * @description When its state changed last.
@@ -3254,7 +3347,17 @@ export interface components {
              * @description client_id, or the name of one client.
              * @example paris
              */
-            client: string;
+            client?: string;
+            /** @description A group of clients, in place of `client`: either ids or a selector. Each has the rule. */
+            clients?: {
+                /** @description client_ids of the group, at most 1000. */
+                ids?: string[];
+                /**
+                 * @description Labels of clients: the group has those that match, now and later.
+                 * @example env=prod
+                 */
+                selector?: string;
+            } | null;
             /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
             expires_at?: string | null;
             /** @description Seconds between connection attempts to each target. */
@@ -3372,7 +3475,17 @@ export interface components {
              * @description client_id, or the name of one client.
              * @example paris
              */
-            client: string;
+            client?: string;
+            /** @description A group of clients, in place of `client`: either ids or a selector. Each has the rule. */
+            clients?: {
+                /** @description client_ids of the group, at most 1000. */
+                ids?: string[];
+                /**
+                 * @description Labels of clients: the group has those that match, now and later.
+                 * @example env=prod
+                 */
+                selector?: string;
+            } | null;
             /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
             expires_at?: string | null;
             /** @description Seconds between connection attempts to each target. */
@@ -3465,6 +3578,29 @@ export interface components {
                 priority?: number;
             }[];
         };
+        /** @description The rule on one client. */
+        RuleEdge: {
+            /**
+             * @description ULID of a client.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id: string;
+            /**
+             * @description Name of the client.
+             * @example paris
+             */
+            client_name: string;
+            /**
+             * @description As that of a rule of this client alone.
+             * @example active
+             */
+            state: string;
+            /**
+             * @description Why it is not active, as a code.
+             * @example null
+             */
+            state_reason: string | null;
+        };
         RuleFieldUnsupportedByClientError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -3496,8 +3632,17 @@ export interface components {
             readonly client_id?: unknown;
             /** @description Does not change: taken when equal to what is there. */
             readonly client_name?: unknown;
+            /** @description A group of clients, in place of `client`: either ids or a selector. Each has the rule. */
+            clients?: {
+                /** @description client_ids of the group, at most 1000. */
+                ids?: string[] | null;
+                /** @description Labels of clients: the group has those that match, now and later. */
+                selector?: string | null;
+            } | null;
             /** @description Does not change: taken when equal to what is there. */
             readonly created_at?: unknown;
+            /** @description Does not change: taken when equal to what is there. */
+            readonly edges?: unknown;
             /** @description Does not change: taken when equal to what is there. */
             readonly etag?: unknown;
             /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
@@ -3640,11 +3785,8 @@ export interface components {
              * @example 0
              */
             bytes_out: number;
-            /**
-             * @description ULID of a client.
-             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
-             */
-            client_id: string;
+            /** @description Null of a rule on several clients: all counts are sums. */
+            client_id: string | null;
             /**
              * @description Accepted so far.
              * @example 17
@@ -3670,6 +3812,8 @@ export interface components {
              * @example 0
              */
             flows_dropped_overflow: number;
+            /** @description With per_client=true. */
+            per_client?: components["schemas"]["ClientStats"][];
             /** @description With per_port=true. */
             per_port?: components["schemas"]["PortStats"][];
             /** @description With per_target=true. */
@@ -3725,8 +3869,20 @@ export interface components {
             readonly client_id?: unknown;
             /** @description Ignored: read-only. */
             readonly client_name?: unknown;
+            /** @description A group of clients, in place of `client`: either ids or a selector. Each has the rule. */
+            clients?: {
+                /** @description client_ids of the group, at most 1000. */
+                ids?: string[];
+                /**
+                 * @description Labels of clients: the group has those that match, now and later.
+                 * @example env=prod
+                 */
+                selector?: string;
+            } | null;
             /** @description Ignored: read-only. */
             readonly created_at?: unknown;
+            /** @description Ignored: read-only. */
+            readonly edges?: unknown;
             /** @description Ignored: read-only. */
             readonly etag?: unknown;
             /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
@@ -4260,6 +4416,12 @@ export interface components {
                 code?: "validation.body_empty";
             };
         };
+        ValidationClientsError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.clients";
+            };
+        };
         ValidationExpiresInPastError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -4770,13 +4932,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_billing_anchor`, `invalid_json`, `invalid_quota_size`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.rate_limit_range`, `validation.schedule`, `validation.schema`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_billing_anchor`, `invalid_json`, `invalid_quota_size`, `validation.clients`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.rate_limit_range`, `validation.schedule`, `validation.schema`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidBillingAnchorError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidQuotaSizeError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidBillingAnchorError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidQuotaSizeError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -7323,7 +7485,7 @@ export interface operations {
                  * @description Only rows with this value.
                  * @example pending
                  */
-                state?: "pending" | "active" | "paused" | "failed" | "draining" | "expired" | "outside_schedule";
+                state?: "pending" | "active" | "paused" | "failed" | "draining" | "partial" | "expired" | "outside_schedule";
             };
             header?: {
                 /**
@@ -7377,6 +7539,17 @@ export interface operations {
                      *         "updated_at": "2026-01-31T12:00:00.000Z",
                      *         "state_changed_at": "2026-01-31T12:00:00.000Z",
                      *         "etag": "\"7\"",
+                     *         "edges": [
+                     *           {
+                     *             "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *             "client_name": "paris",
+                     *             "state": "active",
+                     *             "state_reason": null
+                     *           }
+                     *         ],
+                     *         "clients": {
+                     *           "selector": "env=prod,tier!=db"
+                     *         },
                      *         "labels": {
                      *           "env": "prod",
                      *           "example.com/tier": "db"
@@ -7520,6 +7693,17 @@ export interface operations {
                      *       "updated_at": "2026-01-31T12:00:00.000Z",
                      *       "state_changed_at": "2026-01-31T12:00:00.000Z",
                      *       "etag": "\"7\"",
+                     *       "edges": [
+                     *         {
+                     *           "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *           "client_name": "paris",
+                     *           "state": "active",
+                     *           "state_reason": null
+                     *         }
+                     *       ],
+                     *       "clients": {
+                     *         "selector": "env=prod,tier!=db"
+                     *       },
                      *       "labels": {
                      *         "env": "prod",
                      *         "example.com/tier": "db"
@@ -7557,13 +7741,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -7673,6 +7857,17 @@ export interface operations {
                      *       "updated_at": "2026-01-31T12:00:00.000Z",
                      *       "state_changed_at": "2026-01-31T12:00:00.000Z",
                      *       "etag": "\"7\"",
+                     *       "edges": [
+                     *         {
+                     *           "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *           "client_name": "paris",
+                     *           "state": "active",
+                     *           "state_reason": null
+                     *         }
+                     *       ],
+                     *       "clients": {
+                     *         "selector": "env=prod,tier!=db"
+                     *       },
                      *       "labels": {
                      *         "env": "prod",
                      *         "example.com/tier": "db"
@@ -7818,6 +8013,17 @@ export interface operations {
                      *       "updated_at": "2026-01-31T12:00:00.000Z",
                      *       "state_changed_at": "2026-01-31T12:00:00.000Z",
                      *       "etag": "\"7\"",
+                     *       "edges": [
+                     *         {
+                     *           "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *           "client_name": "paris",
+                     *           "state": "active",
+                     *           "state_reason": null
+                     *         }
+                     *       ],
+                     *       "clients": {
+                     *         "selector": "env=prod,tier!=db"
+                     *       },
                      *       "labels": {
                      *         "env": "prod",
                      *         "example.com/tier": "db"
@@ -7855,13 +8061,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.labels_missing`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_missing`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.labels_missing`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_missing`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationLabelsMissingError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitMissingError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationLabelsMissingError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitMissingError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8094,6 +8300,17 @@ export interface operations {
                      *       "updated_at": "2026-01-31T12:00:00.000Z",
                      *       "state_changed_at": "2026-01-31T12:00:00.000Z",
                      *       "etag": "\"7\"",
+                     *       "edges": [
+                     *         {
+                     *           "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *           "client_name": "paris",
+                     *           "state": "active",
+                     *           "state_reason": null
+                     *         }
+                     *       ],
+                     *       "clients": {
+                     *         "selector": "env=prod,tier!=db"
+                     *       },
                      *       "labels": {
                      *         "env": "prod",
                      *         "example.com/tier": "db"
@@ -8131,13 +8348,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8277,6 +8494,17 @@ export interface operations {
                      *       "updated_at": "2026-01-31T12:00:00.000Z",
                      *       "state_changed_at": "2026-01-31T12:00:00.000Z",
                      *       "etag": "\"7\"",
+                     *       "edges": [
+                     *         {
+                     *           "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *           "client_name": "paris",
+                     *           "state": "active",
+                     *           "state_reason": null
+                     *         }
+                     *       ],
+                     *       "clients": {
+                     *         "selector": "env=prod,tier!=db"
+                     *       },
                      *       "labels": {
                      *         "env": "prod",
                      *         "example.com/tier": "db"
@@ -8314,13 +8542,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8504,13 +8732,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8604,13 +8832,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8664,6 +8892,8 @@ export interface operations {
     "rule.stats": {
         parameters: {
             query?: {
+                /** @description Also by client. */
+                per_client?: boolean;
                 /** @description Also by listen port. */
                 per_port?: boolean;
                 /** @description Also by target. */
@@ -8733,6 +8963,26 @@ export interface operations {
                      *           "connections_total": 17,
                      *           "consecutive_failures": 0
                      *         }
+                     *       ],
+                     *       "per_client": [
+                     *         {
+                     *           "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *           "client_name": "paris",
+                     *           "bytes_in": 0,
+                     *           "bytes_out": 0,
+                     *           "active_connections": 0,
+                     *           "connections_total": 17,
+                     *           "dns_failures": 0,
+                     *           "datagrams_in": 0,
+                     *           "datagrams_out": 0,
+                     *           "active_flows": 0,
+                     *           "flows_dropped_overflow": 0,
+                     *           "target_failovers": 0,
+                     *           "rejected": {
+                     *             "descriptors": 1
+                     *           },
+                     *           "updated_at": "2026-01-31T12:00:00.000Z"
+                     *         }
                      *       ]
                      *     }
                      */
@@ -8769,6 +9019,8 @@ export interface operations {
     "rule.stats-stream": {
         parameters: {
             query?: {
+                /** @description Also by client. */
+                per_client?: boolean;
                 /** @description Also by listen port. */
                 per_port?: boolean;
                 /** @description Also by target. */
@@ -8839,6 +9091,26 @@ export interface operations {
                      *             "bytes_out": 56000,
                      *             "connections_total": 17,
                      *             "consecutive_failures": 0
+                     *           }
+                     *         ],
+                     *         "per_client": [
+                     *           {
+                     *             "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *             "client_name": "paris",
+                     *             "bytes_in": 0,
+                     *             "bytes_out": 0,
+                     *             "active_connections": 0,
+                     *             "connections_total": 17,
+                     *             "dns_failures": 0,
+                     *             "datagrams_in": 0,
+                     *             "datagrams_out": 0,
+                     *             "active_flows": 0,
+                     *             "flows_dropped_overflow": 0,
+                     *             "target_failovers": 0,
+                     *             "rejected": {
+                     *               "descriptors": 1
+                     *             },
+                     *             "updated_at": "2026-01-31T12:00:00.000Z"
                      *           }
                      *         ]
                      *       }
@@ -8946,13 +9218,13 @@ export interface operations {
                     "application/json": components["schemas"]["BulkResult"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];

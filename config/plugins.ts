@@ -17,6 +17,7 @@ export const plugins: Builtin<Plugin> = {
   enrollment: () => import('../plugins/enrollment/plugin.ts'),
   extensions: () => import('../plugins/extensions/plugin.ts'),
   grants: () => import('../plugins/grants/plugin.ts'),
+  groups: () => import('../plugins/groups/plugin.ts'),
   health: () => import('../plugins/health/plugin.ts'),
   http: () => import('../plugins/http/plugin.ts'),
   journal: () => import('../plugins/journal/plugin.ts'),

@@ -2,7 +2,7 @@ import { systemClock } from '../../kernel/base/clock.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { documentKindSlot, liveTrafficSlot } from '../rules/command-exports.ts'
+import { documentKindSlot, documentPlaceSlot, liveTrafficSlot } from '../rules/command-exports.ts'
 import { contextOf, kindsIn } from './context.ts'
 import { type Document, formatDocument, readDocument } from './document.ts'
 import { named } from './named.ts'
@@ -19,7 +19,7 @@ const prune = Type.Optional(
 const differs = 9 // the exit code of no error
 const ExitCode = Type.Optional(Type.Boolean({ description: `End with ${differs} when something differs.` }))
 
-const reads = [documentKindSlot, liveTrafficSlot] // of the kinds, too
+const reads = [documentKindSlot, documentPlaceSlot, liveTrafficSlot] // of the kinds, too
 
 const renewMs = 20_000
 

@@ -1,12 +1,13 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { clientNotFound, defineCode, Fault } from '../../kernel/base/errors.ts'
+import { clientNotFound, defineCode, Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client, ManagedObjectRow, SpentToken } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
-import { type Clients, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
+import { type Clients, changedSlot, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
 import { normalizeAddress, normalizeName } from './name-and-address.ts'
 import { type ClientRow, clientRowsOf, fieldsIn } from './row.ts'
 
@@ -21,6 +22,7 @@ export function openClients(kernel: Kernel) {
   const { clock, identity, filled } = kernel
   return {
     ...openReading(kernel),
+    ...openFilters(kernel),
     ...openTokens(kernel),
     get: getClient,
     normalizeName,
@@ -31,6 +33,7 @@ export function openClients(kernel: Kernel) {
       const client = await getClient(id, em)
       if (Object.keys(part).length > 0) await em.nativeUpdate(Client, { id }, part)
       await recordFields.patch(fieldsIn(filled), id, { body: fields, em })
+      if (Object.keys(fields).length > 0) await notifyChanged(client, filled, em)
       return rowOf({ ...client, ...part }, kernel, em)
     },
 
@@ -74,6 +77,14 @@ async function rowOf(
   return row
 }
 
+async function notifyChanged(
+  client: Pick<Client, 'id'>,
+  filled: SlotReader,
+  em: EntityManager
+): Promise<void> {
+  for (const { value: onChange } of filled(changedSlot)) await onChange(client, em)
+}
+
 type Tokens = Pick<Clients, 'enroll' | 'isTokenAvailable' | 'replaceToken' | 'endSession'>
 
 function openTokens({ clock, identity, control, filled }: Kernel): Tokens {
@@ -82,6 +93,7 @@ function openTokens({ clock, identity, control, filled }: Kernel): Tokens {
       const id = newId(clock.now())
       await em.insert(Client, { ...client, id, revision: 0, enrolledAt: clock.now() })
       await recordFields.save(fieldsIn(filled), id, { values, em })
+      await notifyChanged({ id }, filled, em)
       return getClient(id, em)
     },
 
@@ -104,6 +116,31 @@ function openTokens({ clock, identity, control, filled }: Kernel): Tokens {
       const peer = control.peers.find(id)
       if (peer?.tokenHash === tokenHash) peer.end('token_revoked')
     }
+  }
+}
+
+type Filters = Pick<Clients, 'matching' | 'requireFilter' | 'filterErrors'>
+
+/** Returns the methods that choose clients as their list does. */
+function openFilters({ filled }: Pick<Kernel, 'filled'>): Filters {
+  const filters = () => filled(listFilterSlots.client)
+  return {
+    async matching(query, { among, take }, em) {
+      const some = among ? { id: { $in: [...among] } } : {}
+      const where = { $and: [some, listFilters.where(filters(), query)] }
+      const found = await em.find(Client, where, { fields: ['id'], orderBy: { id: 'asc' }, limit: take })
+      return found.map(({ id }) => id)
+    },
+    requireFilter(query) {
+      const known = listFilters.parameters(filters())
+      const other = Object.keys(query).find(name => !(name in known))
+      if (other !== undefined)
+        throw new Fault(invalidSchema, `/${other}: no loaded plugin adds it to the list of clients`, {
+          details: { field: `/${other}`, reason: 'unknown' }
+        })
+      listFilters.where(filters(), query)
+    },
+    filterErrors: () => listFilters.errors(filters())
   }
 }
 

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import type { ErrorCode } from '../../kernel/base/errors.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
 import { defineSlot } from '../../kernel/slot.ts'
@@ -10,6 +11,10 @@ export { invalidClientAddress, invalidClientName } from './name-and-address.ts'
 /** Returns the ids of clients that a user without the superadmin role may see. The results are united. */
 export const visibleSlot =
   defineSlot<(userId: string, em: EntityManager) => Promise<readonly string[]>>('clients.visible')
+
+/** Called when a client was enrolled, or fields of other plugins changed, in the same transaction. */
+export const changedSlot =
+  defineSlot<(client: Pick<Client, 'id'>, em: EntityManager) => Promise<void>>('clients.changed')
 
 /** Called when a client is revoked, in the same transaction. */
 export const revokingSlot =
@@ -31,6 +36,19 @@ export interface Clients {
   read(id: string, principal: Principal): Promise<ClientRow>
   /** Counts the clients that the caller may see, and those of them that are connected. */
   count(principal: Principal, em: EntityManager): Promise<{ total: number; connected: number }>
+  /**
+   * Returns the ids of at most `take` clients that match parameters of their list which other plugins add, such as
+   * `selector`; of all, or of those `among` them. Throws their faults.
+   */
+  matching(
+    query: Readonly<Record<string, unknown>>,
+    more: { readonly among: readonly string[] | null; readonly take: number },
+    em: EntityManager
+  ): Promise<string[]>
+  /** Throws unless all these are parameters of the list of clients, with valid values. */
+  requireFilter(query: Readonly<Record<string, unknown>>): void
+  /** What `matching` and `requireFilter` throw, for OpenAPI. */
+  filterErrors(): readonly ErrorCode[]
   /** Returns the trimmed name, or throws `invalid_client_name`. */
   normalizeName(name: string): string
   /** Returns the address, or throws `invalid_client_address`. */

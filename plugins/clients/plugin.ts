@@ -4,7 +4,7 @@ import { definePlugin } from '../../kernel/plugin.ts'
 import { listFilterSlots, listOptionSlots, recordFieldSlots } from '../http/exports.ts'
 import { clientNotRevoked, openClients } from './clients.ts'
 import { commands } from './commands.ts'
-import { clientNameAmbiguous, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
+import { changedSlot, clientNameAmbiguous, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
 import { openMetrics } from './metrics.ts'
 import { invalidClientAddress, invalidClientName } from './name-and-address.ts'
 import { type RouteDeps, routes } from './routes.ts'
@@ -20,6 +20,7 @@ export default definePlugin<RouteDeps>({
   exports: { clients: asFunction(openClients).singleton() },
   slots: [
     visibleSlot,
+    changedSlot,
     revokingSlot,
     removingSlot,
     recordFieldSlots.client,

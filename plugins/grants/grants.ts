@@ -50,7 +50,7 @@ const maxGrantsPerUser = 1000
 const coverableRules = ({ userId, clientId, protocols, portFrom, portTo }: Grant) => ({
   owner: userId,
   placedBySuperadmin: false,
-  ...(clientId != null && { clientId }),
+  clientId: clientId ?? { $ne: '' }, // each part of a rule on several clients is judged by itself
   protocol: { $in: [...protocols] },
   listenFrom: { $gte: portFrom },
   listenTo: { $lte: portTo }

@@ -7,16 +7,21 @@ import type { Rules } from '../rules/exports.ts'
 import { type Entry, select } from './entries.ts'
 import type { EntryRow, Query } from './schema.ts'
 
-/** Returns the function that lists the entries of a rule: its own, and those of its client and its owner there. */
+/**
+ * Returns the function that lists the entries of a rule: its own, and those of its clients and its owner there. A rule on
+ * several clients has a part on each.
+ */
 export const openReading =
-  ({ rules }: { readonly rules: Pick<Rules, 'read'> }) =>
+  ({ rules }: { readonly rules: Pick<Rules, 'read' | 'partsOf'> }) =>
   async (ruleId: string, query: Query, principal: Principal): Promise<PagedRows<EntryRow>> => {
-    const { client_id: clientId, owner, created_at } = await rules.read(ruleId, principal)
+    const { owner, created_at } = await rules.read(ruleId, principal)
     const [since, until] = windowOf(query)
-    const subjects = [ruleId, clientId, `${clientId} ${owner}`]
     const from = Math.max(since, Date.parse(created_at))
     return {
       async page(after, take, em) {
+        const parts = await rules.partsOf(ruleId, em)
+        const ofParts = parts.flatMap(({ id, clientId }) => [id, clientId, `${clientId} ${owner}`])
+        const subjects = [...new Set([ruleId, ...ofParts])]
         const [ts, id] = after.split(' ')
         const before = ts === undefined || id === undefined ? null : { ts: Number(ts), id }
         const found = await select({ subjects, since: from, until, kind: query.kind, before }, take, em)

@@ -50,5 +50,10 @@ const samplesOf = (rule: RuleCore, health: ReturnType<Healths['of']>): MetricSam
     const state = health[at]?.state ?? 'unknown'
     if (state === 'unknown') return []
     const target = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
-    return [{ labelValues: [rule.clientId, rule.owner, rule.id, target], value: state === 'healthy' ? 1 : 0 }]
+    return [
+      {
+        labelValues: [rule.clientId, rule.owner, rule.parent ?? rule.id, target],
+        value: state === 'healthy' ? 1 : 0
+      }
+    ]
   })

@@ -1,12 +1,44 @@
 // The reply to a request that waited for a client.
 import { ackTimeout, defineCode, Fault } from '../../kernel/base/errors.ts'
 import type { ApplyResult } from '../../kernel/control/managed-objects.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { Rule } from './entities.ts'
 import { portInUse } from './new-rule.ts'
+import { objectKeyOf } from './rule-states.ts'
 import { ruleNotFound } from './slots.ts'
 
 export const activationFailed = defineCode('activation_failed', 422, 6)
 
-export const defaultAckSecs = 5
+/** An agent takes its rules one after another, and the server many agents: the last of many has more time. */
+export const defaultAckSecs = (rules: number): number => Math.min(60, 5 + Math.floor(rules / 20))
+
+export interface Answer {
+  readonly rule: Rule
+  readonly result: ApplyResult | null // null: no answer came
+}
+
+/** Waits for the results of connected clients; others are woken. */
+export function answersOf(
+  { peers, objects }: Pick<Kernel['control'], 'peers' | 'objects'>,
+  rules: readonly Rule[],
+  change: 'push' | 'remove',
+  ackSecs: number
+): Promise<Answer[]> {
+  const connected = rules.filter(({ clientId }) => peers.find(clientId) !== undefined)
+  for (const rule of rules) if (!connected.includes(rule)) objects.wake(rule.clientId)
+  return Promise.all(
+    connected.map(async rule => ({ rule, result: await objects.deliver(objectKeyOf(rule), change, ackSecs) }))
+  )
+}
+
+/** Throws unless all clients have answered. What one has refused is in the record of the rule. */
+export function requireAnswers(ruleId: string, answers: readonly Answer[], ackSecs: number): void {
+  const silent = answers.filter(({ result }) => result === null)
+  if (silent.length === 0) return
+  const message = `${silent.length} of ${answers.length} clients have not answered (${ackSecs} s, or their streams ended); the server keeps trying`
+  const edges = silent.map(({ rule: { clientId } }) => ({ client_id: clientId }))
+  throw new Fault(ackTimeout, message, { details: { rule_id: ruleId, edges } })
+}
 
 /**
  * Throws unless the client has applied the change; null means that no answer came. `whenRefused`: more details of a

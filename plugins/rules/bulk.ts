@@ -12,6 +12,7 @@ import {
   PartRefused,
   type PartResult
 } from '../http/exports.ts'
+import { defaultAckSecs } from './answer.ts'
 import { RuleId, type Values } from './record.ts'
 import type { RulesService } from './rules.ts'
 import { type ChangeQuery, type PatchBody, patchBody } from './schema.ts'
@@ -115,9 +116,6 @@ export async function changeMany(
     results: ids.map((id, at) => resultOf(id, parts[at]?.status ?? 200, results[at] ?? null))
   }
 }
-
-/** An agent takes its rules one after another: the last of many has more time. */
-const defaultAckSecs = (rules: number): number => Math.min(60, 5 + Math.ceil(rules / 20))
 
 /** Returns at most one id more than may change. A rule that is being removed is chosen by its id only. */
 async function chosen(rules: RulesService, { body, principal }: BulkCall): Promise<readonly string[]> {

@@ -6,6 +6,7 @@ import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { addsFilters, type Change, changeChosen, choosing } from './choosing.ts'
 import { pathOf, queryOf, Wait } from './command-parts.ts'
 import { mergePatch } from './document.ts'
+import { printRule } from './edge-columns.ts'
 import { editableOf } from './editable.ts'
 import type { RuleRecord } from './record.ts'
 import { RuleArg, ruleIds } from './rule-argument.ts'
@@ -57,8 +58,9 @@ export const set = defineCommand({
     const { ack_timeout_secs, existing } = args
     if (only === undefined || other !== undefined || args.dry_run)
       return changeChosen({ ...call, args: { ...args, rule } }, patching(api, patch))
-    print.data(
-      await api.send<RuleRecord>('PATCH', `${pathOf(only)}${queryOf({ ack_timeout_secs, existing })}`, patch)
+    printRule(
+      await api.send<RuleRecord>('PATCH', `${pathOf(only)}${queryOf({ ack_timeout_secs, existing })}`, patch),
+      print
     )
   }
 })

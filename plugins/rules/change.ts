@@ -2,16 +2,18 @@
 import { Fault } from '../../kernel/base/errors.ts'
 import type { ApplyResult } from '../../kernel/control/managed-objects.ts'
 import type { FieldChange } from '../../kernel/http/route.ts'
-import { defaultAckSecs, removedMeanwhile, requireApplied } from './answer.ts'
-import { type ChangeKind, changeRule, type Stored, type Wanted } from './changing.ts'
-import { type Existing, Rule } from './entities.ts'
+import { answersOf, defaultAckSecs, removedMeanwhile, requireAnswers, requireApplied } from './answer.ts'
+import { immutable } from './bodies.ts'
+import { type Changed, type ChangeKind, changeRule, type How, type Stored, type Wanted } from './changing.ts'
+import { type Existing, isWhole, Rule } from './entities.ts'
 import type { ChangeBy } from './fields.ts'
+import { takenPorts } from './new-rule.ts'
 import type { Note } from './notes.ts'
 import { missingPart } from './requirements.ts'
 import { resourceOf } from './resource.ts'
-import { objectKeyOf } from './rule-states.ts'
 import type { Change, Services } from './services.ts'
 import { ruleNotFound } from './slots.ts'
+import { changeWhole } from './wholes.ts'
 
 export interface Operation {
   readonly kind: ChangeKind
@@ -30,22 +32,25 @@ export const openChange =
   (services: Services): ChangeRule =>
   async (id, operation, { principal, change }) => {
     const { control, filled } = services
-    const { ackSecs = defaultAckSecs } = operation
     let changes: readonly FieldChange[] = []
     const resource = { ...resourceOf(id, filled), changes: () => changes }
-    const { clientId, isAwaited, afterCommit } = await change(resource, async em => {
+    const { rule, changed } = await change(resource, async em => {
       const stored = await find(services, id, operation, { principal, em })
       const wanted = await operation.wanted(stored, { principal, em })
-      const { kind, existing = 'keep' } = operation
-      const changed = await changeRule(services, stored, wanted, { kind, existing, principal, em })
+      requireSamePlace(services, stored, wanted)
+      const how = { kind: operation.kind, existing: operation.existing ?? 'keep', principal, em }
+      const make = isWhole(stored.rule) ? changeWhole : changeOne
+      const changed = await make(services, stored, wanted, how)
       changes = changed.changes
       for (const note of notesOf(id, changes, { services, principal })) await services.note(note, em)
-      return { ...changed, clientId: stored.rule.clientId }
+      return { rule: stored.rule, changed }
     })
-    afterCommit()
-    if (!isAwaited || control.peers.find(clientId) === undefined) return control.objects.wake(clientId)
-    const object = objectKeyOf({ clientId, id })
-    await requireInForce(services, id, await control.objects.deliver(object, 'push', ackSecs), ackSecs)
+    changed.afterCommit()
+    for (const clientId of new Set(changed.woken)) control.objects.wake(clientId)
+    const { ackSecs = defaultAckSecs(changed.awaited.length) } = operation
+    const answers = await answersOf(control, changed.awaited, 'push', ackSecs)
+    if (isWhole(rule)) requireAnswers(id, answers, ackSecs)
+    else for (const { result } of answers) await requireInForce(services, id, result, ackSecs)
   }
 
 /** Throws unless the client has applied the change. */
@@ -74,6 +79,19 @@ const notesOf = (
     cause: principal.method === 'system' ? 'system' : 'request',
     details: { field, actor: principal.userId }
   }))
+
+async function changeOne(services: Services, stored: Stored, wanted: Wanted, how: How): Promise<Changed> {
+  const changed = await changeRule(services, stored, wanted, how)
+  const faults = await takenPorts(changed.row ? [changed.row] : [], services, how.em)
+  for (const fault of faults.values()) throw fault
+  return changed
+}
+
+/** Throws if a rule of one client would get several, or the other way round. */
+function requireSamePlace({ fields }: Services, { rule }: Stored, { values }: Wanted): void {
+  const placing = fields.placing()
+  if (placing && isWhole(rule) !== ((values[placing.key] ?? null) !== null)) throw immutable(placing.key)
+}
 
 async function find(
   { filled, fields, reading }: Services,

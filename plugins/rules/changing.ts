@@ -6,7 +6,7 @@ import type { FieldChange } from '../../kernel/http/route.ts'
 import { withBefore } from './before.ts'
 import type { Existing, Rule } from './entities.ts'
 import type { ChangeBy } from './fields.ts'
-import { type Draft, requireFreePort } from './new-rule.ts'
+import type { Draft } from './new-rule.ts'
 import { admit } from './placing.ts'
 import type { Values } from './record.ts'
 import { clientOf, requireCapableOnceBack, requireCapablePeer } from './requirements.ts'
@@ -33,19 +33,22 @@ export interface Wanted extends Draft, Pick<Rule, 'placedBy' | 'placedBySuperadm
  */
 export type ChangeKind = 'update' | 'replace' | 'patch'
 
-interface How extends ChangeBy {
+export interface How extends ChangeBy {
   readonly kind: ChangeKind
   readonly existing: Existing
 }
 
-interface Changed {
+export interface Changed {
   readonly changes: readonly FieldChange[]
-  readonly isAwaited: boolean // the reply must wait for the agent, if it is connected
+  readonly awaited: readonly Rule[] // the reply must wait for their agents, where they are connected
+  readonly woken: readonly string[] // clients that have other changes
+  readonly row?: Rule // its port is still to be judged
   readonly afterCommit: AfterCommit
 }
 
 const nothing = (): void => {}
 
+/** Does not judge whether the ports are free. */
 export async function changeRule(
   services: Services,
   stored: Stored,
@@ -58,7 +61,7 @@ export async function changeRule(
   const isTried = rule.state === 'failed' && kind !== 'update'
   const changes = changesOf(stored, { values, ...core })
   if (changes.length === 0 && !(isTried && kind === 'replace'))
-    return { changes, isAwaited: isRunning && rule.before != null, afterCommit: nothing }
+    return { changes, ...waiting(rule, isRunning && rule.before != null), afterCommit: nothing }
 
   const sent = changes.filter(({ field }) => fields.isSent(field))
   const isHot = changes.every(({ field }) => fields.isHot(field))
@@ -71,7 +74,7 @@ export async function changeRule(
 
   if (changes.length > 0 && sent.length === 0) {
     await write(services, rule, { from: stored.values, to: values }, by)
-    return { changes, isAwaited: false, afterCommit: nothing }
+    return { changes, ...waiting(rule, false), afterCommit: nothing }
   }
 
   const replaced = sent.filter(({ field }) => fields.has(field))
@@ -85,15 +88,17 @@ export async function changeRule(
     whenPortInUse: !isMoved && (isHot || isAway) ? 'keep' : 'undo'
   })
   await write(services, row, { from: stored.values, to: values }, by)
-  await requireFreePort(row, services, by.em.fork({ keepTransactionContext: true }))
 
   const isNew = isTried && !belongsOnAgent(rule) // for its agent
   const state = isNew ? 'pending' : isAway && isInForce(rule) ? stateInForce(row) : rule.state
   const afterCommit = state === rule.state ? nothing : await states.enter(row, { state }, by.em)
-  if (!isNew && !belongsOnAgent(rule)) return { changes, isAwaited: false, afterCommit }
+  if (!isNew && !belongsOnAgent(rule)) return { changes, ...waiting(rule, false), row, afterCommit }
   await control.objects.put(by.em, objectKeyOf(rule))
-  return { changes, isAwaited: isRunning || isTried, afterCommit }
+  return { changes, ...waiting(rule, isRunning || isTried), row, afterCommit }
 }
+
+const waiting = (rule: Rule, isAwaited: boolean): Pick<Changed, 'awaited' | 'woken'> =>
+  isAwaited ? { awaited: [rule], woken: [] } : { awaited: [], woken: [rule.clientId] }
 
 /** Returns what differs, by the names that requests have. */
 export function changesOf({ rule, values }: Stored, wanted: Wanted): FieldChange[] {
@@ -111,7 +116,7 @@ export function changesOf({ rule, values }: Stored, wanted: Wanted): FieldChange
     .filter(({ from, to }) => !isDeepStrictEqual(from, to))
 }
 
-const addedBy = (changes: readonly FieldChange[], { fields }: Services): Values =>
+export const addedBy = (changes: readonly FieldChange[], { fields }: Services): Values =>
   Object.fromEntries(
     changes.flatMap(({ field, to }) => (fields.has(field) && to !== null ? [[field, to]] : []))
   )

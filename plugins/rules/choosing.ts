@@ -6,6 +6,7 @@ import { clientNames, findClientId } from '../clients/exports.ts'
 import { addedArgs, addedQuery, listOptionSlots } from '../http/command-exports.ts'
 import { UserArg } from '../users/command-exports.ts'
 import { queryOf, Wait } from './command-parts.ts'
+import { clientOf } from './edge-columns.ts'
 import type { RuleRecord } from './record.ts'
 import { ruleIds } from './rule-argument.ts'
 
@@ -124,7 +125,7 @@ async function chosen({ api, args, filled, print: _, confirm }: Call<Choice>, { 
 function namesOf(rules: readonly RuleRecord[]): string[] {
   const names = rules
     .slice(0, mostShown)
-    .map(rule => `${rule.rule_id}  ${rule.client_name}  ${listenOf(rule)}  ${rule.state}`)
+    .map(rule => `${rule.rule_id}  ${clientOf(rule)}  ${listenOf(rule)}  ${rule.state}`)
   return rules.length > mostShown ? [...names, `and ${rules.length - mostShown} more`] : names
 }
 

@@ -9,13 +9,14 @@ import { addsFilters, changeChosen, choosing, filter, listenOf, matching } from 
 import { immutableField } from './codes.ts'
 import { pathOf, queryOf, targetOf, Wait } from './command-parts.ts'
 import { rulesKind } from './document-kind.ts'
+import { clientOf, printRule } from './edge-columns.ts'
 import type { RuleRecord } from './record.ts'
 import { RuleArg } from './rule-argument.ts'
 import { columnSlot, pushOptionsSlot } from './slots.ts'
 
 const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleRecord>[] => [
   'rule_id',
-  'client_name',
+  ['client_name', clientOf],
   ['listen', listenOf],
   'state',
   ['targets', ({ targets }) => targets.map(hostAndPort).join(', ')],
@@ -37,10 +38,11 @@ const push = defineCommand({
   args: Type.Object({
     client: ClientArg,
     listen: Type.String({ description: 'Port on the client, or a range such as 8000-8010.' }),
-    target: Type.Array(Type.String(), {
-      minItems: 1,
-      description: 'host:port or host:port@priority; an IPv6 address in brackets.'
-    }),
+    target: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'host:port or host:port@priority; an IPv6 address in brackets. One or more.'
+      })
+    ),
     protocol: Type.Optional(Type.String({ description: 'tcp (default) or udp' })),
     prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Try the IPv6 addresses of a name first.' })),
     owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.', ...userIds })),
@@ -56,13 +58,30 @@ const push = defineCommand({
   reads: [pushOptionsSlot],
   extraArgs: filled => Object.assign({}, ...filled(pushOptionsSlot).map(({ value }) => value.args)),
   async run({ api, args, filled, print }) {
-    const { client, listen, target, protocol, prefer_ipv6, owner, paused } = args
+    const { protocol, prefer_ipv6, owner, paused } = args
+    const options = filled(pushOptionsSlot).map(({ value }) => value)
+    const isPlaced = options.some(({ places }) => places?.(args))
+    const { client, listen, target = [] } = isPlaced ? withoutClient(args) : args
+    if (target.length === 0) throw new Fault(wrongUsage, 'TARGET is missing: give host:port')
     const place = { client, protocol, prefer_ipv6, owner, ...portsOf(listen) }
     const core = { ...place, targets: target.map(targetOf), ...(paused !== undefined && { paused }) }
-    const more = filled(pushOptionsSlot).map(({ value }) => value.body(args))
-    print.data(await pushed(api, Object.assign(core, ...more), args))
+    const more = await Promise.all(options.map(({ body }) => body(args, api)))
+    printRule(await pushed(api, Object.assign(core, ...more), args), print)
   }
 })
+
+/** The arguments of a rule that an option places: its first one is LISTEN. */
+const withoutClient = ({ client, listen, target = [] }: Positional) => ({
+  client: undefined,
+  listen: client ?? '',
+  target: [listen, ...target]
+})
+
+interface Positional {
+  readonly client?: string
+  readonly listen: string
+  readonly target?: readonly string[]
+}
 
 /** A refused rule is stored as failed and holds its port: pushed again by who placed it, it is replaced. */
 async function pushed(
@@ -121,7 +140,9 @@ const show = defineCommand({
   summary: 'Show one rule.',
   args: Type.Object({ rule: RuleArg }),
   positional: ['rule'],
-  run: async ({ api, args, print }) => print.data(await api.get<RuleRecord>(pathOf(args.rule)))
+  async run({ api, args, print }) {
+    printRule(await api.get<RuleRecord>(pathOf(args.rule)), print)
+  }
 })
 
 const remove = defineCommand({

@@ -1,47 +1,48 @@
-// POST: stores a rule, and answers when its client has opened it.
+// POST: stores a rule, and answers when its client has opened it; a rule of several clients when all have.
 import { newId } from '../../kernel/base/id.ts'
-import { defaultAckSecs, removedMeanwhile, requireApplied } from './answer.ts'
-import { Rule } from './entities.ts'
-import { insertRule, newRule, parse, requireFreePort, requireRoom } from './new-rule.ts'
+import { answersOf, defaultAckSecs, removedMeanwhile, requireAnswers, requireApplied } from './answer.ts'
+import { isWhole, Rule } from './entities.ts'
+import { insertRules } from './inserting.ts'
+import { newRule, parse } from './new-rule.ts'
 import type { Note } from './notes.ts'
-import { admit, place } from './placing.ts'
-import { requireCapableOnceBack, requireCapablePeer } from './requirements.ts'
+import { place, requirePlace } from './placing.ts'
 import { resourceOf } from './resource.ts'
-import { objectKeyOf } from './rule-states.ts'
 import type { CreateBody } from './schema.ts'
 import type { Change, Services } from './services.ts'
+import { insertWhole } from './wholes.ts'
 
 export const openCreate =
   (services: Services) =>
-  async (body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) => {
-    const { config, store, clock, control, filled, fields, reading, note } = services
+  async (body: CreateBody, givenAckSecs: number | undefined, { principal, change }: Change) => {
+    const { store, clock, control, filled, fields, reading, note } = services
     const draft = parse(body)
     const values = fields.parse(body, draft, principal)
-    const isQueued = body.if_offline === 'queue'
+    requirePlace(body.client, values, fields.placing())
+    const ifOffline = body.if_offline ?? 'refuse'
     const id = newId(clock.now())
-    const clientId = await change(resourceOf(id, filled), async em => {
-      const placed = await place(body, principal, filled, em)
-      const { paused = false } = body
+    const placed = await change(resourceOf(id, filled), async em => {
+      const by = { principal, em }
       const keys = fields.sentKeys(values)
-      const given = newRule({ ...draft, ...placed, id, paused, fields: keys }, clock.now())
-      await admit(given, filled, em)
-      const [rule = given] = await fields.withDerived([given], em)
-      if (isQueued) await requireCapableOnceBack(services, rule, em)
-      else requireCapablePeer(services, rule)
-      await insertRule(rule, em)
-      await fields.check(rule, values, { principal, em })
-      await fields.save(id, values, { principal, em })
-      await requireFreePort(rule, services, em)
-      await requireRoom(rule, config, em)
+      const where = await place(body, principal, filled, em)
+      const rule = newRule(
+        { ...draft, ...where, id, paused: body.paused ?? false, fields: keys },
+        clock.now()
+      )
       await note(createdBy(principal, id), em)
-      await control.objects.put(em, objectKeyOf(rule))
-      return rule.clientId
+      if (isWhole(rule)) return insertWhole(services, rule, { ...by, values, ifOffline })
+      const faults = await insertRules(services, [rule], values, { ...by, ifOffline })
+      for (const fault of faults.values()) throw fault
+      return [rule]
     })
-    const result = await control.objects.deliver(objectKeyOf({ clientId, id }), 'push', ackSecs)
-    if (result?.status === 'removed' || !(await store.read(em => em.count(Rule, { id }))))
-      throw removedMeanwhile(id)
-    const waits = isQueued && result === null && control.peers.find(clientId) === undefined
-    if (!waits) requireApplied(result, id, ackSecs, { rule_state: 'failed' })
+    const ackSecs = givenAckSecs ?? defaultAckSecs(placed.length)
+    const [only] = placed
+    const isOne = only?.id === id
+    const answers = await answersOf(control, placed, 'push', ackSecs)
+    const isGone = isOne && answers[0]?.result?.status === 'removed'
+    if (isGone || !(await store.read(em => em.count(Rule, { id })))) throw removedMeanwhile(id)
+    if (!isOne) requireAnswers(id, answers, ackSecs)
+    else if (ifOffline === 'refuse' || answers.length > 0)
+      requireApplied(answers[0]?.result ?? null, id, ackSecs, { rule_state: 'failed' })
     return reading.read(id, principal)
   }
 

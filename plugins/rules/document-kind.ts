@@ -7,6 +7,7 @@ import {
   type DocumentEntry,
   type DocumentItem,
   documentKindSlot,
+  documentPlaceSlot,
   mergePatch
 } from './document.ts'
 import { liveTrafficSlot } from './slots.ts'
@@ -23,14 +24,16 @@ export const rulesKind = documentKindSlot.fill({
   parse(entry, context) {
     const { rule_id, client, listen_port, targets, owner = context.userId, protocol = 'tcp', ...more } = entry
     const { placed_by = owner } = entry
-    if (client === undefined || listen_port === undefined || !Array.isArray(targets))
-      throw new Fault(invalidSchema, 'a rule in the file needs client, listen_port and targets')
+    const place = placeIn(more, context, context.clientId)
+    if ((client === undefined) === (place === null) || listen_port === undefined || !Array.isArray(targets))
+      throw new Fault(invalidSchema, `a rule in the file needs ${placesIn(context)}, listen_port and targets`)
     const body = {
       ...context.defaults(name),
       ...more,
+      ...place,
       owner,
       placed_by,
-      client: context.clientId(client),
+      ...(client !== undefined && { client: context.clientId(client) }),
       listen_port,
       protocol: String(protocol).toLowerCase(),
       targets: (targets as readonly DocumentEntry[]).map(targetOf) // the server validates the entries
@@ -44,7 +47,8 @@ export const rulesKind = documentKindSlot.fill({
       key in absent && isDeepStrictEqual(value ?? absent[key], absent[key])
     return {
       ...Object.fromEntries(Object.entries(rest).filter(property => !isDefault(property))),
-      client: context.clientName(body['client']),
+      ...(body['client'] != null && { client: context.clientName(body['client']) }),
+      ...placeIn(body, context, context.clientName),
       ...(owner !== context.userId && { owner }),
       ...(placed_by !== owner && { placed_by })
     }
@@ -54,7 +58,7 @@ export const rulesKind = documentKindSlot.fill({
     const to = body['listen_port_end'] ?? from
     const distinction = distinctions(body, context).find(text => text !== '')
     const ports = from === to ? from : `${from}-${to}`
-    return ['rule', context.clientName(body['client']), body['protocol'], ports, distinction]
+    return ['rule', placeText(body, context), body['protocol'], ports, distinction]
       .filter(part => part)
       .join(' ')
   },
@@ -63,8 +67,8 @@ export const rulesKind = documentKindSlot.fill({
     return counts.reduce((sum, count) => sum + count, 0)
   },
   create: ({ body }, { api }) => api.send('POST', '/v1/rules', body),
-  movedKey: ({ body: { client, protocol, owner, targets } }) =>
-    JSON.stringify([client, protocol, owner, targets]),
+  movedKey: ({ body: { client = null, protocol, owner, listen_port, targets } }) =>
+    JSON.stringify([client, protocol, owner, client === null ? listen_port : null, targets]),
   change(from, to, context) {
     refuseOtherPlace(from, to)
     return () => change(from, to, context)
@@ -73,7 +77,7 @@ export const rulesKind = documentKindSlot.fill({
 })
 
 function refuseOtherPlace({ id, body }: DocumentItem, { body: next }: DocumentItem): void {
-  const property = ['client', 'protocol', 'owner'].find(key => body[key] !== next[key])
+  const property = ['client', 'protocol', 'owner'].find(key => (body[key] ?? null) !== (next[key] ?? null))
   if (property === undefined) return
   const message = `rule ${id} has ${property} ${body[property]}, not ${next[property]}, which cannot change; remove it before another gets its port`
   throw new Fault(invalidSchema, message)
@@ -93,7 +97,27 @@ async function change(from: DocumentItem, to: DocumentItem, { api }: DocumentCon
   }
 }
 
-type Context = Pick<DocumentContext, 'defaults' | 'distinguishing'>
+type Context = Pick<DocumentContext, 'defaults' | 'distinguishing' | 'filled'>
+
+/** Returns what the entry has in place of `client`, with these words for clients; null: it has nothing. */
+function placeIn(
+  entry: DocumentEntry,
+  { filled }: Context,
+  wordOf: (client: unknown) => string
+): DocumentEntry | null {
+  const place = filled(documentPlaceSlot).find(({ value: { key } }) => (entry[key] ?? null) !== null)?.value
+  return place ? { [place.key]: place.reworded(entry[place.key], wordOf) } : null
+}
+
+const placesIn = ({ filled }: Context): string =>
+  ['client', ...filled(documentPlaceSlot).map(({ value: { key } }) => key)].join(' or ')
+
+function placeText(body: DocumentEntry, context: DocumentContext): string {
+  if (body['client'] != null) return context.clientName(body['client'])
+  const [place] = Object.values(placeIn(body, context, context.clientName) ?? {})
+  const words = Object.values(Object(place)).flat()
+  return words.length > 3 ? `${words.slice(0, 3).join(',')},...` : words.join(',')
+}
 
 const pathOf = ({ id }: DocumentItem): string => `/v1/rules/${encodeURIComponent(id)}`
 
@@ -106,14 +130,15 @@ const readOnly = [
   'created_at',
   'updated_at',
   'state_changed_at',
-  'etag'
+  'etag',
+  'edges'
 ]
 
 function itemOf(record: DocumentEntry, context: Context): DocumentItem {
   const body = {
     ...context.defaults(name),
     ...Object.fromEntries(Object.entries(record).filter(([key]) => !readOnly.includes(key))),
-    client: record['client_id'],
+    ...(record['client_id'] !== null && { client: record['client_id'] }),
     targets: (record['targets'] as readonly DocumentEntry[]).map(targetOf) // of a rule record
   }
   return { key: keyOf(body, context), body, id: String(record['rule_id']) }
@@ -121,7 +146,7 @@ function itemOf(record: DocumentEntry, context: Context): DocumentItem {
 
 const keyOf = (body: DocumentEntry, context: Context): string =>
   [
-    body['client'],
+    body['client'] ?? JSON.stringify(placeIn(body, context, String)),
     body['protocol'],
     body['listen_port'],
     body['listen_port_end'] ?? body['listen_port'],

@@ -71,6 +71,18 @@ export const documentKindSlot = defineSlot<DocumentKind>('rules.document-kind', 
   keyOf: ({ name }) => name
 })
 
+/** A property of rules in the document that says where they are, in place of `client`. */
+export interface DocumentPlace {
+  readonly key: string // 'clients'
+  /** Returns the value with other words for its clients: names for ids, or ids for names. */
+  reworded(value: unknown, wordOf: (client: unknown) => string): unknown
+}
+
+/** Read by commands alone, as `documentKindSlot` is. */
+export const documentPlaceSlot = defineSlot<DocumentPlace>('rules.document-place', {
+  keyOf: ({ key }) => key
+})
+
 /** Compares two bodies without the properties in `except`; null equals absent. */
 export function hasSameBody(a: DocumentItem, b: DocumentItem, except: readonly string[] = []): boolean {
   const compared = ({ body }: DocumentItem): unknown =>

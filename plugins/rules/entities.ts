@@ -34,7 +34,8 @@ export const Rule = defineEntity({
   indexes: [{ name: 'rules_client_id_listen_from_index', properties: ['clientId', 'listenFrom'] }],
   properties: {
     id: p.string().length(26).primary(),
-    clientId: p.string().length(26),
+    clientId: p.string().length(26), // '' of a whole, whose parts are on clients
+    parent: p.string().length(26).nullable().index('rules_parent_index'), // of a part: the id of its whole
     owner: p.string().length(32).index('rules_owner_index'),
     placedBy: p.string().length(32).defaultRaw("''").index('rules_placed_by_index'), // its owner, or a superadmin
     /** By the role of today; `rules.admit` does not apply to such a rule. */
@@ -66,6 +67,27 @@ export const Rule = defineEntity({
   }
 })
 export type Rule = InferEntity<typeof Rule>
+
+/** A client that is to have a part of a whole, and cannot. */
+export const RefusedPart = defineEntity({
+  name: 'RefusedPart',
+  tableName: 'rules_refused_part',
+  properties: {
+    parent: p.string().length(26).primary(),
+    clientId: p.string().length(26).primary().index('rules_refused_part_client_id_index'),
+    code: p.string().length(64) // of the refusal
+  }
+})
+
+export type RefusedPart = InferEntity<typeof RefusedPart>
+
+/** The client of a whole: a rule that has a part on each of its clients. It is on no agent itself. */
+export const noClient = ''
+
+/** Leaves out wholes. */
+export const onClients = { clientId: { $ne: noClient } }
+
+export const isWhole = ({ clientId }: Pick<Rule, 'clientId'>): boolean => clientId === noClient
 
 /** Nothing of the rule waits for its agent. */
 export const settled = { before: null, movedFrom: null, movedTo: null, existing: null } as const

@@ -8,7 +8,7 @@ import type { Rule } from './entities.ts'
 import type { Values } from './record.ts'
 import { fieldNotLoaded, fieldOf } from './requirements.ts'
 import { derivedFieldSlot, isSent, type LoadedField, type RuleCore, type RuleDraft } from './rule-field.ts'
-import { fieldsIn } from './schema.ts'
+import { fieldsIn, type PlacingField, placingIn } from './schema.ts'
 import { shapeSlot } from './slots.ts'
 
 type ValuesByRule = ReadonlyMap<string, Values>
@@ -63,6 +63,11 @@ export class Fields {
     key === 'targets' ? 'target' : (this.#all().find(field => field.key === key)?.noteKind ?? 'change')
   /** False for a field of the server alone. */
   isSent = (key: string): boolean => !this.#all().some(field => field.key === key && !isSent(field))
+  /** The field that places rules on several clients, if there is one. */
+  placing = (): PlacingField | undefined => placingIn(this.#filled)
+  /** Returns the values that agents receive: those of a part. */
+  sent = (values: Values): Values =>
+    Object.fromEntries(Object.entries(values).filter(([key]) => this.isSent(key)))
   /** Returns the stored values that a whole rule leaves as they are. */
   staying(body: Values, stored: Values): Values {
     const kept = this.#all().filter(({ key, unlessGiven }) => unlessGiven === 'stays' && !(key in body))

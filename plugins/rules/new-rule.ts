@@ -35,10 +35,12 @@ function parseProtocol(given: string): Protocol {
 }
 
 type Parts = Draft &
-  Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin' | 'fields' | 'paused'>
+  Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin' | 'fields' | 'paused'> &
+  Partial<Pick<Rule, 'parent'>>
 
 export const newRule = (given: Parts, now: number): Rule => ({
   ...given,
+  parent: given.parent ?? null,
   formerTargets: null,
   formerPorts: null,
   before: null,
@@ -58,73 +60,109 @@ export async function insertRule({ placedBySuperadmin: _, ...row }: Rule, em: En
   await em.insert(Rule, row)
 }
 
+/** Why rules are refused, by their ids. */
+export type Faults = ReadonlyMap<string, Fault>
+
 /** A draining rule no longer reserves its port. */
 const reservesPort = { state: { $ne: 'draining' } } as const
 
 /**
- * Throws if another rule has the port. The store has one writer, so a free port stays free until the commit. Rules that
- * have given the port free leave the agent, which may still have it open for them.
+ * Returns the faults of those rules whose ports another rule of their client has. All have the same ports, each on
+ * another client. The store has one writer, so a free port stays free until the commit. Rules that have given the port
+ * free leave the agent, which may still have it open for them.
  */
-export async function requireFreePort(
-  rule: Rule,
+export async function takenPorts(
+  rules: readonly Rule[],
   { filled, control }: Pick<Kernel, 'filled' | 'control'>,
-  em: EntityManager
-): Promise<void> {
-  const { id, clientId, protocol, listenFrom, listenTo } = rule
-  const overlapping = await em.find(Rule, {
-    id: { $ne: id },
+  changing: EntityManager
+): Promise<Faults> {
+  const em = changing.fork({ keepTransactionContext: true }) // the identity map may be out of date
+  const faults = new Map<string, Fault>()
+  const overlapping = await overlappingOf(rules, em)
+  const met = rules.filter(({ clientId }) => overlapping.has(clientId))
+  const shown = await shownStates(filled, [...met, ...[...overlapping.values()].flat()], em)
+  const isFree = ({ id }: Rule): boolean => shown.get(id)?.port === 'free'
+  for (const rule of met.filter(rule => !isFree(rule))) {
+    const others = overlapping.get(rule.clientId) ?? []
+    const holders = others.filter(other => !isFree(other))
+    const [holder] = holders
+    const fault = holder ? await refusalToJoin(rule, [holder, ...holders.slice(1)], filled, em) : null
+    if (fault) faults.set(rule.id, fault)
+    else
+      for (const other of others.filter(isFree)) await control.objects.drop(em, objectKeyOf(other), 'drain')
+  }
+  return faults
+}
+
+/** Returns the rules that overlap the ports of these, by client. */
+async function overlappingOf(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Rule[]>> {
+  const [first] = rules
+  if (!first) return new Map()
+  const { protocol, listenFrom, listenTo } = first
+  const found = await em.find(Rule, {
+    id: { $nin: rules.map(({ id }) => id) },
     ...reservesPort,
-    clientId,
+    clientId: { $in: rules.map(({ clientId }) => clientId) },
     protocol,
     $or: [
       { listenFrom: { $lte: listenTo }, listenTo: { $gte: listenFrom } },
       { movedFrom: { $lte: listenTo }, movedTo: { $gte: listenFrom } }
     ]
   })
-  const shown = await shownStates(filled, overlapping.length === 0 ? [] : [rule, ...overlapping], em)
-  const isFree = ({ id }: Rule): boolean => shown.get(id)?.port === 'free'
-  const holders = overlapping.filter(other => !isFree(other))
-  const [holder] = holders
-  if (isFree(rule)) return
-  if (holder && !(await mayJoin(rule, holders, filled, em))) throw portTaken(rule, holder)
-  for (const other of overlapping.filter(isFree)) await control.objects.drop(em, objectKeyOf(other), 'drain')
+  return Map.groupBy(found, ({ clientId }) => clientId)
 }
 
-async function mayJoin(
+/** Returns why the rule may not share the port with its holders, or null. */
+async function refusalToJoin(
   rule: Rule,
-  holders: readonly Rule[],
+  holders: readonly [Rule, ...Rule[]],
   filled: SlotReader,
   em: EntityManager
-): Promise<boolean> {
-  for (const { value: sharing } of filled(portSharingSlot))
-    if (await sharing.mayJoin(rule, holders, em)) return true
-  return false
+): Promise<Fault | null> {
+  try {
+    for (const { value: sharing } of filled(portSharingSlot))
+      if (await sharing.mayJoin(rule, holders, em)) return null
+    return portTaken(rule, holders[0])
+  } catch (error) {
+    if (error instanceof Fault) return error
+    throw error
+  }
 }
 
 function portTaken(rule: Rule, holder: Rule): Fault {
   const { protocol, listenFrom } = rule
-  const details = { rule_id: holder.id }
+  const id = holder.parent ?? holder.id
   const port = Math.max(listenFrom, isMovedFrom(holder, rule) ? (holder.movedFrom ?? 0) : holder.listenFrom)
-  return new Fault(portInUse, `rule ${holder.id} has ${protocol} port ${port} of this client`, { details })
+  return new Fault(portInUse, `rule ${id} has ${protocol} port ${port} of this client`, {
+    details: { rule_id: id }
+  })
 }
 
 /** True if the rule overlaps only ports that the holder leaves, but its agent may have yet. */
 const isMovedFrom = (holder: Rule, { listenFrom, listenTo }: Rule): boolean =>
   holder.listenFrom > listenTo || holder.listenTo < listenFrom
 
-/** Throws if the client, or the owner on it, has as many rules as the settings allow. */
-export async function requireRoom(
-  { id, clientId, owner }: Rule,
+/** Returns the faults of those stored rules, all of one owner, for which the settings have no room on their clients. */
+export async function overLimits(
+  rules: readonly Rule[],
   limits: Static<typeof keys>,
   em: EntityManager
-): Promise<void> {
+): Promise<Faults> {
+  const faults = new Map<string, Fault>()
+  const [first] = rules
+  if (!first) return faults
+  const { owner } = first
+  const clientId = { $in: rules.map(rule => rule.clientId) }
   const checks = [
-    { of: 'the client', limit: limits.max_rules_per_client, where: { clientId } },
-    { of: `${owner} on the client`, limit: limits.max_rules_per_owner_per_client, where: { clientId, owner } }
+    { of: 'the client', limit: limits.max_rules_per_client, where: {} },
+    { of: `${owner} on the client`, limit: limits.max_rules_per_owner_per_client, where: { owner } }
   ]
-  for (const { of, limit, where } of checks)
-    if ((await em.count(Rule, { ...reservesPort, ...where, id: { $ne: id } })) >= limit)
-      throw new Fault(limitReached, `${of} has ${limit} rules already; remove one first`, {
-        details: { limit }
-      })
+  for (const { of, limit, where } of checks) {
+    const counts = await em.countBy(Rule, 'clientId', { where: { ...reservesPort, clientId, ...where } })
+    const message = `${of} has ${limit} rules already; remove one first`
+    for (const rule of rules)
+      if ((counts[rule.clientId] ?? 0) > limit && !faults.has(rule.id))
+        faults.set(rule.id, new Fault(limitReached, message, { details: { limit } }))
+  }
+  return faults
 }

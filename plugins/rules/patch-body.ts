@@ -8,14 +8,14 @@ import { unknownField } from '../http/exports.ts'
 import { immutable, isClient } from './bodies.ts'
 import type { Stored } from './changing.ts'
 import type { Values } from './record.ts'
-import { type DefinitionBody, fieldsIn, type PatchBody, readOnlyKeys } from './schema.ts'
+import { type DefinitionBody, fieldsIn, type PatchBody, readOnlyIn } from './schema.ts'
 import type { Services } from './services.ts'
 
 const fixed = ['client', 'protocol', 'owner'] as const
 
 /** Returns the part of a patch that may change the rule. */
-export function editsOf(patch: PatchBody): Values {
-  const left = new Set<string>([...readOnlyKeys, ...fixed, 'placed_by'])
+export function editsOf(patch: PatchBody, { filled }: Pick<Services, 'filled'>): Values {
+  const left = new Set<string>([...readOnlyIn(filled), ...fixed, 'placed_by'])
   const edits = Object.fromEntries(Object.entries(patch).filter(([key]) => !left.has(key)))
   if (!patch.targets) return edits
   // What a record shows of a target, such as its health, changes by itself.
@@ -61,14 +61,14 @@ function requireWhole(schema: TSchema, value: unknown, at: string): void {
 export async function requireUnchanged(
   { rule }: Stored,
   patch: PatchBody,
-  { reading }: Services,
+  { reading, filled }: Services,
   em: EntityManager
 ): Promise<void> {
   const { client, protocol, owner } = patch
   if (client !== undefined && !(await isClient(rule, String(client), em))) throw immutable('client')
   if (protocol !== undefined && String(protocol).toLowerCase() !== rule.protocol) throw immutable('protocol')
   if (owner !== undefined && owner !== rule.owner) throw immutable('owner')
-  const repeated = readOnlyKeys.filter(key => key in patch)
+  const repeated = readOnlyIn(filled).filter(key => key in patch)
   if (repeated.length === 0) return
   const record: Values = await reading.recordOf(rule, em)
   const other = repeated.find(key => !isDeepStrictEqual(patch[key], record[key]))

@@ -4,6 +4,7 @@ import { anyRule, bodyOf } from './bodies.ts'
 import { type Operation, openChange } from './change.ts'
 import { changesOf, type Stored, type Wanted } from './changing.ts'
 import { bodyEmpty } from './codes.ts'
+import { isWhole } from './entities.ts'
 import type { ChangeBy } from './fields.ts'
 import { parse } from './new-rule.ts'
 import { editsOf, merged, requireUnchanged } from './patch-body.ts'
@@ -18,7 +19,7 @@ export const openPatch = (services: Services) => {
 
   async function patched(stored: Stored, patch: PatchBody, { principal, em }: ChangeBy): Promise<Wanted> {
     const { rule, values } = stored
-    const body = merged({ ...bodyOf(rule), ...values }, editsOf(patch), services)
+    const body = merged({ ...bodyOf(rule), ...values }, editsOf(patch, services), services)
     const draft = parse(body)
     const next = { ...fields.none(), ...fields.parse(body, draft, principal) }
     const wanted = { ...rule, ...draft, paused: body.paused ?? false, values: next }
@@ -32,7 +33,7 @@ export const openPatch = (services: Services) => {
     const isSuperadmin = principal.role === 'superadmin'
     const placer = patch.placed_by ?? (isSuperadmin ? rule.placedBy : undefined)
     const owner = {
-      client: rule.clientId,
+      ...(!isWhole(rule) && { client: rule.clientId }),
       owner: rule.owner,
       ...(placer !== undefined && { placed_by: placer })
     }
@@ -53,7 +54,7 @@ export const openPatch = (services: Services) => {
       ackSecs,
       existing,
       refuse: () => {
-        const body = merged(anyRule, editsOf(patch), services)
+        const body = merged(anyRule, editsOf(patch, services), services)
         fields.parse(body, parse(body), call.principal)
       },
       wanted: async (stored, by) => {

@@ -1,19 +1,46 @@
 // Decides who may place a rule: superadmins on every client and for every user, others where `rules.admit` lets them.
 import type { EntityManager } from '@mikro-orm/sql'
-import { clientNotFound, Fault, notOwner, roleRequired, userNotFound } from '../../kernel/base/errors.ts'
+import {
+  clientNotFound,
+  Fault,
+  invalidSchema,
+  notOwner,
+  roleRequired,
+  userNotFound
+} from '../../kernel/base/errors.ts'
 import { isId } from '../../kernel/base/id.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { clientNameAmbiguous } from '../clients/exports.ts'
-import type { Rule } from './entities.ts'
+import { noClient, type Rule } from './entities.ts'
+import type { Values } from './record.ts'
+import type { LoadedField } from './rule-field.ts'
 import type { CreateBody } from './schema.ts'
 import { admitSlot, clientNotGranted } from './slots.ts'
 
 type Place = Pick<Rule, 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin'>
 
-/** Returns client, owner and placer of a rule; throws unless the caller may place rules there. */
+/** Throws unless the request says where the rule is: on one client, or on those of the field that places rules. */
+export function requirePlace(
+  client: string | undefined,
+  values: Values,
+  placing: LoadedField | undefined
+): void {
+  const isPlaced = placing !== undefined && (values[placing.key] ?? null) !== null
+  if (isPlaced !== (client !== undefined)) return
+  const either = placing ? `/client or /${placing.key}` : '/client'
+  const message = isPlaced ? `give ${either}, not both` : `${either} is required`
+  throw new Fault(invalidSchema, message, {
+    details: { field: '/client', reason: isPlaced ? 'oneOf' : 'required' }
+  })
+}
+
+/**
+ * Returns client, owner and placer of a rule; throws unless the caller may place rules there. Without a client the rule
+ * is a whole: each part of it is judged by `admit`.
+ */
 export async function place(
   { client, owner, placed_by: placer }: Pick<CreateBody, 'client' | 'owner' | 'placed_by'>,
   { role, userId }: Principal,
@@ -21,7 +48,7 @@ export async function place(
   em: EntityManager
 ): Promise<Place> {
   if (role === 'superadmin') {
-    const { id: clientId } = await requireClient(client, em)
+    const { id: clientId } = client === undefined ? { id: noClient } : await requireClient(client, em)
     const [placedBy, ruleOwner] = [placer ?? userId, owner ?? userId]
     await requireUser(ruleOwner, em)
     await requireUser(placedBy, em)
@@ -33,7 +60,7 @@ export async function place(
     throw new Fault(notOwner, 'only a superadmin may place a rule for another user')
   if (placer !== undefined && placer !== userId)
     throw new Fault(notOwner, 'only a superadmin may say that another user placed a rule: omit placed_by')
-  const found = await findClient(client, em, allowed)
+  const found = client === undefined ? { id: noClient } : await findClient(client, em, allowed)
   if (!found) throw new Fault(clientNotGranted, `you may not place rules on a client ${client}`)
   return { clientId: found.id, owner: userId, placedBy: userId, placedBySuperadmin: false }
 }
@@ -45,7 +72,7 @@ export async function admit(rule: Rule, filled: SlotReader, em: EntityManager): 
 }
 
 /** Returns the clients on which all fillers let the user place rules; null when there is no filler. */
-async function clientsOf(userId: string, filled: SlotReader, em: EntityManager) {
+export async function clientsOf(userId: string, filled: SlotReader, em: EntityManager) {
   let allowed: ReadonlySet<string> | null = null
   for (const { value } of filled(admitSlot)) {
     const own: ReadonlySet<string> = new Set(await value.clients(userId, em))

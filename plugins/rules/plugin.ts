@@ -10,7 +10,7 @@ import { closedHandler } from './closings.ts'
 import { bodyEmpty, immutableField } from './codes.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { documentSchema } from './document-schema.ts'
-import { Rule } from './entities.ts'
+import { RefusedPart, Rule } from './entities.ts'
 import { migrations } from './migrations.ts'
 import { portInUse, validationProtocol } from './new-rule.ts'
 import { ruleCount } from './queries.ts'
@@ -41,7 +41,7 @@ export default definePlugin<Deps>({
     ...[validationProtocol, ...requirementCodes, ...targetCodes],
     ...[bodyEmpty, immutableField]
   ],
-  store: { entities: [Rule], migrations },
+  store: { entities: [Rule, RefusedPart], migrations },
   exports: { rules: asFunction(openRules).singleton() },
   slots: [...slots, listFilterSlots.rule, listOptionSlots.rule],
   fills: [

@@ -3,7 +3,7 @@ import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { RowField } from '../users/exports.ts'
-import { Rule } from './entities.ts'
+import { noClient, onClients, Rule } from './entities.ts'
 import type { RuleCore, RuleOwnership, RuleScope } from './rule-field.ts'
 
 const idsPerQuery = 1000
@@ -17,15 +17,17 @@ interface ScopeRow extends Omit<RuleScope, 'targets' | 'former'> {
 }
 
 export const queries = {
-  /** Counts the rules that the caller may see. */
+  /** Counts the rules that the caller may see. One of several clients is active on all of them, and failed on one or more. */
   async count({ role, userId }: Principal, em: EntityManager) {
     const where = role === 'superadmin' ? {} : { owner: userId }
+    const shown = { parent: null, ...where }
     const [total, active, failed] = await Promise.all([
-      em.count(Rule, where),
-      em.count(Rule, { ...where, state: 'active' }),
-      em.count(Rule, { ...where, state: 'failed' })
+      em.count(Rule, shown),
+      em.count(Rule, { ...shown, ...onClients, state: 'active' }),
+      em.count(Rule, { ...shown, ...onClients, state: 'failed' })
     ])
-    return { total, active, failed }
+    const wholes = await countWholes(role === 'superadmin' ? null : userId, em)
+    return { total, active: active + wholes.active, failed: failed + wholes.failed }
   },
 
   /** Returns client, owner, ports and targets, also former ones, by rule id; ids without a rule are left out. */
@@ -46,19 +48,31 @@ export const queries = {
     return found
   },
 
-  /** Returns all matching rules in the order of creation. */
+  /** Returns all matching rules in the order of creation: parts, too, and wholes, whose `clientId` is ''. */
   matching: (where: FilterQuery<Rule>, em: EntityManager): Promise<RuleCore[]> =>
     em.find(Rule, where, { orderBy: { id: 'asc' } }),
 
-  /** Returns up to `take` rules whose ids follow `after`, in the order of their ids, which is the order of creation. */
+  /** Returns the parts of a whole; any other rule is its own only part. */
+  partsOf: (id: string, em: EntityManager): Promise<Pick<Rule, 'id' | 'clientId'>[]> =>
+    em.execute(
+      `select id, client_id as clientId from rules where parent = ? or (id = ? and client_id <> '${noClient}') order by id`,
+      [id, id]
+    ),
+
+  /** Returns up to `take` rules on clients, `shownId` being that of its whole for a part, whose ids follow `after`, in the order of their ids, which is the order of creation. */
   page: (
     after: string,
     take: number,
     em: EntityManager
-  ): Promise<(RuleOwnership & Pick<Rule, 'id' | 'protocol' | 'listenFrom' | 'listenTo' | 'state'>)[]> =>
+  ): Promise<
+    (RuleOwnership & { readonly shownId: string } & Pick<
+        Rule,
+        'id' | 'protocol' | 'listenFrom' | 'listenTo' | 'state'
+      >)[]
+  > =>
     em.execute(
-      `select id, client_id as clientId, owner, protocol, listen_from as listenFrom, listen_to as listenTo, state
-       from rules where id > ? order by id limit ?`,
+      `select id, coalesce(parent, id) as shownId, client_id as clientId, owner, protocol, listen_from as listenFrom, listen_to as listenTo, state
+       from rules where id > ? and client_id <> '${noClient}' order by id limit ?`,
       [after, take]
     ),
 
@@ -69,7 +83,19 @@ export const queries = {
   },
 
   clientsOfOwner: async (owner: string, em: EntityManager): Promise<string[]> =>
-    Object.keys(await em.countBy(Rule, 'clientId', { where: { owner } }))
+    Object.keys(await em.countBy(Rule, 'clientId', { where: { ...onClients, owner } }))
+}
+
+async function countWholes(owner: string | null, em: EntityManager) {
+  const part = 'exists (select 1 from rules part where part.parent = whole.id'
+  const refused = 'exists (select 1 from rules_refused_part part where part.parent = whole.id)'
+  const [row] = await em.execute<{ active: number | null; failed: number | null }[]>(
+    `select sum(${part}) and not ${part} and part.state <> 'active') and not ${refused}) as active,
+     sum(${part} and part.state = 'failed') or ${refused}) as failed
+     from rules whole where whole.client_id = '${noClient}' ${owner === null ? '' : 'and whole.owner = ?'}`,
+    owner === null ? [] : [owner]
+  )
+  return { active: Number(row?.active ?? 0), failed: Number(row?.failed ?? 0) }
 }
 
 /** Adds the number of rules to the row of a user. */
@@ -78,7 +104,7 @@ export const ruleCount: RowField = {
   schema: Type.Integer({ minimum: 0, description: 'In any state.' }),
   defaultValue: 0,
   async load(userIds, em) {
-    const where = { owner: { $in: [...userIds] } }
+    const where = { parent: null, owner: { $in: [...userIds] } }
     return new Map(Object.entries(await em.countBy(Rule, 'owner', { where })))
   }
 }

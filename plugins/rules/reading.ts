@@ -8,13 +8,14 @@ import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { listFilterSlots, listFilters } from '../http/exports.ts'
 import type { Closings } from './closings.ts'
-import { Rule } from './entities.ts'
+import { edgesOf } from './edges.ts'
+import { isWhole, onClients, RefusedPart, Rule } from './entities.ts'
 import type { Fields } from './fields.ts'
 import { clientsNamed } from './placing.ts'
 import type { RuleRecord } from './record.ts'
 import { etagsOf } from './resource.ts'
 import type { Filter } from './schema.ts'
-import { isShown, type Shown, shownStates } from './shown-states.ts'
+import { shownOf, shownStates } from './shown-states.ts'
 import { ruleNotFound, targetViewSlot } from './slots.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'filled'> {
@@ -28,9 +29,11 @@ export function openReading(services: Services) {
   /** Throws `rule_not_found` or `not_owner`. */
   async function find(id: string, { role, userId }: Principal, em: EntityManager): Promise<Rule> {
     const rule = await em.findOne(Rule, { id })
-    if (!rule) throw new Fault(ruleNotFound, `there is no rule ${id}`)
+    const hasWholes = services.fields.placing() !== undefined
+    if (!rule || (isWhole(rule) && !hasWholes)) throw new Fault(ruleNotFound, `there is no rule ${id}`)
     if (role !== 'superadmin' && rule.owner !== userId)
       throw new Fault(notOwner, `rule ${id} belongs to another user`)
+    if (rule.parent != null && hasWholes) throw partNotFound(rule, rule.parent)
     return rule
   }
 
@@ -44,20 +47,6 @@ export function openReading(services: Services) {
     return record
   }
 
-  /** Returns a condition for the rules that the filter leaves and the caller may see. */
-  async function matching(
-    { client, owner, ...more }: Filter,
-    { role, userId }: Principal,
-    em: EntityManager
-  ) {
-    const seen = role === 'superadmin' ? owner : userId
-    return {
-      ...listFilters.where(services.filled(listFilterSlots.rule), more),
-      ...(seen !== undefined && { owner: seen }),
-      ...(client !== undefined && { clientId: { $in: await clientIds(client, em) } })
-    }
-  }
-
   /** Lists rules in the order of creation. */
   function list(filter: Filter, principal: Principal): PagedRows<RuleRecord> {
     const { role, userId } = principal
@@ -65,7 +54,7 @@ export function openReading(services: Services) {
       throw new Fault(notOwner, 'only a superadmin may list the rules of another user')
     return {
       async page(after, take, em) {
-        const where = { id: { $gt: after }, ...(await matching(filter, principal, em)) }
+        const where = { id: { $gt: after }, ...(await matching(services, filter, principal, em)) }
         const rules = await em.find(Rule, where, { orderBy: { id: 'asc' }, limit: take })
         return (await recordsOf(rules, services, em)).map(row => ({ key: row.rule_id, row }))
       }
@@ -75,12 +64,45 @@ export function openReading(services: Services) {
   /** Returns the ids of at most `take` rules that the list has and that are not being removed. */
   const idsOf = (filter: Filter, principal: Principal, take: number): Promise<string[]> =>
     services.store.read(async em => {
-      const where = { state: { $ne: 'draining' as const }, ...(await matching(filter, principal, em)) }
+      const where = {
+        state: { $ne: 'draining' as const },
+        ...(await matching(services, filter, principal, em))
+      }
       const rules = await em.find(Rule, where, { orderBy: { id: 'asc' }, limit: take, fields: ['id'] })
       return rules.map(({ id }) => id)
     })
 
   return { find, read, recordOf, list, idsOf }
+}
+
+const partNotFound = ({ id }: Rule, whole: string): Fault =>
+  new Fault(ruleNotFound, `${id} is the part of rule ${whole} on one client; give the id of the rule`, {
+    details: { rule_id: whole }
+  })
+
+/** Returns a condition for the rules that the filter leaves and the caller may see. */
+async function matching(
+  { filled, fields }: Services,
+  { client, owner, ...more }: Filter,
+  { role, userId }: Principal,
+  em: EntityManager
+) {
+  const seen = role === 'superadmin' ? owner : userId
+  return {
+    ...listFilters.where(filled(listFilterSlots.rule), more),
+    ...(fields.placing() ? { parent: null } : onClients),
+    ...(seen !== undefined && { owner: seen }),
+    ...(client !== undefined && (await onOne(client, em)))
+  }
+}
+
+/** Returns a condition for rules of the client, and of several clients with this one among them. */
+async function onOne(client: string, em: EntityManager) {
+  const clientId = { $in: await clientIds(client, em) }
+  const parts = await em.find(Rule, { clientId, parent: { $ne: null } }, { fields: ['parent'] })
+  const refused = await em.find(RefusedPart, { clientId }, { fields: ['parent'] })
+  const parents = [...parts, ...refused].flatMap(({ parent }) => parent ?? [])
+  return { $or: [{ clientId }, { id: { $in: [...new Set(parents)] } }] }
 }
 
 async function clientIds(client: string, em: EntityManager): Promise<string[]> {
@@ -99,10 +121,12 @@ async function recordsOf(
   const views = filled(targetViewSlot).map(({ value }) => [value.key, value.load(rules)] as const)
   const etags = await etagsOf(rules, filled, em)
   const shown = await shownStates(filled, rules, em)
+  const edges = await edgesOf(rules, { shown, closings }, em)
   return rules.map(rule => ({
-    ...coreRecordOf(rule, names.get(rule.clientId) ?? ''),
+    ...coreRecordOf(rule, names),
+    ...(fields.placing() && { edges: null }),
     etag: etags.get(rule.id) ?? '',
-    ...stateOf(rule, shown.get(rule.id), closings.reasonOf(rule)),
+    ...(edges.get(rule.id) ?? shownOf(rule, shown.get(rule.id), closings.reasonOf(rule))),
     targets: rule.targets.map((target, index) => ({
       ...target,
       port_end: rule.listenTo > rule.listenFrom ? target.port + rule.listenTo - rule.listenFrom : null,
@@ -112,19 +136,10 @@ async function recordsOf(
   }))
 }
 
-function stateOf(rule: Rule, shown: Shown | undefined, closing: string | null) {
-  const { state, stateReason } = rule
-  if (isShown(rule, shown)) return { state: shown.state, state_reason: shown.reason }
-  return {
-    state,
-    state_reason: stateReason ?? (state === 'active' ? closing : state === 'paused' ? state : null)
-  }
-}
-
-const coreRecordOf = (rule: Rule, clientName: string) => ({
+const coreRecordOf = (rule: Rule, names: ReadonlyMap<string, string>) => ({
   rule_id: rule.id,
-  client_id: rule.clientId,
-  client_name: clientName,
+  client_id: isWhole(rule) ? null : rule.clientId,
+  client_name: isWhole(rule) ? null : (names.get(rule.clientId) ?? ''),
   listen_port: rule.listenFrom,
   listen_port_end: rule.listenTo > rule.listenFrom ? rule.listenTo : null,
   protocol: rule.protocol,

@@ -4,7 +4,7 @@ import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { Fault } from '../../kernel/base/errors.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import { Client } from '../../kernel/identity/entities.ts'
-import { Rule } from './entities.ts'
+import { onClients, Rule } from './entities.ts'
 import { missingPart, unsupported } from './requirements.ts'
 import { type AfterCommit, belongsOnAgent, lacksPart, objectKeyOf, runAll } from './rule-states.ts'
 import type { Services } from './services.ts'
@@ -31,7 +31,7 @@ export function openReconciliation(services: Services) {
 
   /** Computes derived fields again, in the transaction that changed what they are derived from. */
   async function refresh(where: FilterQuery<Rule>, em: EntityManager): Promise<AfterCommit> {
-    const before = await em.find(Rule, { $and: [where, { state: { $ne: 'draining' } }] })
+    const before = await em.find(Rule, { $and: [where, { ...onClients, state: { $ne: 'draining' } }] })
     const after = await fields.withDerived(before, em)
     const touched = after.filter((rule, index) =>
       [rule, before[index]].some(rule => rule && fields.hasDerived(rule))
@@ -60,7 +60,11 @@ async function saveDerived({ control }: Services, rules: readonly Rule[], em: En
 
 /** Runs at start: derived fields of a plugin that is new here, or was disabled, reach the stored rules. */
 async function deriveAgain(services: Services, em: EntityManager): Promise<void> {
-  const before = await em.find(Rule, { state: { $ne: 'draining' } }, { disableIdentityMap: true })
+  const before = await em.find(
+    Rule,
+    { ...onClients, state: { $ne: 'draining' } },
+    { disableIdentityMap: true }
+  )
   const after = await services.fields.withDerived(before, em)
   const hasSameKeys = ({ fields }: Rule, at: number): boolean =>
     new Set(fields).symmetricDifference(new Set(before[at]?.fields)).size === 0
@@ -77,7 +81,7 @@ async function reconcileAll(services: Services, em: EntityManager): Promise<Afte
   await deriveAgain(services, em)
   const afterCommit: AfterCommit[] = []
   const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
-  for (const rule of await em.find(Rule, {})) {
+  for (const rule of await em.find(Rule, onClients)) {
     if (!clients.has(rule.clientId)) afterCommit.push(await states.remove(rule, em))
     if (!clients.has(rule.clientId) || rule.state === 'draining') continue
     const missing = missingPart(filled, rule)

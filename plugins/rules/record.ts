@@ -43,8 +43,8 @@ export const stateOf = (all: readonly string[]) =>
 /** The record without fields of other plugins. */
 export const CoreRecord = Type.Object({
   rule_id: RuleId,
-  client_id: ClientId,
-  client_name: Type.String({ description: 'Name of the client.', examples: ['paris'] }),
+  client_id: orNull(ClientId, { description: 'Null of a rule on several clients.' }),
+  client_name: orNull(Type.String(), { description: 'Name of the client.', examples: ['paris'] }),
   listen_port: ListenPort,
   listen_port_end: orNull(
     Type.Integer({ minimum: 1, maximum: 65535, description: 'Last port of a range; null: one port.' }),

@@ -4,7 +4,7 @@ import { openChange } from './change.ts'
 import type { Stored, Wanted } from './changing.ts'
 import type { ChangeBy } from './fields.ts'
 import { parse } from './new-rule.ts'
-import { place } from './placing.ts'
+import { place, requirePlace } from './placing.ts'
 import type { DefinitionBody } from './schema.ts'
 import type { Change, Services } from './services.ts'
 
@@ -16,6 +16,7 @@ export const openReplace = (services: Services) => {
     const given = { ...fields.none(), ...fields.parse(body, draft, call.principal) }
     const wanted = async ({ rule, values: stored }: Stored, { principal, em }: ChangeBy): Promise<Wanted> => {
       const values = { ...given, ...fields.staying(body, stored) }
+      requirePlace(body.client, values, fields.placing())
       const placed = await place(body, principal, filled, em)
       const next = { ...draft, ...placed, paused: body.paused ?? rule.paused, values }
       for (const [property, key] of placeProperties) if (next[key] !== rule[key]) throw immutable(property)

@@ -3,7 +3,7 @@ import type { Resource } from '../../kernel/http/route.ts'
 import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { etagText } from '../http/exports.ts'
-import { Rule } from './entities.ts'
+import { isWhole, Rule } from './entities.ts'
 import { isSent, ruleFieldSlot } from './rule-field.ts'
 import { ruleKind } from './wire.ts'
 
@@ -28,6 +28,18 @@ export async function etagsOf(rules: readonly Rule[], filled: SlotReader, em: En
   return new Map([...versions].map(([id, version]) => [id, etagText(version)]))
 }
 
+/** A whole has no revision: its parts have. */
+const definitionOf = ({
+  listenFrom,
+  listenTo,
+  targets,
+  preferIpv6,
+  placedBy,
+  paused,
+  fields,
+  updatedAt
+}: Rule) => [...[updatedAt, listenFrom, listenTo, targets], ...[preferIpv6, placedBy, paused, fields]]
+
 async function versionsOf(
   rules: readonly Rule[],
   filled: SlotReader,
@@ -40,11 +52,17 @@ async function versionsOf(
     { disableIdentityMap: true }
   )
   const revisions = new Map(held.map(({ id, revision }) => [id, revision]))
+  const wholes = rules.filter(isWhole).map(({ id }) => id)
   const own = new Map<string, unknown[]>(ids.map(id => [id, []]))
-  for (const { value: field } of filled(ruleFieldSlot))
-    if (!isSent(field)) for (const [id, value] of await field.load(ids, em, field)) own.get(id)?.push(value)
+  for (const { value: field } of filled(ruleFieldSlot)) {
+    const loaded = isSent(field) ? wholes : ids
+    if (loaded.length === 0) continue
+    for (const [id, value] of await field.load(loaded, em, field)) own.get(id)?.push(value)
+  }
   return new Map(
-    rules.map(({ id, updatedAt }) => {
+    rules.map(rule => {
+      const { id, updatedAt } = rule
+      if (isWhole(rule)) return [id, [...definitionOf(rule), ...(own.get(id) ?? [])]]
       const [revision, values] = [revisions.get(id), own.get(id) ?? []]
       if (revision === undefined) return [id, [updatedAt, ...values]]
       return [id, values.length === 0 ? revision : [revision, ...values]]

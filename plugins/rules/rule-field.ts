@@ -14,7 +14,15 @@ export const fieldUnsupported = defineCode('rule_field_unsupported_by_client', 4
 /** A rule without its fields and its state. */
 export type RuleCore = Pick<
   Rule,
-  'id' | 'clientId' | 'owner' | 'placedBySuperadmin' | 'protocol' | 'listenFrom' | 'listenTo' | 'targets'
+  | 'id'
+  | 'parent'
+  | 'clientId'
+  | 'owner'
+  | 'placedBySuperadmin'
+  | 'protocol'
+  | 'listenFrom'
+  | 'listenTo'
+  | 'targets'
 >
 
 export type RuleOwnership = Pick<RuleCore, 'clientId' | 'owner'>
@@ -26,7 +34,7 @@ export interface RuleScope extends RuleOwnership, Pick<RuleCore, 'listenFrom' | 
 }
 
 /** The part of a rule that its request alone defines; `parse` and `validate` see only this. */
-export type RuleDraft = Omit<RuleCore, 'id' | 'placedBySuperadmin' | keyof RuleOwnership>
+export type RuleDraft = Omit<RuleCore, 'id' | 'parent' | 'placedBySuperadmin' | keyof RuleOwnership>
 
 /** A capability that the client's agent must have, and the code of the refusal when it does not. */
 export interface CapabilityRequirement {
@@ -109,6 +117,18 @@ export interface HotField<B extends TSchema = TSchema, W extends TSchema = TSche
  */
 export interface ServerField<B extends TSchema = TSchema, D = Kernel> extends FieldParts<B, D>, HotParts<D> {
   readonly message?: never
+  /**
+   * Places a rule on several clients, in place of `client`: the rule with the value is a whole, and each client has a
+   * part of it. Returns their ids, of all clients or those `among` them; others than clients that exist are left out.
+   * Throws a Fault. At most one field has it, and no rule gets or loses its value. Who knows that the clients are others
+   * now calls `rules.settle`.
+   */
+  clientsOf?(
+    value: Static<B>,
+    among: readonly string[] | null,
+    em: EntityManager,
+    context: FieldContext<D>
+  ): Promise<readonly string[]>
 }
 
 export type SentField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel> =

@@ -10,8 +10,8 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Closings } from './closings.ts'
-import { Rule, type State, settled } from './entities.ts'
-import type { TakeNote } from './notes.ts'
+import { isWhole, RefusedPart, Rule, type State, settled } from './entities.ts'
+import type { Note, TakeNote } from './notes.ts'
 import { fieldNotLoaded, shapeNotLoaded } from './requirements.ts'
 import { removedSlot, type StateChange, stateSlot } from './slots.ts'
 import { ruleKind } from './wire.ts'
@@ -55,6 +55,16 @@ export const isInForce = ({ state }: Pick<Rule, 'state'>): boolean => state === 
 /** Returns the state of a rule that its agent has applied. */
 export const stateInForce = ({ paused }: Pick<Rule, 'paused'>): State => (paused ? 'paused' : 'active')
 
+const wholeOf = ({ parent }: Rule) => (parent == null ? {} : { parent })
+
+/** Of a part it is about the whole. */
+const stateNote = (rule: Rule, to: { readonly state: State; readonly code: string | null }): Note => ({
+  about: { rule: rule.parent ?? rule.id },
+  kind: 'state',
+  ...{ from: rule.state, to: to.state, cause: to.code },
+  ...(rule.parent != null && { details: { client_id: rule.clientId } })
+})
+
 export type RuleStates = ReturnType<typeof openRuleStates>
 
 interface Options extends Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'> {
@@ -69,11 +79,12 @@ export function openRuleStates({ control, clock, log, filled, closings, note }: 
     const now = clock.now()
     const activatedAt = rule.activatedAt ?? (isInForce({ state }) ? now : null)
     const { id, clientId, owner } = rule
+    const whole = wholeOf(rule)
     const times = { stateChangedAt: now, updatedAt: now, activatedAt }
     await em.nativeUpdate(Rule, { id }, { state, stateReason: code, ...times })
-    await note({ about: { rule: id }, kind: 'state', from: rule.state, to: state, cause: code }, em)
-    await notifyListeners({ id, clientId, owner, state, reason: code }, em)
-    const fields = { rule: id, client: clientId, ...why }
+    await note(stateNote(rule, { state, code }), em)
+    await notifyListeners({ id, ...whole, clientId, owner, state, reason: code }, em)
+    const fields = { rule: id, client: clientId, ...whole, ...why }
     return () => log.info(`rule.${state}`, `the rule is ${state}`, fields)
   }
 
@@ -107,15 +118,31 @@ export function openRuleStates({ control, clock, log, filled, closings, note }: 
     }
   }
 
-  /** Deletes the row; the only place that does. */
-  async function remove({ id, clientId, owner }: Rule, em: EntityManager): Promise<AfterCommit> {
-    for (const { value: removed } of filled(removedSlot)) await removed({ id, clientId, owner }, em)
+  return { enter, fail, remove: openDeletion({ log, filled, closings }) }
+}
+
+/** Deletes the rows of rules; the only place that does. */
+function openDeletion({ log, filled, closings }: Pick<Options, 'log' | 'filled' | 'closings'>) {
+  async function remove(rule: Rule, em: EntityManager): Promise<AfterCommit> {
+    const { id, clientId, owner, parent } = rule
+    for (const { value: removed } of filled(removedSlot))
+      await removed({ id, ...wholeOf(rule), clientId, owner }, em)
     await em.nativeDelete(Rule, { id })
+    if (isWhole(rule)) await em.nativeDelete(RefusedPart, { parent: id })
+    const withWhole = parent ? await removeEmptied(parent, em) : () => {}
     return () => {
       closings.forget({ id, clientId })
-      log.info('rule.removed', 'the rule is deleted', { rule: id, client: clientId })
+      log.info('rule.removed', 'the rule is deleted', { rule: id, client: clientId, ...wholeOf(rule) })
+      withWhole()
     }
   }
 
-  return { enter, fail, remove }
+  /** Deletes a whole that is being removed once it has no parts. */
+  async function removeEmptied(id: string, em: EntityManager): Promise<AfterCommit> {
+    if ((await em.count(Rule, { parent: id })) > 0) return () => {}
+    const whole = await em.findOne(Rule, { id, state: 'draining' }, { disableIdentityMap: true })
+    return whole ? remove(whole, em) : () => {}
+  }
+
+  return remove
 }

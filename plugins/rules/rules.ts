@@ -15,6 +15,7 @@ import { openReplace } from './replace.ts'
 import { openRuleStates } from './rule-states.ts'
 import type { Services } from './services.ts'
 import type { keys } from './settings.ts'
+import { openSettling } from './settling.ts'
 import { withShownStates } from './shown-states.ts'
 import { openUpdate } from './update.ts'
 import { openUserChanges } from './users.ts'
@@ -34,6 +35,8 @@ export type Rules = Pick<
   | 'ownershipOf'
   | 'ownersOn'
   | 'page'
+  | 'partsOf'
+  | 'settle'
   | 'matching'
   | 'create'
   | 'update'
@@ -70,6 +73,7 @@ export function openRules({ config, store, clock, control, codec, log, filled }:
       reconciliation.joined(peer)
     },
     kind: openDelivery(services),
+    settle: openSettling(services),
     create: openCreate(services),
     replace: openReplace(services),
     update: openUpdate(services),

@@ -2,6 +2,7 @@
 import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { closed, orNull, UserId } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
+import { Edge, partialState } from './edges.ts'
 import {
   CoreRecord,
   ListenPort,
@@ -13,7 +14,7 @@ import {
   states,
   type Values
 } from './record.ts'
-import { type LoadedField, type RuleField, ruleFieldSlot } from './rule-field.ts'
+import { isSent, type LoadedField, type RuleField, ruleFieldSlot, type ServerField } from './rule-field.ts'
 import { shapeSlot, shownStateSlot, type TargetView, targetViewSlot } from './slots.ts'
 import { targetHost } from './targets.ts'
 
@@ -23,8 +24,13 @@ const Host = Type.String({
   examples: ['10.0.0.7']
 })
 
+const ClientRef = Type.String({
+  description: 'client_id, or the name of one client.',
+  examples: ['paris']
+})
+
 const Definition = Type.Object({
-  client: Type.String({ description: 'client_id, or the name of one client.', examples: ['paris'] }),
+  client: Type.Optional(ClientRef),
   listen_port: ListenPort,
   listen_port_end: Type.Optional(
     Type.Union(
@@ -75,15 +81,24 @@ export type PatchBody = Pick<UpdateBody, 'targets' | 'placed_by'> & Values
 
 export const fieldsIn = (filled: SlotReader): LoadedField[] => filled(ruleFieldSlot).map(({ value }) => value)
 
+export type PlacingField = LoadedField & ServerField
+
+/** Returns the field that places rules on several clients, if there is one. */
+export const placingIn = (filled: SlotReader): PlacingField | undefined =>
+  fieldsIn(filled).find((field): field is PlacingField => !isSent(field) && field.clientsOf !== undefined)
+
 const viewsIn = (filled: SlotReader): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
 const optionalValue = ({ body }: RuleField) => Type.Optional(orNull(body))
 
 const example = { client: 'paris', listen_port: 8443, targets: [{ host: '10.0.0.7', port: 443 }] }
 
+/** A rule needs `client` where no field places it on several. */
+const placeIn = (filled: SlotReader): TSchema => (placingIn(filled) ? Type.Optional(ClientRef) : ClientRef)
+
 const definitionIn = (filled: SlotReader) => {
-  const { listen_port_end, ...core } = Definition.properties
+  const { listen_port_end, client: _, ...core } = Definition.properties
   const hasRange = filled(shapeSlot).some(({ value }) => value.bodyField === 'listen_port_end')
-  return { ...core, ...(hasRange && { listen_port_end }) }
+  return { client: placeIn(filled), ...core, ...(hasRange && { listen_port_end }) }
 }
 
 const named = ($id: string) => ({ $id, examples: [example] })
@@ -102,10 +117,18 @@ export const definitionBody = (filled: SlotReader) =>
 /** A rule in the document of `apply`. */
 export const documentBody = (filled: SlotReader) =>
   withFields<DefinitionBody>(
-    { ...Definition.properties, rule_id: Type.Optional(RuleId) },
+    {
+      ...Definition.properties,
+      client: placeIn(filled),
+      rule_id: Type.Optional(RuleId)
+    },
     filled,
     optionalValue
   )
+
+const Edges = orNull(Type.Array(Edge), {
+  description: 'Of a rule on several clients: its state on each, by their names.'
+})
 
 const Readonly = Type.Optional(Type.Unknown({ readOnly: true, description: 'Ignored: read-only.' }))
 
@@ -120,23 +143,28 @@ function targetsIn(filled: SlotReader) {
 
 /** Takes the whole body of create, a record as it was read (read-only properties are ignored), or hot fields alone. */
 export const updateBody = (filled: SlotReader) => {
-  const readOnly = Object.fromEntries(Object.keys(CoreRecord.properties).map(key => [key, Readonly]))
+  const shown = [...Object.keys(CoreRecord.properties), ...Object.keys(edgesIn(filled))]
+  const readOnly = Object.fromEntries(shown.map(key => [key, Readonly]))
   const targets = targetsIn(filled)
   const { properties } = Type.Partial(Type.Object({ ...Definition.properties, targets }))
   return withFields<UpdateBody>({ ...readOnly, ...properties }, filled, optionalValue, named('RuleUpdate'))
 }
 
 /** Properties of a record that no request changes. */
-export const readOnlyKeys: readonly string[] = Object.keys(CoreRecord.properties).filter(
-  key => !(key in Definition.properties)
-)
+export const readOnlyIn = (filled: SlotReader): readonly string[] => [
+  ...Object.keys(CoreRecord.properties).filter(key => !(key in Definition.properties)),
+  ...Object.keys(edgesIn(filled))
+]
+
+/** What records have where a plugin places rules on several clients. */
+const edgesIn = (filled: SlotReader) => (placingIn(filled) ? { edges: Edges } : {})
 
 /** A JSON Merge Patch. */
 export const patchBody = (filled: SlotReader) => {
   const same = Type.Optional(
     Type.Unknown({ readOnly: true, description: 'Does not change: taken when equal to what is there.' })
   )
-  const fixed = [...readOnlyKeys, 'client', 'protocol', 'owner'].map(key => [key, same])
+  const fixed = [...readOnlyIn(filled), 'client', 'protocol', 'owner'].map(key => [key, same])
   const { prefer_ipv6, paused, ...core } = Type.Partial(
     Type.Object({ ...definitionIn(filled), targets: targetsIn(filled) })
   ).properties
@@ -171,10 +199,16 @@ export const ruleRecord = (filled: SlotReader) => {
     description: 'Where connections go.'
   })
   const fieldOf = ({ body, absent }: RuleField) => (absent === undefined ? orNull(body) : body)
-  const state = stateOf([...states, ...filled(shownStateSlot).map(({ value }) => value.state)])
-  return withFields<RuleRecord>({ ...CoreRecord.properties, state, targets }, filled, fieldOf, {
-    $id: 'Rule'
-  })
+  const added = filled(shownStateSlot).map(({ value }) => value.state)
+  const state = stateOf([...states, ...(placingIn(filled) ? [partialState] : []), ...added])
+  return withFields<RuleRecord>(
+    { ...CoreRecord.properties, ...edgesIn(filled), state, targets },
+    filled,
+    fieldOf,
+    {
+      $id: 'Rule'
+    }
+  )
 }
 
 export const RuleParams = Type.Object({ rule_id: RuleId })

@@ -32,6 +32,20 @@ export async function shownStates(
   return found
 }
 
+/** Returns state and reason as records have them. `closing` is why its agent has closed it. */
+export function shownOf(
+  rule: Pick<Rule, 'state' | 'stateReason'>,
+  shown: Shown | undefined,
+  closing: string | null
+): { state: string; state_reason: string | null } {
+  const { state, stateReason } = rule
+  if (isShown(rule, shown)) return { state: shown.state, state_reason: shown.reason }
+  return {
+    state,
+    state_reason: stateReason ?? (state === 'active' ? closing : state === 'paused' ? state : null)
+  }
+}
+
 /** Returns the rules with the states that are shown of them. */
 export async function withShownStates<R extends StoredState>(
   filled: SlotReader,

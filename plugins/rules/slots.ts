@@ -4,7 +4,7 @@ import type { Static, TProperties, TSchema } from 'typebox'
 import { defineCode, type ErrorCode } from '../../kernel/base/errors.ts'
 import type { Api, Column } from '../../kernel/cli/command.ts'
 import { defineSlot } from '../../kernel/slot.ts'
-import { documentKindSlot } from './document.ts'
+import { documentKindSlot, documentPlaceSlot } from './document.ts'
 import type { Rule, State } from './entities.ts'
 import { noteSlot } from './notes.ts'
 import type { RuleRecord } from './record.ts'
@@ -20,14 +20,21 @@ import {
 export const ruleNotFound = defineCode('rule_not_found', 404, 8)
 export const clientNotGranted = defineCode('client_not_granted', 403, 5)
 
-/** Deletes what belongs to a rule: called for every cause, in the transaction that then deletes the rule's row. */
+/**
+ * Deletes what belongs to a rule: called for every cause, in the transaction that then deletes the rule's row. Of a whole
+ * the client is ''; each of its parts has it as `parent`.
+ */
 export const removedSlot =
-  defineSlot<(rule: RuleOwnership & Pick<RuleCore, 'id'>, em: EntityManager) => Promise<void>>(
-    'rules.removed'
-  )
+  defineSlot<
+    (
+      rule: RuleOwnership & Pick<RuleCore, 'id'> & { readonly parent?: string },
+      em: EntityManager
+    ) => Promise<void>
+  >('rules.removed')
 
 /** The new state of a rule; `reason` is the code of a failure, else null. */
 export interface StateChange extends RuleOwnership, Pick<RuleCore, 'id'> {
+  readonly parent?: string // of a part: the id of its whole
   readonly state: State
   readonly reason: string | null
 }
@@ -112,7 +119,12 @@ export const targetViewSlot = defineSlot<TargetView>('rules.target', { keyOf: ({
 /** Options of `rule push`: `args` declares them, `body` converts them to properties of the request. */
 export interface PushOptions {
   readonly args: TProperties
-  readonly body: (args: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+  readonly body: (
+    args: Readonly<Record<string, unknown>>,
+    api: Api
+  ) => Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>
+  /** True if these options say where the rule is: then the command has no argument CLIENT. */
+  readonly places?: (args: Readonly<Record<string, unknown>>) => boolean
 }
 
 export const pushOptionsSlot = defineSlot<PushOptions>('rules.push-options')
@@ -137,5 +149,6 @@ export const slots = [
   pushOptionsSlot,
   columnSlot,
   documentKindSlot,
+  documentPlaceSlot,
   liveTrafficSlot
 ]

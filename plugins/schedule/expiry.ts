@@ -89,7 +89,10 @@ function openQueue({ clock, store, config, rules }: Deps) {
     const orderBy = { expiresAt: 'asc', rule: 'asc' } as const
     const rows = await em.find(RuleTimes, where, { orderBy, limit: atOnce, disableIdentityMap: true })
     const ids = rows.map(({ rule }) => rule)
-    return { rows, due: await rules.matching({ id: { $in: ids }, state: { $ne: 'draining' } }, em) }
+    return {
+      rows,
+      due: await rules.matching({ id: { $in: ids }, parent: null, state: { $ne: 'draining' } }, em)
+    }
   }
 
   const nextDue = (): Promise<number | null> =>

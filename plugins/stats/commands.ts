@@ -12,8 +12,8 @@ const stats = defineCommand({
   args: Type.Object({
     rule: RuleArg,
     by: Type.Optional(
-      Type.Union([Type.Literal('port'), Type.Literal('target')], {
-        description: 'Show a row for each port or target instead.'
+      Type.Union([Type.Literal('port'), Type.Literal('target'), Type.Literal('client')], {
+        description: 'Show a row for each port, target or client instead.'
       })
     ),
     watch: Type.Optional(Type.Boolean({ description: 'Repeat every 5 s until interrupted.' }))
@@ -26,11 +26,21 @@ const stats = defineCommand({
       const stats = await api.call('GET /v1/rules/{rule_id}/stats', parts)
       if (by === 'port') print.data(stats.per_port ?? [])
       else if (by === 'target') print.data(stats.per_target ?? [])
+      else if (by === 'client') print.data(stats.per_client ?? [], clientColumns)
       else print.data(stats)
       if (!watch || !(await waited(everyMs, signal))) return
     }
   }
 })
+
+const clientColumns = [
+  'client_name',
+  'bytes_in',
+  'bytes_out',
+  'active_connections',
+  'active_flows',
+  'connections_total'
+]
 
 /** Resolves to false if the signal came first. */
 const waited = (ms: number, signal: AbortSignal): Promise<boolean> =>

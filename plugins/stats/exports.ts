@@ -37,7 +37,7 @@ export interface Stats {
   /** Returns what a rule has forwarded so far. Throws `rule_not_found`, and `not_owner` where the caller may not read it. */
   ofRule(
     ruleId: string,
-    more: { readonly per_port?: boolean; readonly per_target?: boolean },
+    more: { readonly per_port?: boolean; readonly per_target?: boolean; readonly per_client?: boolean },
     principal: Principal
   ): Promise<RuleStats>
   /** Returns counts and sums of everything that the caller may see. */

@@ -15,7 +15,8 @@ interface Services extends Pick<Kernel, 'store'> {
 }
 
 interface RuleSample {
-  readonly labelValues: readonly string[] // client, owner, rule
+  readonly id: string
+  readonly labelValues: readonly string[] // client, owner, rule: of several clients one of each
   readonly protocol: 'tcp' | 'udp'
   readonly port: string // '443', '8000-8010'
   readonly clientName: string
@@ -39,10 +40,11 @@ export function openMetrics({ store, rules, activeConnections }: Services): Metr
       })
       const names = new Map(clients.map(({ id, name }) => [id, name]))
       const totals = Map.groupBy(await totalsOf(ids, em), ({ ruleId }) => ruleId)
-      return page.map(({ id, clientId, owner, protocol, listenFrom, listenTo, state }) => {
+      return page.map(({ id, shownId, clientId, owner, protocol, listenFrom, listenTo, state }) => {
         const ofRule = totals.get(id) ?? []
         return {
-          labelValues: [clientId, owner, id],
+          id,
+          labelValues: [clientId, owner, shownId],
           protocol,
           port: listenFrom === listenTo ? String(listenFrom) : `${listenFrom}-${listenTo}`,
           clientName: names.get(clientId) ?? '',
@@ -58,7 +60,7 @@ export function openMetrics({ store, rules, activeConnections }: Services): Metr
   return async () => {
     const samples: RuleSample[] = []
     for (let page: RuleSample[] = []; ; ) {
-      page = await pageAfter(samples.at(-1)?.labelValues[2] ?? '')
+      page = await pageAfter(samples.at(-1)?.id ?? '')
       samples.push(...page)
       if (page.length < rulesPerPage) return metricsOf(samples)
       await setImmediate()

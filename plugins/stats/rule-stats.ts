@@ -1,45 +1,82 @@
-// The stats of one rule: totals of the ledger, and connections as its agent reported them last.
+// The stats of one rule: totals of the ledger, and connections as its agent reported them last. Of a rule on several
+// clients the sums, and each by itself.
 import type { Static } from 'typebox'
 import { timestampOrNull } from '../../kernel/base/clock.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
+import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { RuleRecord, Rules } from '../rules/exports.ts'
 import { type ActiveConnections, sumOf } from './active-connections.ts'
-import { noCounts } from './counters.ts'
+import { type Counts, noCounts, plus } from './counters.ts'
 import { StatsTotal } from './entities.ts'
 import type { Flags, PortStats, RuleStats, TargetStats } from './schema.ts'
 import { targetKey } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
-  readonly rules: Pick<Rules, 'read'>
+  readonly rules: Pick<Rules, 'read' | 'partsOf'>
   readonly activeConnections: Pick<ActiveConnections, 'ofRule'>
 }
 
 type Totals = readonly StatsTotal[]
+type Total = Counts & Pick<StatsTotal, 'kind' | 'key' | 'updatedAt'>
 type ActiveByPort = ReadonlyMap<number, number>
 
 export function openRuleStats({ store, rules, activeConnections }: Services) {
   return async (id: string, flags: Static<typeof Flags>, principal: Principal): Promise<RuleStats> => {
     const rule = await rules.read(id, principal)
-    const totals = await store.read(em => em.find(StatsTotal, { ruleId: id }))
-    const active = activeConnections.ofRule(rule.client_id, id)
+    const { parts, names, totals } = await store.read(async em => {
+      const parts = await rules.partsOf(id, em)
+      const clients = await em.find(Client, { id: { $in: parts.map(({ clientId }) => clientId) } })
+      const names = new Map(clients.map(({ id, name }) => [id, name]))
+      return {
+        parts,
+        names,
+        totals: await em.find(StatsTotal, { ruleId: { $in: parts.map(({ id }) => id) } })
+      }
+    })
+    const byPart = Map.groupBy(totals, ({ ruleId }) => ruleId)
+    const edges = parts.map(part => ({
+      client_id: part.clientId,
+      client_name: names.get(part.clientId) ?? '',
+      ...countsOf(rule, byPart.get(part.id) ?? [], activeConnections.ofRule(part.clientId, part.id))
+    }))
+    const all = summed(totals)
+    const active = merged(parts.map(({ id, clientId }) => activeConnections.ofRule(clientId, id)))
     return {
-      ...ruleStats(rule, totals, active),
-      ...(flags.per_port && { per_port: portStats(rule, totals, active) }),
-      ...(flags.per_target && { per_target: targetStats(rule, totals) })
+      rule_id: id,
+      client_id: rule.client_id,
+      protocol: rule.protocol,
+      ...countsOf(rule, all, active),
+      ...(flags.per_port && { per_port: portStats(rule, all, active) }),
+      ...(flags.per_target && { per_target: targetStats(rule, all) }),
+      ...(flags.per_client && { per_client: edges })
     }
   }
 }
 
-function ruleStats({ rule_id, client_id, protocol }: RuleRecord, totals: Totals, byPort: ActiveByPort) {
+/** Adds up the totals of several rules. */
+function summed(totals: Totals): readonly Total[] {
+  const sums = new Map<string, Total>()
+  for (const { kind, key, updatedAt, ...row } of totals) {
+    const sum = sums.get(`${kind} ${key}`)
+    const latest = Math.max(updatedAt, sum?.updatedAt ?? 0)
+    sums.set(`${kind} ${key}`, { ...plus(sum ?? noCounts, row), kind, key, updatedAt: latest })
+  }
+  return [...sums.values()]
+}
+
+function merged(all: readonly ActiveByPort[]): ActiveByPort {
+  const sums = new Map<number, number>()
+  for (const ports of all) for (const [port, active] of ports) sums.set(port, (sums.get(port) ?? 0) + active)
+  return sums
+}
+
+function countsOf({ protocol }: RuleRecord, totals: readonly Total[], byPort: ActiveByPort) {
   const counts = byKey(totals, 'rule').get('') ?? noCounts
   const rejected = [...byKey(totals, 'rejected')].map(([reason, row]) => [reason, row.rejected])
   const updatedAt = Math.max(0, ...totals.map(row => row.updatedAt))
   const active = sumOf(byPort)
   return {
-    rule_id,
-    client_id,
-    protocol,
     bytes_in: counts.bytesIn,
     bytes_out: counts.bytesOut,
     active_connections: protocol === 'tcp' ? active : 0,
@@ -56,7 +93,7 @@ function ruleStats({ rule_id, client_id, protocol }: RuleRecord, totals: Totals,
 }
 
 /** Returns all ports of the rule, also those without traffic. */
-function portStats(rule: RuleRecord, totals: Totals, active: ActiveByPort): PortStats[] {
+function portStats(rule: RuleRecord, totals: readonly Total[], active: ActiveByPort): PortStats[] {
   const byPort = byKey(totals, 'port')
   const last = Number(rule['listen_port_end'] ?? rule.listen_port)
   return Array.from({ length: last - rule.listen_port + 1 }, (_, i) => {
@@ -74,7 +111,7 @@ function portStats(rule: RuleRecord, totals: Totals, active: ActiveByPort): Port
 }
 
 /** Returns targets in the rule's order. Their health is in the record if a plugin adds it. */
-function targetStats({ targets }: RuleRecord, totals: Totals): TargetStats[] {
+function targetStats({ targets }: RuleRecord, totals: readonly Total[]): TargetStats[] {
   const byTarget = byKey(totals, 'target')
   return targets.map(target => {
     const { host, port, priority, health } = target as typeof target & WithHealth
@@ -96,5 +133,5 @@ interface WithHealth {
   readonly health?: { readonly state: TargetStats['health']; readonly consecutive_failures: number }
 }
 
-const byKey = (totals: Totals, kind: string): Map<string, StatsTotal> =>
+const byKey = (totals: readonly Total[], kind: string): Map<string, Total> =>
   new Map(totals.flatMap(row => (row.kind === kind ? [[row.key, row]] : [])))

@@ -11,7 +11,8 @@ const Count = (description: string, example = 0) =>
 
 export const Flags = closed({
   per_port: Type.Optional(Type.Boolean({ description: 'Also by listen port.' })),
-  per_target: Type.Optional(Type.Boolean({ description: 'Also by target.' }))
+  per_target: Type.Optional(Type.Boolean({ description: 'Also by target.' })),
+  per_client: Type.Optional(Type.Boolean({ description: 'Also by client.' }))
 })
 
 const PortStats = closed(
@@ -44,28 +45,42 @@ const TargetStats = closed(
 )
 export type TargetStats = Static<typeof TargetStats>
 
+const counts = {
+  bytes_in: Count('Delivered to the target.'),
+  bytes_out: Count('Delivered to the caller.'),
+  active_connections: Count('0 once the client has been disconnected for 30 s.'),
+  connections_total: Count('Accepted so far.', 17),
+  dns_failures: Count('Connections and datagrams whose target had no address.'),
+  datagrams_in: Count('Delivered to the target.'),
+  datagrams_out: Count('Delivered to the caller.'),
+  active_flows: Count('Open UDP flows.'),
+  flows_dropped_overflow: Count('UDP flows refused, because the rule had too many.'),
+  target_failovers: Count('Connections that went to another than the first target.'),
+  rejected: Type.Record(Type.String(), Count('Of one reason.'), {
+    description: 'Refused connections, and dropped datagrams, by reason.',
+    examples: [{ descriptors: 1 }]
+  }),
+  updated_at: orNull(timeOf('When the client reported last.'))
+}
+
+const ClientStats = closed(
+  {
+    client_id: ClientId,
+    client_name: Type.String({ description: 'Name of the client.', examples: ['paris'] }),
+    ...counts
+  },
+  { $id: 'ClientStats', description: 'What the rule has forwarded on one client.' }
+)
+
 export const RuleStats = closed(
   {
     rule_id: RuleId,
-    client_id: ClientId,
+    client_id: orNull(ClientId, { description: 'Null of a rule on several clients: all counts are sums.' }),
     protocol: Type.String({ description: 'tcp or udp.', examples: ['tcp'] }),
-    bytes_in: Count('Delivered to the target.'),
-    bytes_out: Count('Delivered to the caller.'),
-    active_connections: Count('0 once the client has been disconnected for 30 s.'),
-    connections_total: Count('Accepted so far.', 17),
-    dns_failures: Count('Connections and datagrams whose target had no address.'),
-    datagrams_in: Count('Delivered to the target.'),
-    datagrams_out: Count('Delivered to the caller.'),
-    active_flows: Count('Open UDP flows.'),
-    flows_dropped_overflow: Count('UDP flows refused, because the rule had too many.'),
-    target_failovers: Count('Connections that went to another than the first target.'),
-    rejected: Type.Record(Type.String(), Count('Of one reason.'), {
-      description: 'Refused connections, and dropped datagrams, by reason.',
-      examples: [{ descriptors: 1 }]
-    }),
-    updated_at: orNull(timeOf('When the client reported last.')),
+    ...counts,
     per_port: Type.Optional(Type.Array(PortStats, { description: 'With per_port=true.' })),
-    per_target: Type.Optional(Type.Array(TargetStats, { description: 'With per_target=true.' }))
+    per_target: Type.Optional(Type.Array(TargetStats, { description: 'With per_target=true.' })),
+    per_client: Type.Optional(Type.Array(ClientStats, { description: 'With per_client=true.' }))
   },
   { $id: 'RuleStats' }
 )

@@ -73,7 +73,7 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
     metrics: openMetrics({ store, rules, activeConnections }),
     prune: () => prune(deps).finally(ledger.rowsDeleted),
     async ruleRemoved(rule: RemovedRule, em: EntityManager): Promise<void> {
-      await owners.remember(rule, em)
+      if (rule.clientId !== '') await owners.remember(rule, em) // a whole has no bytes of its own
       watch.wake(rule.id) // its read waits for the end of this transaction
     },
     disown: owners.disown,

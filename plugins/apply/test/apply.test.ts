@@ -269,7 +269,8 @@ t.test('an invalid file is rejected with the reason', async t => {
   const { plan } = await applyFixture(t)
   const cases: readonly [Document, RegExp][] = [
     [{ rules: [{ ...web, client: 'rome' }] }, /no client rome/],
-    [{ rules: [web, { listen_port: 1 }] }, /^rules\[1\]: \/client is required$/],
+    [{ rules: [web, { listen_port: 1 }] }, /^rules\[1\]: \/targets is required$/],
+    [{ rules: [{ listen_port: 1, targets: [] }] }, /^rules\[0\]: a rule in the file needs client or clients/],
     [
       { rules: [{ ...web, rate_limits: {} }] },
       /^rules\[0\]: \/rate_limits is unknown here; did you mean rate_limit\?$/

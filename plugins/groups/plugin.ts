@@ -1,0 +1,49 @@
+import { asFunction } from 'awilix'
+import { connectionSlot } from '../../kernel/control/peers.ts'
+import { definePlugin } from '../../kernel/plugin.ts'
+import { changedSlot } from '../clients/exports.ts'
+import { type Rules, removedSlot } from '../rules/exports.ts'
+import { invalidClients } from './clients.ts'
+import { fills as commandFills } from './commands.ts'
+import { GroupClients } from './entities.ts'
+import { clientsField, type Deps as FieldDeps } from './field.ts'
+import { type Membership, openMembership } from './membership.ts'
+import { Groups0001 } from './migrations/0001-groups.ts'
+
+interface Deps extends FieldDeps {
+  readonly rules: Rules
+  readonly membership: Membership
+}
+
+const retryMs = 10_000
+
+export default definePlugin<Deps>({
+  name: 'groups',
+  version: '1.0.0',
+  description: 'Rules on groups of clients: by ids, or by a selector of labels that clients join and leave.',
+  kernel: '^2.0.0',
+  needs: { http: '^1.0.0', clients: '^1.0.0', rules: '^1.0.0' },
+  codes: [invalidClients],
+  store: { entities: [GroupClients], migrations: [{ name: '0001-groups', class: Groups0001 }] },
+  services: { membership: asFunction(openMembership).singleton() },
+  fills: [
+    clientsField,
+    ...commandFills,
+    changedSlot.fillWith(
+      ({ membership }: Deps) =>
+        async ({ id }) =>
+          membership.changed(id)
+    ),
+    connectionSlot.fillWith(({ membership }: Deps) => ({
+      joined: ({ clientId }) => membership.freed(clientId)
+    })),
+    removedSlot.fillWith(({ membership }: Deps) => async ({ clientId, parent }) => {
+      if (parent !== undefined) membership.lost(clientId, parent)
+      else if (clientId !== '') membership.freed(clientId)
+    })
+  ],
+  async start({ deps: { clock, membership, rules }, defer }) {
+    await rules.settle()
+    defer(clock.every(retryMs, () => void membership.retry()))
+  }
+})
