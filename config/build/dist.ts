@@ -7,7 +7,9 @@ import { writeManual } from './man.ts'
 import { buildSite } from './site/build.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-rmSync(join(root, 'dist'), { recursive: true, force: true })
+// Packages stay: they take long, and their maker replaces them.
+for (const entry of globSync('dist/*', { cwd: root, exclude: ['dist/packages'] }))
+  rmSync(join(root, entry), { recursive: true })
 const { status } = spawnSync('tsc', ['-p', 'config/build/tsconfig.json', '--checkers', '2'], {
   cwd: root,
   stdio: 'inherit'
