@@ -30,6 +30,8 @@ export interface Engine {
   close(ruleId: number, drainMs: number | null): Promise<void>
   /** Resets the connections and flows of a rule, open or closed, to these targets: indices in `EngineRule.targets`. */
   resetTargets(ruleId: number, targets: readonly number[]): void
+  /** Resets the connections and flows of a rule, open or closed, but those of the listen ports in `keep`. */
+  reset(ruleId: number, keep: Pick<EngineRule, 'from' | 'to'> | null): void
   /** Replaces the filters of an open rule and resets the connections and flows that they do not allow. */
   setFilters(ruleId: number, filters: Filters): void
   /** Replaces the weights of a rule with `balance`, for connections and flows that begin later. */

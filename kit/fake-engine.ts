@@ -23,6 +23,7 @@ export class FakeEngine implements Engine {
   readonly replaced: number[] = [] // the ids that calls of `open` have replaced
   readonly closed: { readonly ruleId: number; readonly drainMs: number | null }[] = []
   readonly targetsReset: { readonly ruleId: number; readonly targets: readonly number[] }[] = []
+  readonly resets: { readonly ruleId: number; readonly keep: Pick<EngineRule, 'from' | 'to'> | null }[] = []
   readonly filtersSet: { readonly ruleId: number; readonly filters: Filters }[] = []
   readonly weightsSet: { readonly ruleId: number; readonly weights: readonly number[] }[] = []
   readonly meters = new Map<number, Meter>() // by id
@@ -60,6 +61,10 @@ export class FakeEngine implements Engine {
 
   resetTargets(ruleId: number, targets: readonly number[]): void {
     this.targetsReset.push({ ruleId, targets })
+  }
+
+  reset(ruleId: number, keep: Pick<EngineRule, 'from' | 'to'> | null): void {
+    this.resets.push({ ruleId, keep })
   }
 
   setFilters(ruleId: number, filters: Filters): void {

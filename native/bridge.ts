@@ -19,6 +19,8 @@ export interface NativeEngine {
   /** The port no longer listens when this returns. A drain time below 0 has no end. */
   close(ruleId: number, drainMs: number): void
   resetTargets(ruleId: number, targets: readonly number[]): void
+  /** Keeps the connections and flows of the ports `from` to `to`; none where `from` is above `to`. */
+  reset(ruleId: number, from: number, to: number): void
   setFilters(ruleId: number, filters: Filters): void
   setWeights(ruleId: number, weights: readonly number[]): void
   setMeter(id: number, meter: Meter): void

@@ -57,6 +57,7 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
       if (!isStopped) native.close(ruleId, drainMs ?? -1)
     },
     resetTargets: (ruleId, targets) => native.resetTargets(ruleId, targets),
+    reset: (ruleId, keep) => native.reset(ruleId, keep?.from ?? 1, keep?.to ?? 0),
     setFilters: (ruleId, filters) => native.setFilters(ruleId, filters),
     setWeights: (ruleId, weights) => native.setWeights(ruleId, weights),
     setMeter: (id, meter) => native.setMeter(id, meter),

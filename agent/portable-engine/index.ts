@@ -60,9 +60,14 @@ class PortableEngine implements Engine {
     this.#rules.set(rule.id, opening)
     void this.#removeWhenEnded(opening)
   }
-  readonly close: Engine['close'] = async (ruleId, drainMs) => this.#rules.get(ruleId)?.close(drainMs)
+  readonly close: Engine['close'] = async (ruleId, drainMs) => {
+    const rule = this.#rules.get(ruleId)
+    if (drainMs !== 0 && rule instanceof TcpRule) await rule.waitingAccepted()
+    rule?.close(drainMs)
+  }
   readonly resetTargets: Engine['resetTargets'] = (ruleId, targets) =>
     this.#rules.get(ruleId)?.resetTargets(targets)
+  readonly reset: Engine['reset'] = (ruleId, keep) => this.#rules.get(ruleId)?.reset(keep)
   readonly setFilters: Engine['setFilters'] = (ruleId, filters) =>
     this.#rules.get(ruleId)?.setFilters(filters)
   readonly setWeights: Engine['setWeights'] = (ruleId, weights) =>

@@ -32,6 +32,7 @@ const strictestOf = (closings: Iterable<Closing>): Closing | null =>
 
 export function openClosings({ meters, clock, drainMs }: Options) {
   let changed: (meter: string) => void = () => {}
+  let hasCut: (meter: string) => void = () => {}
   const rules = new Map<string, ClosedRule>() // by the key of the rule's meter
 
   function enforce(meter: string, rule: ClosedRule): void {
@@ -45,11 +46,11 @@ export function openClosings({ meters, clock, drainMs }: Options) {
     const cut = (): void => {
       rule.isCut = true
       meters.setClosed(meter, { reason, live: 'reset' })
+      hasCut(meter)
     }
-    const isDraining = mode === 'cut' && leftMs > 0 && !rule.isCut
-    if (mode === 'cut' && !isDraining) return void cut()
+    if (mode === 'cut' && (leftMs <= 0 || rule.isCut)) return void cut()
     meters.setClosed(meter, { reason, live: mode === 'hold' ? 'pause' : 'go on' })
-    if (isDraining) rule.cancelDrain = clock.after(leftMs, cut)
+    if (mode === 'cut') rule.cancelDrain = clock.after(leftMs, cut)
   }
 
   return {
@@ -69,6 +70,10 @@ export function openClosings({ meters, clock, drainMs }: Options) {
     /** Sets what is called with the meter after each change of a closing. */
     onChange(listener: typeof changed): void {
       changed = listener
+    },
+    /** Sets what is called with the meter when its connections have been reset. */
+    onCut(listener: typeof hasCut): void {
+      hasCut = listener
     },
     /** True while a closing asks for a closed port. */
     isPortClosed: (meter: string): boolean =>

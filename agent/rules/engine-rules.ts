@@ -7,7 +7,7 @@ import type { Meters } from './meters.ts'
 import type { Plan } from './planner.ts'
 
 interface Options {
-  readonly engine: Pick<Engine, 'open' | 'close' | 'resetTargets' | 'setFilters'>
+  readonly engine: Pick<Engine, 'open' | 'close' | 'reset' | 'resetTargets' | 'setFilters'>
   readonly meters: Meters
   readonly journal: Pick<Journal, 'bind' | 'unbind'>
   /** Called when the last connection of a rule in the engine has ended; releases its meters. */
@@ -73,6 +73,11 @@ export class EngineRules {
   /** Sets the filters of the rule, also for connections that a change has left with earlier targets. */
   setFilters(ruleId: string, filters: Pick<Plan, 'source' | 'target'>): void {
     for (const id of this.idsOf(ruleId)) this.#options.engine.setFilters(id, filters)
+  }
+
+  /** Resets the rule's connections and flows, but those of the listen ports in `keep`. */
+  reset(ruleId: string, keep: Pick<Plan, 'from' | 'to'> | null): void {
+    for (const id of this.idsOf(ruleId)) this.#options.engine.reset(id, keep)
   }
 
   /** Resets the rule's connections to targets that are not among these. */

@@ -15,11 +15,11 @@ import type { Meters } from './meters.ts'
 import { ownMeterIn, type Plan, type Planner } from './planner.ts'
 
 interface Options {
-  readonly engine: Pick<Engine, 'open' | 'close' | 'resetTargets' | 'setFilters' | 'setWeights'>
+  readonly engine: Pick<Engine, 'open' | 'close' | 'reset' | 'resetTargets' | 'setFilters' | 'setWeights'>
   readonly planner: () => Planner
   readonly meters: Meters
   readonly fieldRules: FieldRules
-  readonly closings: Pick<Closings, 'set' | 'forget' | 'reasons' | 'isPortClosed' | 'onChange'>
+  readonly closings: Pick<Closings, 'set' | 'forget' | 'reasons' | 'isPortClosed' | 'onChange' | 'onCut'>
   readonly journal: Pick<Journal, 'bind' | 'unbind'>
   readonly settings: RuleSettingsStore
   readonly clock: Pick<Clock, 'after'>
@@ -57,13 +57,14 @@ export class Rules implements AgentRules {
   readonly #ruleOf = new Map<string, string>() // rule id by the key of the meter that only it passes
   readonly #turns = new Map<string, Promise<unknown>>() // the last one of each rule
   readonly #reopening = new Map<string, Reopening>() // by rule id
-  readonly #drains = new Set<Release>() // of connections whose target is gone
+  readonly #drains = new Set<Release>() // of connections whose port or target is gone
   #isStopped = false
 
   constructor(options: Options) {
     this.#options = options
     this.#engineRules = new EngineRules({ ...options, ended: ({ spec, uses }) => this.#release(spec, uses) })
     options.closings.onChange(meter => this.#closingChanged(meter))
+    options.closings.onCut(meter => this.#endFlows(meter))
   }
 
   open(spec: RuleSpec): Promise<void> {
@@ -161,16 +162,15 @@ export class Rules implements AgentRules {
     if (before.engineId !== null && before.engineId !== after.engineId)
       await this.#engineRules.close(before.engineId, this.#leftMs(before, after))
     this.#changeLive(before, after)
-    this.#endOthers(after)
+    this.#endOthers(before, after)
     if (before.engineId === null || after.engineId === null) this.#log(after)
     else if (!isLive)
       log.info('rule.changed', `listens on ${portsOf(after.plan)} as changed`, { rule: spec.id })
   }
 
-  /** How long connections of the former rule may go on: without end where their port and their limits are the new one's. */
-  #leftMs({ plan, uses }: RunningRule, after: RunningRule): number | null {
-    const hasPorts = after.plan.from <= plan.from && plan.to <= after.plan.to
-    if (hasPorts && isDeepStrictEqual(uses, after.uses)) return null
+  /** How long connections of the former rule may go on: without end where their limits are the new one's. */
+  #leftMs({ uses }: RunningRule, after: RunningRule): number | null {
+    if (isDeepStrictEqual(uses, after.uses)) return null
     return after.spec.existing === 'cut' ? 0 : this.#options.settings.current().drainMs
   }
 
@@ -182,21 +182,35 @@ export class Rules implements AgentRules {
       this.setWeights(spec.id, plan.balance.weights)
   }
 
-  /** Ends connections to targets that the rule no longer has, if the change asks for it. */
-  #endOthers({ spec: { id, existing } }: RunningRule): void {
-    const { clock, settings } = this.#options
-    if (this.#engineRules.idsOf(id).length < 2) return // no earlier rule has connections
-    const end = (): void => {
-      const targets = this.#running.get(id)?.plan.targets
-      if (targets) this.#engineRules.resetOthers(id, targets)
+  /** Ends connections of ports that the change leaves, and of targets that it removes if it asks for that. */
+  #endOthers({ plan: before }: RunningRule, { spec: { id, existing = 'keep' }, plan }: RunningRule): void {
+    const { drainMs } = this.#options.settings.current()
+    const endMs = existing === 'cut' ? 0 : drainMs
+    if (before.from < plan.from || plan.to < before.to)
+      this.#endAfter(endMs, id, now => this.#engineRules.reset(id, now))
+    const hasEarlier = this.#engineRules.idsOf(id).length > 1
+    if (hasEarlier && existing !== 'keep')
+      this.#endAfter(endMs, id, now => this.#engineRules.resetOthers(id, now.targets))
+  }
+
+  /** Calls `end` with what the rule is then, if it still runs. */
+  #endAfter(ms: number, ruleId: string, end: (plan: Plan) => void): void {
+    const run = (): void => {
+      const plan = this.#running.get(ruleId)?.plan
+      if (plan) end(plan)
     }
-    if (existing === 'cut') end()
-    if (existing !== 'drain') return
-    const release = clock.after(settings.current().drainMs, () => {
+    if (ms === 0) return void run()
+    const release = this.#options.clock.after(ms, () => {
       this.#drains.delete(release)
-      end()
+      run()
     })
     this.#drains.add(release)
+  }
+
+  /** A meter resets connections, but knows no flows: its datagrams would be dropped until they are idle. */
+  #endFlows(meter: string): void {
+    const rule = this.#running.get(this.#ruleOf.get(meter) ?? '')
+    if (rule?.plan.protocol === 'udp') this.#engineRules.reset(rule.spec.id, null)
   }
 
   async #close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }> {

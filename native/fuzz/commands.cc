@@ -42,7 +42,7 @@ class Session {
   void close();
   void set_meter();
   void set_filters();
-  void reset_targets();
+  void reset();
   void answer_resolve();
   void take_events();
   void rule_closed(int id);
@@ -97,7 +97,7 @@ void Session::step() {
       meters_.erase(id);
       return engine_.remove_meter(id);
     }
-    case 7: return input_.next() % 2 ? set_filters() : reset_targets();
+    case 7: return input_.next() % 2 ? set_filters() : reset();
     case 8: return answer_resolve();
     case 9: return check_sample();
     case 10: return take_events();
@@ -241,9 +241,11 @@ void Session::set_filters() {
   engine_.set_filters(id, filters);
 }
 
-void Session::reset_targets() {
+void Session::reset() {
   const int id = rule_id();
-  engine_.reset_targets(id, {input_.next() % 3});
+  const uint8_t choice = input_.next();
+  if (choice % 4 == 0) return engine_.reset(id, {1, choice % 3 == 0 ? 0 : 65'535});
+  engine_.reset_targets(id, {choice % 3});
 }
 
 /** Answers a resolve event, possibly for the second time, or an unknown token. */

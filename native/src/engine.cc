@@ -280,6 +280,13 @@ void Engine::reset_targets(int rule_id, std::vector<int> targets) {
     worker->loop.post([&worker = *worker, rule_id, targets] { worker.reset_targets(rule_id, targets); });
 }
 
+void Engine::reset(int rule_id, PortRange keep) {
+  if (!rules_.contains(rule_id)) return;
+  serve_opened();
+  for (const auto& worker : workers_)
+    worker->loop.post([&worker = *worker, rule_id, keep] { worker.reset(rule_id, keep); });
+}
+
 bool Engine::set_weights(int rule_id, std::vector<double> weights) {
   const auto found = rules_.find(rule_id);
   if (found == rules_.end() || !found->second->balance) return true;

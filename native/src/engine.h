@@ -52,6 +52,7 @@ class Engine final : public MeterListener {
   void set_filters(int rule_id, std::shared_ptr<const Filters> filters);
   /** Resets the connections and flows to these targets of the rule. */
   void reset_targets(int rule_id, std::vector<int> targets);
+  void reset(int rule_id, PortRange keep);
   /** Returns false when there is not one valid weight for each target. */
   bool set_weights(int rule_id, std::vector<double> weights);
   void set_meter(int id, const Limits& limits);

@@ -18,6 +18,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
                            InstanceMethod<&NativeEngine::serve_opened>("serveOpened"),
                            InstanceMethod<&NativeEngine::close>("close"),
                            InstanceMethod<&NativeEngine::reset_targets>("resetTargets"),
+                           InstanceMethod<&NativeEngine::reset>("reset"),
                            InstanceMethod<&NativeEngine::set_filters>("setFilters"),
                            InstanceMethod<&NativeEngine::set_weights>("setWeights"),
                            InstanceMethod<&NativeEngine::set_meter>("setMeter"),
@@ -84,6 +85,10 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
   }
   void reset_targets(const Napi::CallbackInfo& info) {
     engine_->reset_targets(info[0].As<Napi::Number>(), convert::numbers(info[1]));
+  }
+  void reset(const Napi::CallbackInfo& info) {
+    engine_->reset(info[0].As<Napi::Number>(),
+                   {info[1].As<Napi::Number>().Int32Value(), info[2].As<Napi::Number>().Int32Value()});
   }
   void set_filters(const Napi::CallbackInfo& info) {
     std::string error;

@@ -13,24 +13,16 @@ constexpr int kAcceptsPerWake = 32;
 constexpr int64_t kPauseMs = 100;
 constexpr int64_t kArrivalMs = 3'000;  // for the header, and again for the ClientHello
 constexpr int kMaxArriving = 1024;
+constexpr int kMaxQueue = 4096;  // callers who wait in a listener that closes
 }  // namespace
 
 class PortListeners::Listener final : public FdWatcher {
  public:
   Listener(PortListeners& owner, BoundSocket bound) : owner_(owner), bound_(std::move(bound)) { watch(); }
 
-  void ready(uint32_t) override {
-    for (int i = 0; i < kAcceptsPerWake && !is_closed_; i++) {
-      Address caller;
-      Fd socket;
-      const int error = sys::accept_from(bound_.socket->get(), caller, socket);
-      if (error == 0)
-        owner_.on_accepted(std::move(socket), caller, bound_.address.port);
-      else if (error == -EAGAIN)
-        return;
-      else if (error != -ECONNABORTED && error != -EINTR)
-        return pause();
-    }
+  void ready(uint32_t) override { accept_some(); }
+  void accept_waiting() {
+    for (int wakes = 0; wakes < kMaxQueue / kAcceptsPerWake && accept_some(); wakes++);
   }
   bool has(const BoundSocket& other) const { return bound_.socket == other.socket; }
   void close() {
@@ -42,6 +34,21 @@ class PortListeners::Listener final : public FdWatcher {
   }
 
  private:
+  /** Returns true if more callers may wait. */
+  bool accept_some() {
+    for (int i = 0; i < kAcceptsPerWake && !is_closed_; i++) {
+      Address caller;
+      Fd socket;
+      const int error = sys::accept_from(bound_.socket->get(), caller, socket);
+      if (error == 0) {
+        owner_.on_accepted(std::move(socket), caller, bound_.address.port);
+      } else if (error != -ECONNABORTED && error != -EINTR) {
+        if (error != -EAGAIN) pause();
+        return false;
+      }
+    }
+    return true;
+  }
   void watch() {
     const uint32_t events = bound_.is_shared ? EPOLLIN | EPOLLEXCLUSIVE : EPOLLIN;
     if (owner_.worker_.loop.watch(bound_.socket->get(), *this, events) < 0)
@@ -180,6 +187,10 @@ void PortListeners::remove(TcpRuleShard& shard) {
   std::erase_if(shards_by_name_, [&](const auto& entry) { return entry.second == &shard; });
   if (!shards_.empty()) return;
   while (!arrivals_.empty()) arrivals_.back()->drop();
+}
+
+void PortListeners::accept_waiting() {
+  for (size_t at = 0; at < listeners_.size(); at++) listeners_[at]->accept_waiting();
 }
 
 void PortListeners::close() {

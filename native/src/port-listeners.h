@@ -21,6 +21,8 @@ class PortListeners final : public DeferredDelete {
   void add(TcpRuleShard& shard);
   void remove(TcpRuleShard& shard);
   bool is_empty() const { return shards_.empty(); }
+  /** Accepts the callers who wait in the queues of the listeners: a close would reset them. */
+  void accept_waiting();
   /** Closes the listeners: no more connections are accepted. */
   void close();
   /** Stops accepting from these sockets, which go on listening for a rule that takes them over. */

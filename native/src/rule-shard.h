@@ -34,6 +34,8 @@ class RuleShard : public DeferredDelete {
   /** Closes the sockets of a UDP rule. Those of a TCP rule belong to its `PortListeners`. */
   virtual void stop_listening() {}
   virtual void reset_all(ConnectionEnd why) = 0;
+  /** Ends the connections and flows of ports that are not in `keep`. */
+  virtual void reset(PortRange keep) = 0;
   /** Ends the connections and flows to these targets, also those that are being dialed when they are connected. */
   void reset_targets(const std::vector<int>& targets);
   /** Lets connections that wait for a meter retry. */

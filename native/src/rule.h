@@ -67,6 +67,13 @@ struct RuleConfig {
   int port_count() const { return to - from + 1; }
 };
 
+struct PortRange {
+  int from;
+  int to;  // below `from`: no port
+  bool includes(int port) const { return from <= port && port <= to; }
+  auto operator<=>(const PortRange&) const = default;
+};
+
 struct Rule : RuleConfig {
   Rule(RuleConfig config, size_t threads, TargetHealth::OnChange on_health_change)
       : RuleConfig(std::move(config)),

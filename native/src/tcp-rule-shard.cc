@@ -97,6 +97,11 @@ void TcpRuleShard::reset_all(ConnectionEnd why) {
   for (Connection* connection : all_connections()) connection->reset(why);
 }
 
+void TcpRuleShard::reset(PortRange keep) {
+  for (Connection* connection : all_connections())
+    if (!keep.includes(rule->from + connection->port_index_)) connection->reset(ConnectionEnd::rule_closed);
+}
+
 void TcpRuleShard::meter_changed() {
   for (Connection* connection : all_connections())
     if (!connection->has_ended()) connection->retry_metering();

@@ -23,6 +23,7 @@ class TcpRuleShard final : public RuleShard {
   /** Counts, and reports where the rule asks for it, a caller that is refused. */
   void refuse(int socket, const Address& caller, Reason refusal);
   void reset_all(ConnectionEnd why) override;
+  void reset(PortRange keep) override;
   void meter_changed() override;
   void remove(Connection& connection);
 

@@ -107,6 +107,11 @@ void UdpRuleShard::reset_all(ConnectionEnd why) {
   for (UdpFlow* flow : all_flows()) flow->end(why);
 }
 
+void UdpRuleShard::reset(PortRange keep) {
+  for (UdpFlow* flow : all_flows())
+    if (!keep.includes(rule->from + flow->path().port_index)) flow->end(ConnectionEnd::rule_closed);
+}
+
 void UdpRuleShard::end_reset() {
   for (UdpFlow* flow : all_flows())
     if (is_reset(flow->target_index())) flow->end(ConnectionEnd::rule_closed);

@@ -23,6 +23,7 @@ class UdpRuleShard final : public RuleShard {
   /** Closes the listeners, and ends the flows that came by them: a flow has no end of its own to wait for. */
   void stop_listening() override;
   void reset_all(ConnectionEnd why) override;
+  void reset(PortRange keep) override;
   void meter_changed() override {}
 
   UdpBatch& batch() const { return worker.udp_batch; }

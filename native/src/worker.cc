@@ -90,10 +90,15 @@ void Worker::reset_targets(int rule_id, const std::vector<int>& targets) {
   if (const auto found = shards_.find(rule_id); found != shards_.end()) found->second->reset_targets(targets);
 }
 
+void Worker::reset(int rule_id, PortRange keep) {
+  if (const auto found = shards_.find(rule_id); found != shards_.end()) found->second->reset(keep);
+}
+
 void Worker::stop_listening(RuleShard& shard) {
   if (const auto found = listeners_.find(ports_of(*shard.rule));
       !shard.rule->is_udp && found != listeners_.end()) {
     PortListeners& listeners = *found->second;
+    listeners.accept_waiting();
     listeners.remove(static_cast<TcpRuleShard&>(shard));
     if (listeners.is_empty()) {
       listeners.close();

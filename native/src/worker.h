@@ -54,6 +54,7 @@ class Worker {
   void open(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving);
   void close(int rule_id, int64_t drain_ms);
   void reset_targets(int rule_id, const std::vector<int>& targets);
+  void reset(int rule_id, PortRange keep);
   void filters_changed(int rule_id);
   void meter_changed(Meter& meter);
   /** Resets the connections of an exhausted meter after `hold_ms`, unless its budget is raised before. */
@@ -89,7 +90,6 @@ class Worker {
  private:
   class BudgetHold;
 
-  using PortRange = std::pair<uint16_t, uint16_t>;  // first and last
   static PortRange ports_of(const Rule& rule) { return {rule.from, rule.to}; }
   void stop_listening(RuleShard& shard);
   void open_udp(std::shared_ptr<Rule> rule, BoundSockets sockets, RuleShard* replaced);

@@ -343,9 +343,39 @@ t.test('connections of a port that a rule leaves drain; those of a port that it 
   t.same(engine.replaced, [1, 2, 3])
   t.same(engine.closed, [
     { ruleId: 1, drainMs: null },
-    { ruleId: 2, drainMs: 30_000 },
-    { ruleId: 3, drainMs: 0 }
+    { ruleId: 2, drainMs: null },
+    { ruleId: 3, drainMs: null }
   ])
+  t.same(
+    engine.resets.map(({ ruleId, keep }) => [ruleId, keep?.from, keep?.to]),
+    [1, 2, 3, 4].map(id => [id, 8082, 8082]),
+    'also connections of earlier changes'
+  )
+})
+
+t.test('a range that shrinks drains the connections of the ports that go', async t => {
+  const { engine, rules, clock } = open(t)
+  engine.holdDrains()
+  await rules.open(spec({ to: 8089 }))
+
+  await rules.open(spec({ to: 8084 }))
+  await clock.advance(29_999)
+  t.same(engine.resets, [])
+  await clock.advance(1)
+
+  t.match(engine.resets, [
+    { ruleId: 1, keep: { from: 8080, to: 8084 } },
+    { ruleId: 2, keep: { from: 8080, to: 8084 } }
+  ])
+})
+
+t.test('a pause that cuts ends the flows of a UDP rule at once', async t => {
+  const { engine, rules } = open(t)
+  await rules.open(spec({ protocol: 'udp' }))
+
+  await rules.open(spec({ protocol: 'udp', paused: true, existing: 'cut' }))
+
+  t.match(engine.resets, [{ ruleId: 1, keep: null }])
 })
 
 t.test('connections to targets that a change removes are kept, cut, or cut after the drain time', async t => {

@@ -18,7 +18,7 @@ const dialLimitMs = 30_000
 export class Connection implements Waiter {
   readonly #caller: Socket
   readonly #source: SocketAddress
-  readonly #port: LivePortCounters
+  readonly port: LivePortCounters
   readonly #state: RuleState
   readonly #ending = new AbortController()
   readonly #record: EndRecord | null
@@ -29,7 +29,7 @@ export class Connection implements Waiter {
   constructor(caller: Caller, port: LivePortCounters, state: RuleState) {
     this.#caller = caller.socket
     this.#source = caller.source
-    this.#port = port
+    this.port = port
     this.#state = state
     this.#record = beginRecord(state, caller)
     const { source, destination, serverName } = caller
@@ -47,7 +47,7 @@ export class Connection implements Waiter {
     })
 
     const { address } = this.#source
-    const outcome = await connectTarget(this.#state, this.#port.port, address, this.#ending.signal)
+    const outcome = await connectTarget(this.#state, this.port.port, address, this.#ending.signal)
 
     clearTimeout(limit)
     endWatch()
@@ -95,7 +95,7 @@ export class Connection implements Waiter {
   }
 
   #startRelay({ socket, counters: target, isFailover }: ConnectedTarget, admission: Admission): void {
-    const [port, record] = [this.#port, this.#record]
+    const [port, record] = [this.port, this.#record]
     target.connectionsTotal++
     this.#watchEnds(socket)
     if (isFailover) this.#state.counters.targetFailovers++

@@ -9,6 +9,7 @@ interface Group extends PortRange {
   readonly callers: SharedPort
   readonly opened: Promise<void>
   readonly ports: Map<number, TcpPort> // those that another group has not taken over
+  isWhole: boolean // none is
 }
 
 const keyOf = ({ from, to }: PortRange): string => `${from}-${to}`
@@ -28,6 +29,8 @@ export class Listeners {
   async open(acceptor: Acceptor, replaced: Acceptor | null): Promise<() => void> {
     const key = keyOf(acceptor.state.rule)
     const group = this.#groups.get(key) ?? this.#newGroup(acceptor.state.rule, replaced)
+    if (!group.isWhole)
+      throw engineFault('EADDRINUSE', `port ${group.from} to ${group.to}: some are taken over`)
     group.callers.join(acceptor, replaced)
     this.#groups.set(key, group)
     try {
@@ -42,7 +45,8 @@ export class Listeners {
   #newGroup({ from, to }: PortRange, replaced: Acceptor | null): Group {
     const callers = new SharedPort(from, this.#context)
     const ports = new Map<number, TcpPort>()
-    return { from, to, callers, ports, opened: this.#listen({ from, to, callers, ports }, replaced) }
+    const opened = this.#listen({ from, to, callers, ports }, replaced)
+    return { from, to, callers, ports, opened, isWhole: true }
   }
 
   /** Removes the rule; the last one shuts the ports. */
@@ -62,7 +66,7 @@ export class Listeners {
 
   /** Takes over the ports that only the replaced rule has, once all others listen. */
   async #listen(
-    { from, to, callers, ports }: Omit<Group, 'opened'>,
+    { from, to, callers, ports }: Omit<Group, 'opened' | 'isWhole'>,
     replaced: Acceptor | null
   ): Promise<void> {
     const { bind, descriptors, ownPorts } = this.#context
@@ -82,6 +86,7 @@ export class Listeners {
       const taken = offered.get(number)
       offered.delete(number)
       if (taken) taken.onCaller = onCaller
+      if (taken && old) old.isWhole = false
       const port = taken ?? listening.get(number)
       if (port) ports.set(number, port)
     }

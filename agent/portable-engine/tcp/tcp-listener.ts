@@ -10,7 +10,13 @@ export const socketOptions = {
   keepAliveInitialDelay: 60_000
 } as const
 
+/** The most callers who wait in the queue of a listener. */
+export const backlog = 4_096
+
 export type PortRange = Pick<EngineRule, 'from' | 'to'>
+
+export const isWithin = (port: number, range: PortRange | null): boolean =>
+  range !== null && range.from <= port && port <= range.to
 
 type OnCaller = (caller: Socket, port: number) => void
 
@@ -66,7 +72,7 @@ async function listen(
   onCaller: (caller: Socket) => void
 ): Promise<Server | null> {
   const server = createServer({ ...socketOptions, pauseOnConnect: true }, onCaller)
-  server.listen({ host: address, port, ipv6Only: isIPv6(address), exclusive: true, backlog: 4_096 })
+  server.listen({ host: address, port, ipv6Only: isIPv6(address), exclusive: true, backlog })
   try {
     await once(server, 'listening')
   } catch (error) {

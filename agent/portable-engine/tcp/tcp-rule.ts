@@ -1,4 +1,5 @@
 // An open TCP rule: its listeners, connections and counters, until the last connection has ended.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EngineRule, Filters } from '../../engine.ts'
 import type { LivePortCounters } from '../counters.ts'
 import { Drain } from '../drain.ts'
@@ -11,6 +12,7 @@ import { startHealthProbes } from './health-probes.ts'
 import type { Listeners } from './listeners.ts'
 import { resetSocket } from './reset-socket.ts'
 import type { Acceptor } from './shared-port.ts'
+import { backlog, isWithin, type PortRange } from './tcp-listener.ts'
 
 /** A connection needs one for its caller and one for its target. */
 const descriptorsPerConnection = 2
@@ -21,7 +23,8 @@ export class TcpRule implements Acceptor {
   readonly #listeners: Listeners
   readonly #connections = new Set<Connection>()
   #shut: (() => void) | null = null // while the port is open
-  readonly #drain = new Drain(() => this.#resetAll())
+  #arrivals = 0
+  readonly #drain = new Drain(() => this.reset(null))
 
   /** Throws an EngineFault for an invalid filter or an unknown meter. */
   constructor(rule: EngineRule, context: EngineContext, listeners: Listeners, replaces: TcpRule | null) {
@@ -40,6 +43,15 @@ export class TcpRule implements Acceptor {
     }
   }
 
+  /** Resolves when the callers who wait in the queues of the listeners are accepted: a close would reset them. */
+  async waitingAccepted(): Promise<void> {
+    for (let [turn, seen] = [0, -1]; turn < backlog && this.#shut && seen !== this.#arrivals; turn++) {
+      seen = this.#arrivals
+      await nextTurn()
+      await nextTurn() // a listener accepts one a turn; the first may have begun before
+    }
+  }
+
   /** Shuts the port now and resets live connections after `drainMs`; null: never. A later call can only shorten that. */
   close(drainMs: number | null): void {
     this.#shut?.()
@@ -53,12 +65,19 @@ export class TcpRule implements Acceptor {
     for (const connection of this.#connections) connection.endIfReset()
   }
 
+  /** Resets the connections of ports that are not in `keep`. */
+  reset(keep: PortRange | null): void {
+    for (const connection of this.#connections)
+      if (!isWithin(connection.port.port, keep)) connection.reset('rule_closed')
+  }
+
   setFilters(filters: Filters): void {
     this.state.setFilters(filters)
     for (const connection of this.#connections) connection.recheckFilters()
   }
 
   accept(caller: Caller, port: number): void {
+    this.#arrivals++
     // A range opens all ports or none: callers of the first ports are not served before the last one is open.
     const isOpen = this.#shut !== null && caller.socket.remoteAddress !== undefined
     const refusal = isOpen ? this.#admit(caller, port) : null
@@ -101,10 +120,6 @@ export class TcpRule implements Acceptor {
     port.active--
     this.#context.descriptors.release(descriptorsPerConnection)
     this.#endWhenEmpty()
-  }
-
-  #resetAll(): void {
-    for (const connection of this.#connections) connection.reset('rule_closed')
   }
 
   #endWhenEmpty(): void {

@@ -4,6 +4,7 @@ import { Drain } from '../drain.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { isBinaryHeader, parseProxyHeader } from '../proxy-header.ts'
 import { RuleState } from '../rule-state.ts'
+import { isWithin, type PortRange } from '../tcp/tcp-listener.ts'
 import type { ConnectedUdpTarget } from './udp-dialer.ts'
 import { type Arrival, type FlowOwner, settleMs, UdpFlow } from './udp-flow.ts'
 import { UdpPorts } from './udp-listener.ts'
@@ -28,7 +29,7 @@ export class UdpRule implements FlowOwner {
   #isOpen = false
   #closed: Promise<void> | null = null // resolves when the sockets are closed
   #endSweeps = () => {}
-  readonly #drain = new Drain(() => this.#endAll(this.#flows))
+  readonly #drain = new Drain(() => this.reset(null))
 
   /** Throws an EngineFault for an invalid filter or an unknown meter. */
   constructor(rule: EngineRule, context: EngineContext, replaces: UdpRule | null) {
@@ -60,6 +61,11 @@ export class UdpRule implements FlowOwner {
   resetTargets(targets: readonly number[]): void {
     this.state.resetTargets(targets)
     for (const flow of this.#flows) flow.endIfReset()
+  }
+
+  /** Ends the flows of ports that are not in `keep`. */
+  reset(keep: PortRange | null): void {
+    this.#endAll([...this.#flows].filter(({ port }) => !isWithin(port.port, keep)))
   }
 
   setFilters(filters: Filters): void {

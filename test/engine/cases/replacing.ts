@@ -1,5 +1,7 @@
 // A rule takes the place of another: no caller is refused, and live connections go on.
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import type { Test } from 'tap'
 import type { Engine } from '../../../agent/engine.ts'
 import { freePort } from '../../support/ports.ts'
 import { clientHello } from '../client-hellos.ts'
@@ -33,6 +35,14 @@ const bytesOf = (engine: Engine): number =>
   engine
     .sample()
     .rules.reduce((sum, { ports }) => sum + ports.reduce((all, { bytesIn }) => all + bytesIn, 0), 0)
+
+/** A rule with two ports, whose targets are 'x' and 'y'. */
+async function twoPorts(t: Test) {
+  const port = await freePort(2)
+  for (const [at, name] of ['x', 'y'].entries()) await openTarget(t, greeter(name), { port: port + at })
+  const from = await freePort(2)
+  return { from, targets: [port], both: await ruleTo([port], { from, to: from + 1 }) }
+}
 
 export const replacing: Record<string, EngineCase> = {
   async 'a rule that replaces another takes new callers; live connections keep their target and are counted'(
@@ -204,6 +214,53 @@ export const replacing: Record<string, EngineCase> = {
     for (const [name, caller] of callers)
       if (name === 'gone') t.equal(await endOf(caller), 'reset')
       else t.equal(await exchange(caller, 'on'), 'on')
+  },
+
+  async 'connections of ports that are reset end; those of ports that stay go on'(t, openEngine) {
+    const { engine } = engineFixture(t, openEngine)
+    const { from, both, targets } = await twoPorts(t)
+    await engine.open(both)
+    const [kept, gone] = [await openCaller(t, from), await openCaller(t, from + 1)]
+    t.same([await firstChunk(kept), await firstChunk(gone)], ['x', 'y'])
+    const one = await ruleTo(targets, { from })
+    await engine.open(one, both.id)
+    await engine.close(both.id, null)
+
+    engine.reset(both.id, { from, to: from })
+    engine.reset(999_999, null)
+
+    t.equal(await endOf(gone), 'reset')
+    t.equal(await exchange(kept, 'on'), 'on')
+    engine.reset(both.id, null)
+    t.equal(await endOf(kept), 'reset')
+  },
+
+  async 'callers who wait in the queue of a port that closes are served'(t, openEngine) {
+    const { engine } = engineFixture(t, openEngine)
+    const rule = await ruleTo([await openTarget(t, greeter('x'))])
+    await engine.open(rule)
+    const callers = Array.from({ length: 20 }, () => connect(rule.from, '127.0.0.1'))
+    t.teardown(() => callers.forEach(caller => void caller.destroy()))
+    const answers = callers.map(caller => once(caller, 'data').then(String, error => error.code))
+    for (let turn = 0; turn < 2; turn++) await new Promise(resolve => process.nextTick(resolve)) // they connect
+
+    await engine.close(rule.id, 60_000)
+
+    t.same([...new Set(await Promise.all(answers))], ['x'])
+  },
+
+  async 'ports of which some are taken over are not shared by a third rule'(t, openEngine) {
+    const { engine } = engineFixture(t, openEngine)
+    const { from, both, targets } = await twoPorts(t)
+    await engine.open(both)
+    const one = await ruleTo(targets, { from })
+    await engine.open(one, both.id)
+
+    const again = await ruleTo(targets, { from, to: from + 1 })
+    await t.rejects(engine.open(again, both.id), { code: 'EADDRINUSE' })
+
+    t.equal(await firstChunk(await openCaller(t, from)), 'x')
+    t.equal(await firstChunk(await openCaller(t, from + 1)), 'y')
   },
 
   async 'a failed target that both rules have stays failed'(t, openEngine) {

@@ -53,6 +53,18 @@ export const udpReplacing: Record<string, EngineCase> = {
     t.equal(await live.exchange('e'), 'new', 'its next datagram begins a new flow')
   },
 
+  async 'flows of ports that are reset leave the table at once; those of other ports go on'(t, openEngine) {
+    const { engine, first, live } = await replacedWhileLive(t, openEngine)
+    const { from } = first
+
+    engine.reset(first.id, { from, to: from })
+    t.equal(engine.sample().rules.find(({ ruleId }) => ruleId === first.id)?.ports[0]?.active, 1)
+    engine.reset(first.id, null)
+
+    await until(() => engine.sample().rules.every(({ ruleId }) => ruleId !== first.id))
+    t.ok(await live.exchange('b'), 'its next datagram begins a new flow')
+  },
+
   async 'flows end with the sockets of the rule that has taken them over'(t, openEngine) {
     const { engine, finalCounters, first, next } = await replacedWhileLive(t, openEngine)
 
