@@ -35,7 +35,7 @@ const expected =
   quota delete, traffic user, traffic client, traffic global, audit, settings show,
   settings set-endpoint, settings clear-endpoint, apply, export, diff, plugin list, plugin new,
   plugin check, plugin reference, plugin trust, cert show, cert reissue, cert activate, backup, restore, doctor,
-  completion, service install, service uninstall, agent doctor, explain-error`.split(/,\s+/)
+  completion, config check, service install, service uninstall, agent doctor, explain-error`.split(/,\s+/)
 
 t.test('every expected command exists', async t => {
   const names = new Set(all.map(({ name }) => name))

@@ -17,7 +17,14 @@ import { wireMessages } from '../../kernel/wire/envelope.ts'
 import { Refused, type Request } from '../../kernel/wire/message.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
 import { messages, Redeem, Redeemed, redeemCodes } from '../../plugins/enrollment/wire.ts'
-import { type Bundle, type PendingBundle, readPending, writeBundle, writePending } from './bundle.ts'
+import {
+  type Bundle,
+  type PendingBundle,
+  readBundle,
+  readPending,
+  writeBundle,
+  writePending
+} from './bundle.ts'
 import { connectPinned, logPinMismatch, PinMismatch } from './connect.ts'
 import type { HelloBody } from './hello.ts'
 
@@ -54,7 +61,7 @@ export async function enroll(enrollment: Enrollment): Promise<Bundle> {
   }
   writePending(enrollment.bundleFile, pending)
   const response = await redeem(enrollment, uri, pending)
-  if (response instanceof Refused) throw faultOf(response)
+  if (response instanceof Refused) throw faultOf(response, readBundle(enrollment.bundleFile))
   return complete(enrollment, pending, response)
 }
 
@@ -140,7 +147,11 @@ function refusalOf(error: unknown): Refused {
   throw error
 }
 
-function faultOf({ code, message }: Refused): Fault {
+function faultOf({ code, message }: Refused, present: Bundle | null): Fault {
   const row = redeemCodes.find(row => row.code === code)
-  return row ? new Fault(row, message) : new Fault(internal, `the server refuses: ${code}: ${message}`)
+  const name = present?.revoked_at === undefined ? present?.client_name : undefined
+  const hint = name === undefined ? '' : `; this agent is enrolled already, as ${name}: sluice agent run`
+  return row
+    ? new Fault(row, `${message}${hint}`)
+    : new Fault(internal, `the server refuses: ${code}: ${message}`)
 }

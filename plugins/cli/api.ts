@@ -78,7 +78,9 @@ export function openApi({ origin, token, exitOf, plainHttp, authorities }: Optio
     const all: T[] = []
     for (let next: string | undefined = path; next !== undefined; ) {
       const reply: Reply = await request('GET', next)
-      all.push(...bodyOf<T[]>(reply))
+      const rows = bodyOf<unknown>(reply)
+      if (!Array.isArray(rows)) throw foreign(reply)
+      all.push(...(rows as T[]))
       next = /<([^>]+)>; rel="next"/.exec(String(reply.headers['link'] ?? ''))?.[1]
     }
     return all
@@ -128,7 +130,22 @@ async function send(url: URL, options: object, body: string | undefined): Promis
   return { status: response.statusCode ?? 0, headers: response.headers, text: await textOf(response) }
 }
 
-const bodyOf = <T>({ text }: Reply): T => (text === '' ? undefined : JSON.parse(text)) as T // checked by the server's own schemas
+/** Throws for a body that is not JSON; else the server's own schemas have checked it. */
+function bodyOf<T>(reply: Reply): T {
+  try {
+    return (reply.text === '' ? undefined : JSON.parse(reply.text)) as T
+  } catch (cause) {
+    throw foreign(reply, { cause })
+  }
+}
+
+/** What answers is something else, for example a proxy or another program. */
+const foreign = ({ status }: Reply, options: ErrorOptions = {}): Fault =>
+  new Fault(
+    internal,
+    `status ${status} with a body that is not from a sluice server: check --server or SVC_SERVER`,
+    options
+  )
 
 async function refusalOf({ status, headers, text }: Reply, exitOf: Options['exitOf']): Promise<Fault> {
   const { error } = parse(text) as ErrorBody

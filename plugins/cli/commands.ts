@@ -26,6 +26,16 @@ export const commands: readonly Command[] = [
     }
   }),
   defineCommand({
+    name: 'config check',
+    summary: 'Check the configuration of a server as its start does: keys, sections of plugins, environment.',
+    examples: ['sluice config check --config /etc/sluice/server.toml'],
+    needs: 'data',
+    async run({ keys, print }) {
+      keys()
+      print.done('the configuration is valid', { valid: true })
+    }
+  }),
+  defineCommand({
     name: 'gen-token',
     summary: 'Print a new operator token, for the key operator_token or SVC_OPERATOR_TOKEN.',
     needs: 'nothing',

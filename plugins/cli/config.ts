@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { type TObject, Type } from 'typebox'
 import { type ConfigFile, readKeys } from '../../config/sources.ts'
-import { type PlaceOf, throwProblems, validateConfig } from '../../kernel/base/config.ts'
+import type { PlaceOf } from '../../kernel/base/config.ts'
 import { defaultDir, requirePrivateFile } from '../../kernel/base/directory.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { serverKeys } from '../../kernel/settings.ts'
@@ -33,13 +33,6 @@ export function givenKeys({ plugins, file }: Source, given: Args): GivenKeys {
   const { table, placeOf } = readKeys(schema, { file, env: process.env, flags })
   const { plugins: _, ...keys } = table
   return { keys, placeOf }
-}
-
-/** Returns checked keys with defaults, for commands that do not start a server. */
-export function checkedKeys({ plugins }: Source, { keys, placeOf }: GivenKeys): Args {
-  const { value, problems } = validateConfig(keysOf(plugins), keys, '', placeOf)
-  throwProblems(problems)
-  return value
 }
 
 export const dataDirOf = (keys: Args): string =>

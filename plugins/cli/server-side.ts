@@ -4,12 +4,15 @@ import { pluginSections, settingsIn } from '../../config/external/load.ts'
 import { openLog } from '../../config/log.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { type ConfigFile, readConfigFile } from '../../config/sources.ts'
+import { throwProblems } from '../../kernel/base/config.ts'
 import type { Releases } from '../../kernel/base/releases.ts'
+import { pluginProblems } from '../../kernel/check.ts'
 import type { CommandCall } from '../../kernel/cli/command.ts'
 import { type ServerOptions, wire } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
+import { validateSettings } from '../../kernel/settings.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
-import { checkedKeys, dataDirOf, type GivenKeys, givenKeys, logOf } from './config.ts'
+import { dataDirOf, type GivenKeys, givenKeys, logOf } from './config.ts'
 import { checkFilesystem } from './filesystem.ts'
 import type { Manifests } from './installed.ts'
 import type { Reread } from './reload.ts'
@@ -39,7 +42,10 @@ export function openServerSide(
 ): ServerSide {
   const keys = (): GivenKeys => givenKeys(context, given)
   return {
-    keys: () => checkedKeys(context, keys()),
+    keys() {
+      throwProblems(pluginProblems(context.plugins))
+      return validateSettings(context.plugins, { ...keys(), sections: context.sections }).server
+    },
     dataDir: () => dataDirOf(keys().keys),
     stores: [kernelStore, ...context.plugins],
     async open(plugin) {

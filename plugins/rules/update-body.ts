@@ -19,7 +19,7 @@ export function requireContent(body: UpdateBody, fields: Fields): void {
   const allowed = hot.map(({ key }) => key).join(', ') || 'no field of the loaded plugins'
   throw new Fault(
     (hot.find(({ key }) => fields.isSent(key)) ?? hot[0])?.updateEmpty ?? immutableField,
-    `only ${allowed} may change; send it, or the whole rule with listen_port and targets`
+    `only ${allowed} may change by PUT; send it, or the whole rule with listen_port and targets; PATCH changes the rest`
   )
 }
 

@@ -170,6 +170,20 @@ t.test('a refusal has the exit code of the error table', async t => {
   }
 })
 
+t.test('a code that is redeemed twice says that the agent is enrolled already', async t => {
+  const server = await scriptedServer(t)
+  const given = enrollment(t, server)
+  server.onRedeem = async () => redeemed
+  const { client_name } = await enroll(given)
+  server.onRedeem = async () => {
+    throw new Refused('enrollment_used', 'the code was redeemed')
+  }
+
+  await t.rejects(enroll(given), {
+    message: `the code was redeemed; this agent is enrolled already, as ${client_name}: sluice agent run`
+  })
+})
+
 t.test('a server that is unreachable exits with 69', async t => {
   const { fingerprint } = await scriptedServer(t)
   const dead = { endpoint: await deadEndpoint(), fingerprint }

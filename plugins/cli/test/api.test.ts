@@ -24,6 +24,20 @@ t.test('a redirect is not followed with the token; the error says where it leads
   t.same(asked, ['/v1/clients'])
 })
 
+t.test('another program that answers is named, whatever it says', async t => {
+  const server = createServer((_, response) => void response.end(answer))
+  let answer = '{}'
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const api = apiOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const message = /^status 200 with a body that is not from a sluice server: check --server or SVC_SERVER$/
+
+  await t.rejects(api.list('/v1/clients'), { message })
+  answer = '<html>'
+  await t.rejects(api.list('/v1/clients'), { message })
+  await t.rejects(api.get('/v1/clients/x'), { message })
+})
+
 t.test('a server that does not answer is named with the cause', async t => {
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')

@@ -154,6 +154,18 @@ t.test('an invalid plugins table or enabled value stops the start: 78', async t 
   }
 })
 
+t.test('config check says what a start would refuse, and starts nothing', async t => {
+  const dir = t.testdir({
+    'a.toml': '[plugins.rules]\nx = 1\n',
+    'b.toml': '[plugins.users]\nenabled = false\n'
+  })
+  const check = (file: string) => sluice(['config', 'check', '--config', join(dir, file)])
+
+  t.match(await check('a.toml'), { code: 78, stderr: /a\.toml:2: unknown key plugins\.rules\.x/ })
+  t.match(await check('b.toml'), { code: 78, stderr: /needs users/ })
+  t.match(await sluice(['config', 'check']), { code: 0, stdout: 'the configuration is valid\n' })
+})
+
 t.test('a plugin whose release fails is named in the log, and the stop ends with 1', async t => {
   const stuck = `export default { name: 'stuck', version: '1.0.0', kernel: '^2.0.0',
     async start({ defer }) { defer(() => Promise.reject(new Error('no way back'))) } }`
