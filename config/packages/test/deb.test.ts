@@ -1,23 +1,14 @@
-// The .deb packages in a fresh Debian without systemd running: installed, used, upgraded, removed, purged.
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync
-} from 'node:fs'
-import { basename, join } from 'node:path'
+// The .deb packages in a fresh Debian, where systemd runs and where it does not: installed, used, upgraded, removed, purged.
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
-import { outDir, run, version } from '../run.ts'
-import { type Debian, debian, noDebian as skip } from './debian.ts'
-import { call, use } from './machine.ts'
+import { outDir, version } from '../run.ts'
+import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted.ts'
+import { debian, noDebian as skip } from './debian.ts'
+import { install, nextRevision } from './debs.ts'
+import { call, freePort, use } from './machine.ts'
 import { machineOf } from './units.ts'
 
-const architecture = { x64: 'amd64', arm64: 'arm64' }[process.arch as 'x64' | 'arm64']
 const packages = ['sluice', 'sluice-server', 'sluice-agent']
 
 t.test('Debian: installed, used, upgraded with its state, removed, purged', { skip }, async t => {
@@ -43,7 +34,7 @@ t.test('Debian: installed, used, upgraded with its state, removed, purged', { sk
 
   const config = join(dir, 'etc/sluice/server.toml')
   appendFileSync(config, 'audit_retention_days = 30\n')
-  install(host, nextRevision(join(t.testdirName, 'next')))
+  install(host, nextRevision(outDir, join(t.testdirName, 'next')))
   t.match(inside('dpkg-query', '--show', 'sluice'), `${version}-2`)
   t.match(readFileSync(config, 'utf8'), /audit_retention_days = 30$/m, 'the configuration is kept')
   const second = await use(t, machine, first)
@@ -60,23 +51,39 @@ t.test('Debian: installed, used, upgraded with its state, removed, purged', { sk
     t.notOk(existsSync(join(dir, path)), `${path} is purged`)
 })
 
-function install({ dir, inside }: Debian, folder: string): string {
-  mkdirSync(join(dir, 'packages'))
-  for (const file of globSync(join(folder, `*_${architecture}.deb`)))
-    cpSync(file, join(dir, 'packages', basename(file)))
-  return inside('sh', '-c', 'dpkg --install /packages/*.deb && rm -r /packages')
-}
+t.test(
+  'Debian with systemd: starts at the installation, restarts at an upgrade',
+  { skip: noBootedDebian },
+  async t => {
+    const host = await bootedDebian(t)
+    const { dir, inside } = host
+    const machine = machineWith(host)
+    const show = (what: string): string[] =>
+      ['server', 'agent'].map(role => inside('sh', '-c', `systemctl ${what} sluice-${role} || true`).trim())
+    mkdirSync(join(dir, 'etc/sluice'))
+    const ports = await Promise.all([freePort(), freePort(), freePort()])
+    const keys = ['SVC_OPERATOR_HTTP_LISTEN', 'SVC_CONTROL_LISTEN', 'SVC_METRICS_LISTEN']
+    const lines = keys.map((key, i) => `${key}=127.0.0.1:${ports[i]}\n`)
+    writeFileSync(join(dir, 'etc/sluice/server.env'), lines.join(''))
 
-/** Makes packages of a higher revision from the same files. */
-function nextRevision(dir: string): string {
-  mkdirSync(dir)
-  for (const file of globSync(join(outDir, `*_${architecture}.deb`))) {
-    const files = join(dir, 'files')
-    run('dpkg-deb', ['--raw-extract', file, files])
-    const control = join(files, 'DEBIAN/control')
-    writeFileSync(control, readFileSync(control, 'utf8').replaceAll(`${version}-1`, `${version}-2`))
-    run('dpkg-deb', ['-Zgzip', '-z1', '--build', files, join(dir, basename(file))])
-    rmSync(files, { recursive: true })
+    install(host, outDir)
+    t.match(await logOf(t, machine, 'server').until('server.started'), { level: 'info' })
+    t.strictSame(show('is-active'), ['active', 'inactive'])
+    t.strictSame(show('is-enabled'), ['enabled', 'disabled'], 'the agent waits for its enrollment')
+
+    const used = await use(t, machine)
+    t.equal(await used.forward(), 'got x')
+    const before = show('show --value --property=InvocationID')
+    install(host, nextRevision(outDir, join(t.testdirName, 'next')))
+    await logOf(t, machine, 'server').until('server.started')
+    await logOf(t, machine, 'agent').until('control.connected')
+    const after = show('show --value --property=InvocationID')
+    t.ok(before[0] !== after[0] && before[1] !== after[1], 'both have restarted')
+    t.equal(await used.forward(), 'got x')
+
+    inside('dpkg', '--remove', ...packages)
+    t.strictSame(show('is-active'), ['inactive', 'inactive'])
+    inside('dpkg', '--purge', ...packages)
+    t.notOk(existsSync(join(dir, 'var/lib/sluice')))
   }
-  return dir
-}
+)

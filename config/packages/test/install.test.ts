@@ -3,19 +3,15 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { outDir, root, version } from '../run.ts'
+import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted.ts'
 import { debian, noDebian as skip } from './debian.ts'
-import { call, type Machine, use } from './machine.ts'
+import { call, type Daemon, type Machine, use } from './machine.ts'
 
 t.test('install.sh: installs, enrolls, runs; twice; a wrong hash; uninstalls', { skip }, async t => {
   const { dir, prefix, inside } = debian(t)
-  mkdirSync(join(t.testdirName, 'work'))
-  const here: Machine = {
-    ...{ prefix: [], sluice: [process.execPath, join(root, 'dist/kernel/bin.js')] },
-    ...{ serverDir: join(t.testdirName, 'work/server'), agentDir: join(t.testdirName, 'work/agent') },
-    env: { HOME: join(t.testdirName, 'work'), SVC_PACKAGES_DIR: outDir }
-  }
+  const here = serverOf(t)
   const { env } = await use(t, here)
   const printed = call(here, ['client', 'enroll', 'paris'], env).split('\n')
   const line = printed.find(one => one.startsWith('curl ')) ?? ''
@@ -55,3 +51,43 @@ t.test('install.sh: installs, enrolls, runs; twice; a wrong hash; uninstalls', {
   t.notOk(existsSync(join(dir, 'opt/sluice')))
   t.ok(existsSync(join(dir, 'var/lib/sluice-agent/bundle.json')), 'the state stays')
 })
+
+t.test(
+  'install.sh with systemd: the agent runs; a second run restarts it',
+  { skip: noBootedDebian },
+  async t => {
+    const host = await bootedDebian(t)
+    const { dir, inside } = host
+    const here = serverOf(t)
+    const { env } = await use(t, here)
+    const printed = call(here, ['client', 'enroll', 'paris'], env).split('\n')
+    const line = printed.find(one => one.startsWith('curl '))?.replace('sudo ', '') ?? ''
+    const agent = (): Daemon => logOf(t, machineWith(host), 'agent')
+    const started = (): string => inside('systemctl', 'show', '--property=InvocationID', 'sluice-agent')
+
+    t.match(inside('sh', '-c', line), /the agent runs: systemctl status sluice-agent/)
+    await agent().until('control.connected')
+    t.match(inside('systemctl', 'is-enabled', 'sluice-agent'), 'enabled')
+    const first = started()
+
+    t.match(inside('sh', '-c', line), /this host is enrolled already.*the agent runs/s)
+    t.not(started(), first)
+    await agent().until('control.connected')
+
+    t.match(inside('sh', '/sluice-install.sh', '--uninstall'), /kept: \/var\/lib\/sluice-agent/)
+    t.throws(() => inside('systemctl', 'is-active', 'sluice-agent'))
+    t.notOk(existsSync(join(dir, 'opt/sluice')))
+    t.ok(inside('cat', '/var/lib/sluice-agent/bundle.json'), 'the state stays')
+  }
+)
+
+/** Returns this checkout as a server with packages. */
+function serverOf(t: Test): Machine {
+  const work = join(t.testdirName, 'work')
+  mkdirSync(work)
+  return {
+    ...{ prefix: [], sluice: [process.execPath, join(root, 'dist/kernel/bin.js')] },
+    ...{ serverDir: join(work, 'server'), agentDir: join(work, 'agent') },
+    env: { HOME: work, SVC_PACKAGES_DIR: outDir }
+  }
+}
