@@ -35,15 +35,27 @@ async function push(t: Test, cluster: TestCluster, fields: object = {}): Promise
   return port
 }
 
-t.test('it enrolls, and forwards by the engine beside it', async t => {
+t.test('it enrolls, forwards by the engine beside it, and examines its host', async t => {
   const cluster = await testCluster(t)
 
-  const { agent } = await startAgent(t, cluster, 'paris', { program })
+  const { agent, stateDir } = await startAgent(t, cluster, 'paris', { program })
 
   t.match(await agent.until('engine.selected'), { engine })
   t.match(await get(`http://127.0.0.1:${await push(t, cluster)}`), /^hello from/)
   agent.signal('SIGTERM')
   t.equal(await agent.exit, 0)
+  const doctor = ['agent', 'doctor', '--state-dir', stateDir, '--output', 'json']
+  const { stdout } = spawnSync(process.execPath, [program, ...doctor], { encoding: 'utf8' })
+  const rows = JSON.parse(stdout) as { check: string }[]
+  t.match(
+    rows.filter(({ check }) => ['agent', 'journal', 'rule_ports'].includes(check)),
+    [
+      { id: 'agent.not_running' },
+      { is: 'ok', says: /\d/ },
+      { check: 'journal', is: 'ok' },
+      { is: 'ok', says: /^1 rule/ }
+    ]
+  )
 })
 
 t.test('an idle agent has loaded this file alone, and no library of the server is in it', async t => {
@@ -80,7 +92,7 @@ t.test('its command line is that of the agent alone', async t => {
       env: { ...process.env, PATH: `${join(process.execPath, '..')}:${process.env['PATH']}` }
     })
 
-  t.match(run('agent', '--help').stdout, /enroll, run, status/)
+  t.match(run('agent', '--help').stdout, /doctor, enroll, run, status/)
   t.match(run('--version').stdout, /^\d+\.\d+\.\d+\n$/)
   t.match(run('rule', 'list'), { status: 2, stderr: /unknown command 'rule'/ })
   t.match(run('server'), { status: 2, stderr: /unknown command 'server'/ })

@@ -11,9 +11,13 @@ const root = join(import.meta.dirname, '..', '..', '..')
 const constants: Readonly<Record<string, () => string>> = {
   'kernel/base/version.ts': () => `export const ownVersion = () => ${JSON.stringify(ownVersion())}`,
   'config/command-index.ts': () => {
-    const commands = index.commands.filter(({ by }) => by === 'agent')
+    const commands = index.commands.filter(({ name }) => name.startsWith('agent '))
     return `export const index = ${JSON.stringify({ ...index, commands })}`
   },
+  // An agent has no store of a server, and `agent doctor` asks for none; both lock a directory in the same way.
+  'kernel/store/open.ts': () => `export const openStore = () => { throw new TypeError('there is no store') }`,
+  'kernel/store/data-dir.ts': () =>
+    `export { lockStateDir as lockStore } from '../../agent/state/database.ts'`,
   'config/external/public-modules.ts': () =>
     readFileSync(join(import.meta.dirname, 'public-modules.ts'), 'utf8')
 }

@@ -10,7 +10,10 @@ const absent = async (): Promise<never> => {
   throw new Fault(wrongUsage, 'this program has only the commands of the agent')
 }
 const source: Source = {
-  modules: { agent: () => import('../../../agent/commands.ts') },
+  modules: {
+    agent: () => import('../../../agent/commands.ts'),
+    doctor: () => import('../../../plugins/doctor/commands.ts')
+  },
   index,
   loadManifests: absent,
   loadServerSide: absent
