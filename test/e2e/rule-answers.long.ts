@@ -10,9 +10,9 @@ import { freePort } from '../support/ports.ts'
 import { startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
 
 const host = '127.0.0.1'
-const pauses = Number(process.env['PAUSES'] ?? 8) // a manual run takes 50
+const pauses = Number(process.env['PAUSES'] ?? 5) // a manual run takes 50
 const stormRate = Number(process.env['STORM_RATE'] ?? 1000) // callers a second
-const stormSecs = 3
+const stormSecs = 2
 
 interface Rule {
   readonly rule_id: string
@@ -201,7 +201,7 @@ t.test('a rule that waits for its edge is active when the edge is back', async t
   const edge = await startAgent(t, cluster, 'edge', { env: { SVC_LOG_LEVEL: 'info' } })
   const targets = await openTargets(t)
   const waits: number[] = []
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 3; round++) {
     edge.agent.signal('SIGKILL')
     await edge.agent.exit
     await cluster.server.until('client.disconnected', () => true, cluster.server.events.length - 5)

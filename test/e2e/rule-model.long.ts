@@ -1,11 +1,12 @@
-// A plain model says what each port of an edge must answer, while rules are made, changed, paused, expired and removed, and
-// while agent and server are killed. The steps are random; `RULE_MODEL_SEED` and `RULE_MODEL_STEPS` repeat a run.
+// A plain model says what each port of the edges must answer, while rules are made, changed, paused, expired and removed,
+// while agents and server are killed, the network between them is cut or silent, and edges join. The steps are random; `RULE_MODEL_SEED` and `RULE_MODEL_STEPS` repeat a run.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { seededRandom } from '../bench/soak/seeded-random.ts'
 import { engines } from '../matrix/world.ts'
+import { type BreakableLink, breakableLink } from '../support/breakable-link.ts'
 import { freePort } from '../support/ports.ts'
 import {
   type RunningAgent,
@@ -18,48 +19,67 @@ import { nameAt } from './name-at.ts'
 
 const steps = Number(process.env['RULE_MODEL_STEPS'] ?? 120)
 const seed = Number(process.env['RULE_MODEL_SEED'] ?? Date.now() % 100_000)
+t.setTimeout(180_000 + 1000 * steps)
+
 const host = '127.0.0.1'
 const closed = 'ECONNREFUSED'
 
 interface ModelRule {
   readonly id: string
+  readonly edge: Edge
   port: number
   target: string
   isPaused: boolean
   isExpired: boolean
 }
 
+interface Edge {
+  readonly name: string
+  readonly running: RunningAgent
+  readonly ports: readonly number[]
+}
+
+const maxEdges = 3
+
 const expiresAfterMs = 1000 // still ahead when the request arrives
 
 class Play {
   readonly #cluster: TestCluster
-  readonly #edge: RunningAgent
+  readonly #link: BreakableLink
+  readonly #join: (name: string) => Promise<Edge>
   readonly #targets: ReadonlyMap<string, number> // port by name
-  readonly #ports: readonly number[]
+  readonly #edges: Edge[] = []
   readonly #rules: ModelRule[] = []
   readonly counts: Record<string, number> = {}
 
   constructor(
     cluster: TestCluster,
-    edge: RunningAgent,
+    link: BreakableLink,
     targets: ReadonlyMap<string, number>,
-    ports: readonly number[]
+    join: (name: string) => Promise<Edge>
   ) {
     this.#cluster = cluster
-    this.#edge = edge
+    this.#link = link
     this.#targets = targets
-    this.#ports = ports
+    this.#join = join
+  }
+
+  async join(): Promise<string> {
+    const edge = await this.#join(`edge-${this.#edges.length}`)
+    this.#edges.push(edge)
+    return `join ${edge.name}`
   }
 
   /** Plays one step. Returns what it did. */
   async step(pick: (below: number) => number): Promise<string> {
     const rule = this.#rules[pick(Math.max(1, this.#rules.length))]
-    const port = this.#ports[pick(this.#ports.length)] ?? 0
+    const edge = rule?.edge ?? this.#edges[0]
+    const port = edge?.ports[pick(edge.ports.length)] ?? 0
     const name = [...this.#targets.keys()][pick(this.#targets.size)] ?? ''
     const roll = pick(100)
     const kind = !rule || roll < 15 ? 'create' : (kinds.find(([, below]) => roll < below)?.[0] ?? 'retarget')
     this.counts[kind] = (this.counts[kind] ?? 0) + 1
-    if (!rule || kind === 'create') return this.#create(port, name)
+    if (!rule || kind === 'create') return this.#create(this.#edges[pick(this.#edges.length)], pick, name)
     const path = `/v1/rules/${rule.id}`
     switch (kind) {
       case 'retarget':
@@ -81,7 +101,8 @@ class Play {
         const done = await this.#patch(
           rule,
           { expires_at: new Date(Date.now() + expiresAfterMs).toISOString() },
-          { isExpired: true }
+          { isExpired: true },
+          rule.isExpired && this.#holderOf(rule.port, rule) // until then it would be open
         )
         await after(expiresAfterMs + 200) // its time comes
         return done
@@ -97,7 +118,13 @@ class Play {
         this.#rules.splice(this.#rules.indexOf(rule), 1)
         return this.#expect('DELETE', path, undefined, 204)
       case 'kill agent':
-        return this.#killAgent(rule, name)
+        return this.#killAgent(rule, pick, name)
+      case 'cut':
+        return this.#cut(rule, name)
+      case 'silence':
+        return this.#silence(rule, name)
+      case 'join':
+        return this.#edges.length < maxEdges ? this.join() : 'all have joined'
       default:
         return this.#killServer()
     }
@@ -105,7 +132,8 @@ class Play {
 
   /** Compares what the ports answer with the model. Returns the differences. */
   async differences(): Promise<string[]> {
-    const found = await Promise.all(this.#ports.map(async port => [port, await answerOf(port)] as const))
+    const ports = this.#edges.flatMap(({ ports }) => ports)
+    const found = await Promise.all(ports.map(async port => [port, await answerOf(port)] as const))
     return found.flatMap(([port, answer]) => {
       const rule = this.#rules.find(one => one.port === port && !one.isPaused && !one.isExpired)
       const expected = rule?.target ?? closed
@@ -119,13 +147,21 @@ class Play {
   #holderOf = (port: number, but?: ModelRule): boolean =>
     this.#rules.some(rule => rule !== but && rule.port === port && !rule.isExpired)
 
-  async #create(port: number, target: string): Promise<string> {
-    const body = { client: 'edge', listen_port: port, targets: this.#targetsOf(target) }
+  async #create(
+    edge: Edge | undefined,
+    pick: (below: number) => number,
+    target: string,
+    more: object = {}
+  ): Promise<string> {
+    if (!edge) throw new TypeError('no edge has joined')
+    const port = edge.ports[pick(edge.ports.length)] ?? 0
+    const body = { client: edge.name, listen_port: port, targets: this.#targetsOf(target), ...more }
     const isTaken = this.#holderOf(port)
     const { status, record } = await this.#send('POST', '/v1/rules', body)
     if (status !== (isTaken ? 409 : 201))
       throw new Error(`create on ${port}: ${status} ${JSON.stringify(record)}`)
-    if (record) this.#rules.push({ id: record.rule_id, port, target, isPaused: false, isExpired: false })
+    if (record)
+      this.#rules.push({ id: record.rule_id, edge, port, target, isPaused: false, isExpired: false })
     return `create ${port} ${target}: ${status}`
   }
 
@@ -140,30 +176,70 @@ class Play {
     return done
   }
 
-  async #killAgent(rule: ModelRule, name: string): Promise<string> {
-    const { agent } = this.#edge
-    agent.signal('SIGKILL')
-    await agent.exit
-    await this.#cluster.server.until(
-      'client.disconnected',
-      () => true,
-      this.#cluster.server.events.length - 1
-    )
+  async #killAgent(rule: ModelRule, pick: (below: number) => number, name: string): Promise<string> {
+    const { running } = rule.edge
+    const gone = this.#disconnected([rule.edge])
+    running.agent.signal('SIGKILL')
+    await running.agent.exit
+    await gone
     await this.#patch(rule, { targets: this.#targetsOf(name) }, { target: name })
-    this.#edge.restart()
-    await this.#edge.agent.until('control.connected')
-    return 'kill agent'
+    const queued = await this.#create(rule.edge, pick, name, { if_offline: 'queue' })
+    running.restart()
+    await running.agent.until('control.connected')
+    return `kill agent, and meanwhile ${queued}`
   }
+
+  /** Edges go on as they are while the network is cut, and have the changes when it is healed. */
+  async #cut(rule: ModelRule, name: string): Promise<string> {
+    const [gone, back] = [this.#disconnected(this.#edges), this.#connected()]
+    this.#link.cut()
+    await gone
+    const apart = await this.differences()
+    if (apart.length > 0) throw new Error(`while the network is cut: ${apart.join(', ')}`)
+    const done = await this.#patch(rule, { targets: this.#targetsOf(name) }, { target: name })
+    const paused = await this.#patch(rule, { paused: !rule.isPaused }, { isPaused: !rule.isPaused })
+    this.#link.heal()
+    await back
+    return `cut, and meanwhile ${done}, ${paused}`
+  }
+
+  /** Nobody knows that the network is silent: a change is not answered in time, and stands. */
+  async #silence(rule: ModelRule, name: string): Promise<string> {
+    const isSent = rule.target !== name && !rule.isExpired
+    this.#link.silence()
+    const path = `/v1/rules/${rule.id}?ack_timeout_secs=1`
+    const body = { targets: this.#targetsOf(name) }
+    const done = isSent ? await this.#expect('PATCH', path, body, 504) : 'nothing'
+    const apart = await this.differences()
+    if (apart.length > 0) throw new Error(`while the network is silent: ${apart.join(', ')}`)
+    if (isSent) rule.target = name
+    this.#link.heal()
+    return `silence, and meanwhile ${done}`
+  }
+
+  #disconnected = (edges: readonly Edge[]) => {
+    const { server } = this.#cluster
+    const seen = server.events.length
+    const isOf = ({ running }: Edge) =>
+      server.until('client.disconnected', event => event['client_id'] === running.clientId, seen)
+    return Promise.all(edges.map(isOf))
+  }
+  #connected = () =>
+    Promise.all(
+      this.#edges.map(({ running: { agent } }) =>
+        agent.until('control.connected', () => true, agent.events.length)
+      )
+    )
 
   async #killServer(): Promise<string> {
     const { server } = this.#cluster
-    const seen = this.#edge.agent.events.length
+    const back = this.#connected()
     server.signal('SIGKILL')
     await server.exit
     const apart = await this.differences()
     if (apart.length > 0) throw new Error(`without the server: ${apart.join(', ')}`)
     await this.#cluster.restart()
-    await this.#edge.agent.until('control.connected', () => true, seen)
+    await back
     return 'kill server'
   }
 
@@ -194,8 +270,11 @@ const kinds = [
   ['resume', 77],
   ['expire', 82],
   ['revive', 88],
-  ['remove', 96],
-  ['kill agent', 98],
+  ['remove', 93],
+  ['cut', 94],
+  ['silence', 96],
+  ['join', 97],
+  ['kill agent', 99],
   ['kill server', 100]
 ] as const
 
@@ -219,11 +298,17 @@ for (const engine of engines)
     `${steps} random steps with seed ${seed} leave each port as the model says, on the ${engine} engine`,
     async t => {
       const cluster = await testCluster(t)
-      const edge = await startAgent(t, cluster, 'edge', {
-        env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' }
+      const link = await breakableLink(t, cluster.controlPort)
+      await cluster.call('PUT', '/v1/settings/advertised-endpoint', {
+        advertised_endpoint: `${host}:${link.port}`
       })
-      const ports = [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()]
-      const play = new Play(cluster, edge, await openTargets(t), ports)
+      const env = { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' }
+      const play = new Play(cluster, link, await openTargets(t), async name => ({
+        name,
+        running: await startAgent(t, cluster, name, { env }),
+        ports: [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()]
+      }))
+      await play.join()
       const dice = seededRandom(seed)
       const done: string[] = []
       let differences: string[] = []
@@ -232,7 +317,11 @@ for (const engine of engines)
         const step = await play.step(below => dice.below(below)).catch(String)
         done.push(step)
         differences = step.startsWith('Error') ? [step] : await play.differences()
-        for (let tries = 0; step.startsWith('kill') && differences.length > 0 && tries < 50; tries++) {
+        for (
+          let tries = 0;
+          /^(kill|cut|silence)/.test(step) && differences.length > 0 && tries < 50;
+          tries++
+        ) {
           await after(100) // what was changed meanwhile comes with the connection
           differences = await play.differences()
         }

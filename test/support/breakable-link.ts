@@ -1,0 +1,60 @@
+// A TCP proxy between agents and their server that can break: cut, or silent without an end.
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import type { Test } from 'tap'
+
+export interface BreakableLink {
+  readonly port: number
+  /** Resets all connections, and refuses new ones until `heal`. */
+  cut(): void
+  /** Passes no byte in either direction until `heal`; nobody is told. */
+  silence(): void
+  heal(): void
+}
+
+export async function breakableLink(t: Pick<Test, 'teardown'>, to: number): Promise<BreakableLink> {
+  const sockets = new Set<Socket>()
+  let state: 'whole' | 'cut' | 'silent' = 'whole'
+  const server = createServer(caller => {
+    if (state === 'cut') return void caller.resetAndDestroy()
+    const target = connect(to, '127.0.0.1')
+    for (const [from, other] of [
+      [caller, target],
+      [target, caller]
+    ] as const) {
+      sockets.add(from)
+      from
+        .on('data', bytes => void other.write(bytes))
+        .on('end', () => void other.end())
+        .on('error', () => {})
+        .on('close', () => {
+          sockets.delete(from)
+          other.destroy()
+        })
+      if (state === 'silent') from.pause()
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const reset = (): void => {
+    for (const socket of sockets) socket.resetAndDestroy()
+  }
+  t.teardown(() => {
+    reset()
+    server.close()
+  })
+  return {
+    port: (server.address() as { readonly port: number }).port, // of a TCP server
+    cut() {
+      state = 'cut'
+      reset()
+    },
+    silence() {
+      state = 'silent'
+      for (const socket of sockets) socket.pause()
+    },
+    heal() {
+      state = 'whole'
+      for (const socket of sockets) socket.resume()
+    }
+  }
+}
