@@ -17,6 +17,7 @@ import type { AgentCall, AgentPlugin } from './plugin.ts'
 import type { PluginSet } from './plugins/plugin-set.ts'
 import { openAgentTime } from './rules/agent-time.ts'
 import { openClosings } from './rules/closings.ts'
+import { openConnections } from './rules/connections.ts'
 import { FieldRules } from './rules/field-rules.ts'
 import type { Guardrails } from './rules/guardrails.ts'
 import { Meters } from './rules/meters.ts'
@@ -93,6 +94,7 @@ export function openComponents(options: AgentOptions, plugins: PluginSet, defer:
   const call: AgentCall = {
     ...{ config: {}, rules, meters, takeSample, objects, journal, log, clock, time },
     queue: openQueues(journalDb, log),
+    connections: openConnections({ engine, rules, meters }),
     get codec() {
       return codec()
     }

@@ -28,6 +28,7 @@ export const connectionEnds = [
   'budget_spent', // and not raised within `Budget.holdMs`
   'dial_failed', // no target could be connected
   'target_unreachable', // a flow: ICMP
-  'refused' // by a filter, a meter, 'loop' or 'descriptors', also while it was open
+  'refused', // by a filter, a meter, 'loop' or 'descriptors', also while it was open
+  'operator_closed' // by `endConnections`
 ] as const
 export type ConnectionEnd = (typeof connectionEnds)[number]

@@ -1,6 +1,7 @@
 import type { Balance } from './balance.ts'
 import type { EndedConnection } from './ended-connection.ts'
 import type { FirstRead } from './first-read.ts'
+import type { ConnectionQuery, ConnectionSelection, OpenConnections } from './open-connection.ts'
 import type { Preamble } from './preamble.ts'
 
 /**
@@ -34,6 +35,10 @@ export interface Engine {
   reset(ruleId: number, keep: Pick<EngineRule, 'from' | 'to'> | null): void
   /** Replaces the filters of an open rule and resets the connections and flows that they do not allow. */
   setFilters(ruleId: number, filters: Filters): void
+  /** Returns a page of what is open now, and the size of the selection. Throws EINVAL for an invalid prefix or address. */
+  connections(query: ConnectionQuery): OpenConnections
+  /** Resets what is selected; returns how many. Throws EINVAL as `connections`. */
+  endConnections(selection: ConnectionSelection): number
   /** Replaces the weights of a rule with `balance`, for connections and flows that begin later. */
   setWeights(ruleId: number, weights: readonly number[]): void
   /** Creates a meter, or replaces its limits, also for live connections. Its counters and its budget stay. */

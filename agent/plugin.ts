@@ -7,6 +7,7 @@ import type { MessageChannel } from '../kernel/wire/rpc.ts'
 import type { Metric } from '../plugins/metrics/wire.ts'
 import type { EngineEvent, Sample } from './engine.ts'
 import type { Journal } from './journal/journal.ts'
+import type { ConnectionQuery, ConnectionSelection, OpenConnection } from './open-connection.ts'
 import type {
   AgentMeters,
   AgentRules,
@@ -214,8 +215,28 @@ export interface AgentCall<C = unknown> {
   readonly log: Log
   readonly clock: Clock
   readonly time: AgentTime
+  readonly connections: AgentConnections
   /** Returns a queue on disk; begin its name with the plugin's. Any call with one name returns the same queue. */
   queue(name: string): AgentQueue
+}
+
+/** Which connections and flows are meant; null: all. All members must match. */
+export interface ConnectionFilter extends Omit<ConnectionSelection, 'rules'> {
+  readonly rule: ((rule: RuleSpec) => boolean) | null
+}
+
+/** Connections and flows that are open now, of this agent's rules. */
+export interface AgentConnections {
+  /** Returns a page of what is selected, the largest of `sort` first. `heldBy` is the key of a meter. */
+  list(query: ConnectionFilter & Pick<ConnectionQuery, 'sort' | 'after' | 'limit'>): {
+    readonly matched: number
+    readonly rows: readonly (Omit<OpenConnection, 'heldBy'> & {
+      readonly rule: RuleSpec
+      readonly heldBy: string | null
+    })[]
+  }
+  /** Resets what is selected; returns how many. */
+  end(filter: ConnectionFilter): number
 }
 
 export type AgentApplyResult =

@@ -6,15 +6,18 @@ export type { Balance } from './balance.ts'
 export type { ConnectionEnd, EndedConnection } from './ended-connection.ts'
 export type { DialFrom, EngineEvent, Filter, Filters, Match, Meter, Rate } from './engine.ts'
 export type { FirstRead } from './first-read.ts'
+export type { ConnectionSort, OpenConnection } from './open-connection.ts'
 export {
   type AgentCall,
   type AgentCommand,
+  type AgentConnections,
   type AgentField,
   type AgentObjectKind,
   type AgentPlugin,
   type AgentQueue,
   type AgentTime,
   type Closing,
+  type ConnectionFilter,
   type ControlStream,
   defineCommand,
   defineField,

@@ -7,6 +7,7 @@ export const agentPlugins: Builtin<AgentPlugin> = {
   grants: () => import('../plugins/grants/agent.ts'),
   quota: () => import('../plugins/quota/agent.ts'),
   'rate-limit': () => import('../plugins/rate-limit/agent.ts'),
+  connections: () => import('../plugins/connections/agent.ts'),
   journal: () => import('../plugins/journal/agent.ts'),
   'multi-target': () => import('../plugins/multi-target/agent.ts'),
   'port-range': () => import('../plugins/port-range/agent.ts'),

@@ -10,6 +10,7 @@ export const commandModules: CommandModules = {
   backup: () => import('../plugins/backup/commands.ts'),
   cli: () => import('../plugins/cli/commands.ts'),
   clients: () => import('../plugins/clients/commands.ts'),
+  connections: () => import('../plugins/connections/commands.ts'),
   control: () => import('../plugins/control/commands.ts'),
   credentials: () => import('../plugins/credentials/commands.ts'),
   doctor: () => import('../plugins/doctor/commands.ts'),

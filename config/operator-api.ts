@@ -482,6 +482,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists what is open now: TCP connections and UDP flows
+         * @description Asked of the connected clients; one that does not answer within 3 s is left out. Users see those of their own rules.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["connection.list"];
+        put?: never;
+        post?: never;
+        /**
+         * Closes the connections and flows that a filter matches
+         * @description At least one filter. Users close those of their own rules only.
+         *
+         *     Access: every user, for what he may see.
+         */
+        delete: operations["connection.close-all"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connections/{connection_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Closes a connection or flow: both sides are reset
+         * @description Closes a connection or flow: both sides are reset.
+         *
+         *     Access: every user, for what he may see.
+         */
+        delete: operations["connection.close"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/grants": {
         parameters: {
             query?: never;
@@ -1849,6 +1899,100 @@ export interface components {
                 /** @constant */
                 code?: "conflict.sni_route_duplicate";
             };
+        };
+        Connection: {
+            /**
+             * @description Delivered to the target.
+             * @example 1200
+             */
+            bytes_in: number;
+            /**
+             * @description Delivered to the caller.
+             * @example 1200
+             */
+            bytes_out: number;
+            /**
+             * @description ULID of a client.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id: string;
+            /**
+             * @description Of no other connection, also after a restart of the agent.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA-01KCD3F0P7Q4Y6Z8V1T5S9R2NX-2s
+             */
+            connection_id: string;
+            /** @description null: for none. */
+            held_by: string | null;
+            /**
+             * @description Since a byte was delivered.
+             * @example 0.4
+             */
+            idle_secs: number;
+            /**
+             * @description Where it has connected.
+             * @example 203.0.113.1:443
+             */
+            listen: string;
+            /**
+             * Format: date-time
+             * @description When it was accepted.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            opened_at: string;
+            /**
+             * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+             * @example ann
+             */
+            owner: string;
+            /**
+             * @description udp: a flow.
+             * @enum {string}
+             */
+            protocol: "tcp" | "udp";
+            /** @description Segments that were sent again. null: the client cannot tell, as of flows. */
+            retransmits: {
+                /** @description On the way to the caller. */
+                caller: number | null;
+                /** @description On the way to the target. */
+                target: number | null;
+            } | null;
+            /** @description Round trip, as the system has measured it. null: the client cannot tell, as of flows. */
+            rtt_ms: {
+                /** @description On the way to the caller. */
+                caller: number | null;
+                /** @description On the way to the target. */
+                target: number | null;
+            } | null;
+            /**
+             * @description ULID of a rule.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+             */
+            rule_id: string;
+            /**
+             * @description Of the caller, host:port.
+             * @example 198.51.100.7:52011
+             */
+            source: string;
+            /** @description To which it is connected; null: not yet. */
+            target: string | null;
+        };
+        ConnectionNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "connection_not_found";
+            };
+        };
+        ConnectionsClosed: {
+            /**
+             * @description Those that were closed; 0 with dry_run.
+             * @example 12
+             */
+            closed: number;
+            /**
+             * @description Open connections and flows that match.
+             * @example 12
+             */
+            matched: number;
         };
         Credential: {
             /**
@@ -4422,6 +4566,12 @@ export interface components {
                 code?: "validation.clients";
             };
         };
+        ValidationConnectionFilterError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.connection_filter";
+            };
+        };
         ValidationExpiresInPastError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -4623,6 +4773,15 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["ClientNotFoundError"];
+            };
+        };
+        /** @description Not Found: `connection_not_found`. */
+        ConnectionNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ConnectionNotFoundError"];
             };
         };
         /** @description Not Found: `enrollment_not_found`. */
@@ -6862,6 +7021,241 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    "connection.list": {
+        parameters: {
+            query?: {
+                /**
+                 * @description client_id, or the name of one client.
+                 * @example paris
+                 */
+                client?: string;
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /** @description user_id: only of rules of this user. */
+                owner?: string;
+                /** @description Only connections, or only flows. */
+                protocol?: "tcp" | "udp";
+                /** @description Only of this rule. */
+                rule_id?: string;
+                /** @description What is largest first; default age. rate: bytes a second since it was opened. */
+                sort?: "age" | "bytes" | "rate" | "idle";
+                /**
+                 * @description Only callers in this CIDR.
+                 * @example 198.51.100.0/24
+                 */
+                source?: string;
+                /**
+                 * @description Only to this address, or address:port.
+                 * @example 10.0.0.7:80
+                 */
+                target?: string;
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "connection_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA-01KCD3F0P7Q4Y6Z8V1T5S9R2NX-2s",
+                     *         "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *         "rule_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *         "owner": "ann",
+                     *         "protocol": "tcp",
+                     *         "source": "198.51.100.7:52011",
+                     *         "listen": "203.0.113.1:443",
+                     *         "target": "10.0.0.7:443",
+                     *         "opened_at": "2026-01-31T12:00:00.000Z",
+                     *         "bytes_in": 1200,
+                     *         "bytes_out": 1200,
+                     *         "idle_secs": 0.4,
+                     *         "rtt_ms": {
+                     *           "caller": 12.5,
+                     *           "target": 12.5
+                     *         },
+                     *         "retransmits": {
+                     *           "caller": 0,
+                     *           "target": 0
+                     *         },
+                     *         "held_by": "quota ann"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Connection"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "connection.close-all": {
+        parameters: {
+            query?: {
+                /**
+                 * @description client_id, or the name of one client.
+                 * @example paris
+                 */
+                client?: string;
+                /** @description Counts, and closes nothing. */
+                dry_run?: boolean;
+                /** @description user_id: only of rules of this user. */
+                owner?: string;
+                /** @description Only connections, or only flows. */
+                protocol?: "tcp" | "udp";
+                /** @description Only of this rule. */
+                rule_id?: string;
+                /**
+                 * @description Only callers in this CIDR.
+                 * @example 198.51.100.0/24
+                 */
+                source?: string;
+                /**
+                 * @description Only to this address, or address:port.
+                 * @example 10.0.0.7:80
+                 */
+                target?: string;
+            };
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "matched": 12,
+                     *       "closed": 12
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ConnectionsClosed"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.connection_filter`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationConnectionFilterError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["AckTimeout"];
+        };
+    };
+    "connection.close": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description As a list has it.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA-01KCD3F0P7Q4Y6Z8V1T5S9R2NX-2s
+                 */
+                connection_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ConnectionNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["AckTimeout"];
         };
     };
     "grant.list": {

@@ -11,6 +11,7 @@ export const plugins: Builtin<Plugin> = {
   backup: () => import('../plugins/backup/plugin.ts'),
   cli: () => import('../plugins/cli/plugin.ts'),
   clients: () => import('../plugins/clients/plugin.ts'),
+  connections: () => import('../plugins/connections/plugin.ts'),
   control: () => import('../plugins/control/plugin.ts'),
   credentials: () => import('../plugins/credentials/plugin.ts'),
   doctor: () => import('../plugins/doctor/plugin.ts'),

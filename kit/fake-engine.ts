@@ -14,6 +14,7 @@ import {
   type Resolved,
   type Sample
 } from '../agent/engine.ts'
+import type { ConnectionSelection, OpenConnection, OpenConnections } from '../agent/open-connection.ts'
 import { zeroCounters } from '../agent/portable-engine/counters.ts'
 
 /** Records all calls and reports the counters and events that a test sets. It forwards nothing. */
@@ -29,6 +30,8 @@ export class FakeEngine implements Engine {
   readonly meters = new Map<number, Meter>() // by id
   readonly budgets = new Map<number, Budget>() // by meter id
   readonly answers = new Map<number, Resolved>() // to 'resolve' events, by token
+  openConnections: readonly OpenConnection[] = [] // that `connections` returns, whatever it is asked
+  readonly connectionsEnded: ConnectionSelection[] = []
   isStopped = false
   readonly #counters = new Map<number, Counters>() // of open and draining rules
   readonly #meterCounters = new Map<number, MeterCounters>()
@@ -73,6 +76,15 @@ export class FakeEngine implements Engine {
 
   setWeights(ruleId: number, weights: readonly number[]): void {
     this.weightsSet.push({ ruleId, weights })
+  }
+
+  connections(): OpenConnections {
+    return { matched: this.openConnections.length, rows: this.openConnections }
+  }
+
+  endConnections(selection: ConnectionSelection): number {
+    this.connectionsEnded.push(selection)
+    return this.openConnections.length
   }
 
   resolved(token: number, answer: Resolved): void {

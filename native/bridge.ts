@@ -1,5 +1,12 @@
 // The addon's interface as JavaScript sees it; src/napi.cc and src/napi-convert.cc implement it.
+
 import type { Budget, EngineRule, Filters, Meter, Resolved } from '../agent/engine.ts'
+import type { ConnectionQuery, ConnectionSelection } from '../agent/open-connection.ts'
+
+export interface NativeConnections {
+  readonly row: Float64Array
+  readonly text: string
+}
 
 export interface NativeModule {
   readonly NativeEngine: new (
@@ -28,6 +35,9 @@ export interface NativeEngine {
   removeMeter(id: number): void
   resolved(token: number, answer: Resolved): void
   sample(): Float64Array
+  /** `sortIndex`: place in `connectionSorts`. `row` and `text` as native/sample.ts reads them. */
+  connections(query: ConnectionQuery & { readonly sortIndex: number }): NativeConnections
+  endConnections(selection: ConnectionSelection): number
   /** The names of rejection reasons, indexed by number. The list only grows. */
   reasons(): readonly string[]
   /** Delivers the remaining events before it returns. */

@@ -5,9 +5,10 @@ import { checkBalance } from '../agent/net/balance.ts'
 import { checkDialFrom } from '../agent/net/dial-from.ts'
 import { checkFirstRead } from '../agent/net/first-read.ts'
 import { checkPreamble } from '../agent/net/preamble.ts'
+import { connectionSorts } from '../agent/open-connection.ts'
 import { eventKinds, type NativeEngine, type NativeEvent, type NativeModule } from './bridge.ts'
 import { loadModule } from './load.ts'
-import { healths, type ReasonOf, readCounters, readEnded, readSample } from './sample.ts'
+import { healths, type ReasonOf, readConnections, readCounters, readEnded, readSample } from './sample.ts'
 
 export type NativeStatus =
   | { readonly ok: true; readonly openEngine: (options: EngineOptions) => Engine; readonly from: string }
@@ -62,6 +63,12 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
     setWeights: (ruleId, weights) => native.setWeights(ruleId, weights),
     setMeter: (id, meter) => native.setMeter(id, meter),
     setBudget: (meterId, budget) => native.setBudget(meterId, budget),
+    connections(query) {
+      if (isStopped) return { matched: 0, rows: [] }
+      const { row, text } = native.connections({ ...query, sortIndex: connectionSorts.indexOf(query.sort) })
+      return readConnections(row, text)
+    },
+    endConnections: selection => (isStopped ? 0 : native.endConnections(selection)),
     removeMeter: id => native.removeMeter(id),
     resolved(token, answer) {
       if (!isStopped) native.resolved(token, answer)

@@ -1,5 +1,5 @@
 // Reads counters from a row of numbers, which is cheaper to pass than objects. `Engine::write_sample` writes it.
-import type { EndedConnection } from '../agent/ended-connection.ts'
+import type { EndedConnection, SocketAddress } from '../agent/ended-connection.ts'
 import { connectionEnds } from '../agent/ended-connection.ts'
 import type {
   Counters,
@@ -10,6 +10,7 @@ import type {
   TargetCounters
 } from '../agent/engine.ts'
 import { peekBoundsMs } from '../agent/engine.ts'
+import type { OpenConnections } from '../agent/open-connection.ts'
 
 /** Health states, in the order of `TargetHealth::State`. */
 export const healths: readonly Health[] = ['unknown', 'healthy', 'failed']
@@ -85,11 +86,47 @@ export function readSample(row: Float64Array, reasonOf: ReasonOf): Sample {
   }
 }
 
+/** Reads a page of open connections. `text` as for `readEnded`. */
+export function readConnections(row: Float64Array, text: string): OpenConnections {
+  const next = rowReader(row)
+  const readAddress = addressReader(text, next)
+  const readLeg = () => {
+    const [rttUs, retransmits] = [next(), next()]
+    return rttUs < 0 ? null : { rttMs: rttUs / 1000, retransmits }
+  }
+  const matched = next()
+  const rows = repeat(next(), () => {
+    const [source, listen] = [readAddress(), readAddress()]
+    const target = { ...readAddress(), index: next() }
+    return {
+      ...{ source, listen },
+      target: target.index < 0 ? null : target,
+      id: next(),
+      key: next(),
+      ruleId: next(),
+      ageMs: next(),
+      idleMs: next(),
+      bytesIn: next(),
+      bytesOut: next(),
+      heldBy: idOrNull(next()),
+      caller: readLeg(),
+      targetLeg: readLeg()
+    }
+  })
+  return { matched, rows }
+}
+
+const idOrNull = (id: number): number | null => (id < 0 ? null : id)
+
+function addressReader(text: string, next: Next): () => SocketAddress {
+  const addresses = text.split('\n').values()
+  return () => ({ address: addresses.next().value ?? '', port: next() })
+}
+
 /** Reads the records of 'connections-ended'. `text`: source, listen and target address of each, one a line. */
 export function readEnded(row: Float64Array, text: string, reasonOf: ReasonOf): readonly EndedConnection[] {
   const next = rowReader(row)
-  const addresses = text.split('\n').values()
-  const readAddress = () => ({ address: addresses.next().value ?? '', port: next() })
+  const readAddress = addressReader(text, next)
   return repeat(next(), () => {
     const source = readAddress()
     const listen = readAddress()

@@ -1,9 +1,6 @@
 // Records of ended connections and flows, for the rules that ask for them.
-import { systemClock } from '../../kernel/base/clock.ts'
-import type { ConnectionEnd, EndedConnection, SocketAddress } from '../ended-connection.ts'
+import type { EndedConnection } from '../ended-connection.ts'
 import type { EngineEvent } from '../engine.ts'
-import { canonicalAddress } from '../net/address.ts'
-import type { Direction } from './meters/waiter.ts'
 
 /** A record waits this long for others, so that a batch has more than one. */
 const delayMs = 100
@@ -32,64 +29,3 @@ export class EndedConnections {
     this.#emit({ kind: 'connections-ended', ended, lost: 0 })
   }
 }
-
-/** What the record of one connection or flow will say. */
-export class EndRecord {
-  readonly #ruleId: number
-  readonly #source: SocketAddress
-  readonly #openedAt = performance.now()
-  #listen: SocketAddress
-  #target: EndedConnection['target'] = null
-  #bytes = { in: 0, out: 0 }
-  #closed: ConnectionEnd | null = null
-  #cause: Pick<EndedConnection, 'end' | 'refusal'> | null = null
-
-  constructor(ruleId: number, source: SocketAddress, listen: SocketAddress) {
-    this.#ruleId = ruleId
-    this.#source = canonical(source)
-    this.#listen = canonical(listen)
-  }
-
-  arrivedAt(listen: SocketAddress): void {
-    this.#listen = canonical(listen)
-  }
-
-  connected(index: number, { address, port }: SocketAddress): void {
-    this.#target = { index, address, port }
-  }
-
-  delivered(direction: Direction, bytes: number): void {
-    this.#bytes[direction] += bytes
-  }
-
-  /** Notes an end in order; the first one counts. */
-  closedBy(end: 'caller_closed' | 'target_closed'): void {
-    this.#closed ??= end
-  }
-
-  /** Notes any other cause; the first one counts, and more than an end in order. */
-  because(end: ConnectionEnd, refusal: string | null = null): void {
-    this.#cause ??= { end, refusal }
-  }
-
-  /** Called when nothing is counted any more. */
-  finish(): EndedConnection {
-    const durationMs = performance.now() - this.#openedAt
-    return {
-      ruleId: this.#ruleId,
-      source: this.#source,
-      listen: this.#listen,
-      target: this.#target,
-      openedAt: Math.floor(systemClock.now() - durationMs),
-      durationMs: Math.floor(durationMs),
-      bytesIn: this.#bytes.in,
-      bytesOut: this.#bytes.out,
-      ...(this.#cause ?? { end: this.#closed ?? 'caller_closed', refusal: null })
-    }
-  }
-}
-
-const canonical = ({ address, port }: SocketAddress): SocketAddress => ({
-  address: canonicalAddress(address),
-  port
-})

@@ -9,6 +9,7 @@ import { checkRule } from './engine-fault.ts'
 import { Meters } from './meters/meters.ts'
 import { Descriptors } from './net/descriptors.ts'
 import { OwnPorts } from './net/own-ports.ts'
+import { pageOf, selected } from './open-connections.ts'
 import { Listeners } from './tcp/listeners.ts'
 import { PeekHistogram } from './tcp/peek-histogram.ts'
 import { TcpRule } from './tcp/tcp-rule.ts'
@@ -70,6 +71,12 @@ class PortableEngine implements Engine {
   readonly reset: Engine['reset'] = (ruleId, keep) => this.#rules.get(ruleId)?.reset(keep)
   readonly setFilters: Engine['setFilters'] = (ruleId, filters) =>
     this.#rules.get(ruleId)?.setFilters(filters)
+  readonly connections: Engine['connections'] = query => pageOf(this.#live(), query)
+  readonly endConnections: Engine['endConnections'] = selection => {
+    const ending = selected(this.#live(), selection)
+    for (const live of ending) live.end()
+    return ending.length
+  }
   readonly setWeights: Engine['setWeights'] = (ruleId, weights) =>
     this.#rules.get(ruleId)?.state.setWeights(weights)
   readonly setMeter: Engine['setMeter'] = (id, meter) => this.#meters.set(id, meter)
@@ -108,6 +115,8 @@ class PortableEngine implements Engine {
     const opening = new TcpRule(rule, this.#tcp, this.#listeners, old)
     return { opening, open: () => opening.open(old) }
   }
+
+  #live = () => [...this.#rules.values()].flatMap(rule => rule.live())
 
   #refuseWhenStopped({ from }: EngineRule): void {
     if (this.#stopping) throw engineFault('ESTOPPED', `port ${from} is not opened: the engine has stopped`)

@@ -5,8 +5,8 @@ import type { EngineRule, EngineTarget, Filters } from '../engine.ts'
 import { canonicalAddress } from '../net/address.ts'
 import { checkWeights } from '../net/balance.ts'
 import { type CompiledFilters, compileFilters } from '../net/filter.ts'
+import { ConnectionRecord } from './connection-record.ts'
 import { type LiveCounters, type LivePortCounters, zeroCounters } from './counters.ts'
-import { EndRecord } from './ended-connections.ts'
 import type { EngineContext } from './engine-context.ts'
 import { compileFirstRead, type SenderCheck } from './first-read.ts'
 import type { MeterChain } from './meters/meter-chain.ts'
@@ -78,9 +78,9 @@ export class RuleState {
     rejected[reason] = (rejected[reason] ?? 0) + 1
   }
 
-  /** Begins the record of a connection or flow, where the rule asks for it. */
-  beginRecord(addresses: Addresses): EndRecord | null {
-    return this.rule.reportEnds ? new EndRecord(this.rule.id, ...addresses()) : null
+  /** Begins the record of a connection or flow. */
+  beginRecord(addresses: Addresses): ConnectionRecord {
+    return new ConnectionRecord(this.rule.id, ...addresses())
   }
 
   /** Returns what the target gets before the caller's first bytes, where the rule asks for it. */
@@ -91,8 +91,9 @@ export class RuleState {
     return writePreamble(preamble, { source, listen, serverName })
   }
 
-  endRecord(record: EndRecord | null): void {
-    if (record) this.#context.ended.add(record.finish())
+  /** Reports its end, where the rule asks for it. */
+  endRecord(record: ConnectionRecord): void {
+    if (this.rule.reportEnds) this.#context.ended.add(record.finish())
   }
 
   sourceRefusal(address: string, port: number): string | null {

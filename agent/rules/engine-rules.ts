@@ -56,6 +56,9 @@ export class EngineRules {
 
   find = (id: number): EngineEntry | undefined => this.#entries.get(id)
 
+  matching = (matches: (spec: RuleSpec) => boolean): number[] =>
+    [...this.#entries].flatMap(([id, { spec }]) => (matches(spec) ? [id] : []))
+
   idsOf = (ruleId: string): number[] => [...(this.#ids.get(ruleId) ?? [])]
   ruleIds = (): Iterable<string> => this.#ids.keys()
 

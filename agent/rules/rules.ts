@@ -110,6 +110,7 @@ export class Rules implements AgentRules {
   runningCount = () => this.#running.size
   isOpen = (ruleId: string) => this.#running.has(ruleId)
   having: AgentRules['having'] = field => this.#options.fieldRules.having(field)
+  engineIds = (matches: (spec: RuleSpec) => boolean) => this.#engineRules.matching(matches)
   find = (engineId: number) => this.#engineRules.find(engineId)?.spec
 
   setWeights(ruleId: string, weights: readonly number[]): void {

@@ -30,6 +30,13 @@ bool Admission::is_rate_limited(Direction direction) const {
                              [&](const auto& meter) { return meter->bytes(direction).is_limited(); });
 }
 
+int Admission::held_by(Direction direction) const {
+  const uint64_t delaying = directions_[index_of(direction)].delaying_meters;
+  for (size_t i = 0; i < meters_.size(); i++)
+    if ((delaying >> i & 1) != 0 || meters_[i]->is_exhausted()) return meters_[i]->id;
+  return -1;
+}
+
 Admission::Reservation Admission::reserve(Direction direction, int64_t want, int64_t now_us) {
   DirectionState& state = directions_[index_of(direction)];
   if (state.tokens == 0) {

@@ -24,6 +24,8 @@ class Admission {
   Reason enter(int64_t now_us);
   void leave();
   bool is_rate_limited(Direction direction) const;
+  /** Returns the id of the meter that lets nothing through now, or -1. */
+  int held_by(Direction direction) const;
 
   struct Reservation {
     int64_t bytes;

@@ -16,6 +16,7 @@ Connection::Connection(TcpRuleShard& shard, Caller caller)
     : shard_(shard),
       caller_(std::move(caller.endpoint)),
       admission_(shard.rule->meters),
+      id_(shard.worker.new_id()),
       caller_address_(caller.named.source),
       port_index_(caller.port_index),
       opened_ms_(shard.worker.loop.now_ms()),
@@ -187,6 +188,24 @@ void Connection::recheck_filters() {
   if (refusal == kNoReason && target_)
     refusal = shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
   if (refusal != kNoReason) refuse(refusal);
+}
+
+OpenConnection Connection::row() const {
+  const int64_t now_ms = shard_.worker.loop.now_ms();
+  int held_by = -1;
+  for (const Direction direction : {Direction::in, Direction::out})
+    if (held_by < 0 && pumps_[index_of(direction)].is_waiting_for_meter()) held_by = admission_.held_by(direction);
+  return {.id = id_,
+          .rule = shard_.rule->id,
+          .source = caller_address_,
+          .listen = {},
+          .target = target_address_,
+          .target_index = target_index_,
+          .age_ms = now_ms - opened_ms_,
+          .idle_ms = now_ms - std::max(opened_ms_, active_ms_),
+          .bytes = bytes_,
+          .held_by = held_by,
+          .sockets = {caller_->fd(), target_ ? target_->fd() : -1}};
 }
 
 void Connection::retry_metering() {

@@ -36,6 +36,11 @@ class Connection final : public DeferredDelete,
   void reset(ConnectionEnd why) { end(Ending::reset, why); }
   /** Resets the connection if the current filters no longer allow it. */
   void recheck_filters();
+  bool is_selected(const ConnectionSelection& selection) const {
+    return selection.has(id_, caller_address_, target_address_);
+  }
+  /** Describes it, but for what only its sockets know. */
+  OpenConnection row() const;
   /** Continues pumps that wait for a meter which has changed. */
   void retry_metering();
 
@@ -83,6 +88,7 @@ class Connection final : public DeferredDelete,
   std::unique_ptr<Dialer> dialer_;
   Admission admission_;
   std::array<Pump, 2> pumps_{{{*this, Direction::in}, {*this, Direction::out}}};
+  const int64_t id_;
   const Address caller_address_;
   Address target_address_;
   const int port_index_;

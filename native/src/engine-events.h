@@ -26,6 +26,7 @@ enum class ConnectionEnd : uint8_t {
   dial_failed,
   target_unreachable,
   refused,
+  operator_closed,
 };
 
 struct EndedConnection {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <latch>
 
 namespace sluice {
 
@@ -285,6 +286,35 @@ void Engine::reset(int rule_id, PortRange keep) {
   serve_opened();
   for (const auto& worker : workers_)
     worker->loop.post([&worker = *worker, rule_id, keep] { worker.reset(rule_id, keep); });
+}
+
+void Engine::on_all(const std::function<void(Worker&)>& work) {
+  std::latch left(static_cast<std::ptrdiff_t>(workers_.size()));
+  for (const auto& worker : workers_)
+    worker->loop.post([&worker = *worker, &work, &left] {
+      work(worker);
+      left.count_down();
+    });
+  left.wait();
+}
+
+std::pair<std::vector<OpenConnection>, int64_t> Engine::connections(const ConnectionQuery& query) {
+  std::vector<OpenConnections> parts(workers_.size(), OpenConnections(query));
+  on_all([&](Worker& worker) { worker.collect(parts[worker.index]); });
+  std::vector<OpenConnection> rows;
+  int64_t matched = 0;
+  for (const OpenConnections& part : parts) {
+    rows.insert(rows.end(), part.rows.begin(), part.rows.end());
+    matched += part.matched;
+  }
+  keep_first(rows, query.limit);
+  return {std::move(rows), matched};
+}
+
+int64_t Engine::end_connections(const ConnectionSelection& selection) {
+  std::atomic<int64_t> count{0};
+  on_all([&](Worker& worker) { count += worker.end_selected(selection); });
+  return count;
 }
 
 bool Engine::set_weights(int rule_id, std::vector<double> weights) {

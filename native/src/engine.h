@@ -55,6 +55,10 @@ class Engine final : public MeterListener {
   void reset(int rule_id, PortRange keep);
   /** Returns false when there is not one valid weight for each target. */
   bool set_weights(int rule_id, std::vector<double> weights);
+  /** Returns a page of what is open, and how many are selected. Waits for the threads. */
+  std::pair<std::vector<OpenConnection>, int64_t> connections(const ConnectionQuery& query);
+  /** Resets what is selected; returns how many. Waits for the threads. */
+  int64_t end_connections(const ConnectionSelection& selection);
   void set_meter(int id, const Limits& limits);
   /** Returns false when there is no such meter. */
   bool set_budget(int meter_id, const std::optional<Budget>& budget);
@@ -90,6 +94,8 @@ class Engine final : public MeterListener {
     ArrivalCount arriving;
   };
 
+  /** Runs the work on each thread, and waits until all have done it. */
+  void on_all(const std::function<void(Worker&)>& work);
   void budget_exhausted(Meter& meter, uint64_t version, int64_t hold_ms) override;
   void meter_changed(Meter& meter) override;
   std::optional<EngineError> validate(const RuleConfig& config) const;

@@ -237,6 +237,68 @@ ResolveAnswer answer(const Napi::Object& raw) {
   return {true, addresses(raw.Get("addresses")), {}};
 }
 
+ConnectionSelection selection(const Napi::Object& raw, std::string& error) {
+  ConnectionSelection selection;
+  if (const Napi::Value ids = raw.Get("ids"); is_present(ids)) {
+    selection.ids.emplace();
+    each(ids, [&](const Napi::Value& one) { selection.ids->push_back(to_int64(one)); });
+    std::ranges::sort(*selection.ids);
+  }
+  if (const Napi::Value rules = raw.Get("rules"); is_present(rules)) {
+    selection.rules = numbers(rules);
+    std::ranges::sort(*selection.rules);
+  }
+  if (const Napi::Value source = raw.Get("source"); is_present(source)) {
+    selection.source = Prefix::parse(text(source));
+    if (!selection.source) error = text(source) + " is not an address prefix";
+  }
+  if (const Napi::Value target = raw.Get("target"); is_present(target)) {
+    const auto object = target.As<Napi::Object>();
+    const Napi::Value at = object.Get("port");
+    selection.target = Address::parse(text(object.Get("address")), is_present(at) ? port(at) : uint16_t{0});
+    if (!selection.target) error = text(object.Get("address")) + " is not an address";
+  }
+  return selection;
+}
+
+ConnectionQuery query(const Napi::Object& raw, std::string& error) {
+  ConnectionQuery query;
+  query.selection = selection(raw, error);
+  query.sort = static_cast<ConnectionQuery::Sort>(to_int64(raw.Get("sortIndex")));
+  query.limit = static_cast<size_t>(to_int64(raw.Get("limit")));
+  if (const Napi::Value after = raw.Get("after"); is_present(after)) {
+    query.after_key = number(after.As<Napi::Object>().Get("key"));
+    query.after_id = to_int64(after.As<Napi::Object>().Get("id"));
+  }
+  return query;
+}
+
+Napi::Object connections(Napi::Env env, const std::vector<OpenConnection>& rows, int64_t matched) {
+  std::string text;
+  std::vector<double> row{static_cast<double>(matched), static_cast<double>(rows.size())};
+  const auto put = [&](auto value) { row.push_back(static_cast<double>(value)); };
+  for (const OpenConnection& one : rows) {
+    for (const Address& address : {one.source, one.listen, one.target}) {
+      text += address.text() + '\n';
+      put(address.port);
+    }
+    put(one.target_index);
+    put(one.id);
+    put(one.key);
+    put(one.rule);
+    for (const int64_t value : {one.age_ms, one.idle_ms, one.bytes[0], one.bytes[1]}) put(value);
+    put(one.held_by);
+    for (const auto& [rtt_us, retransmits] : one.figures) {
+      put(rtt_us);
+      put(retransmits);
+    }
+  }
+  const auto object = Napi::Object::New(env);
+  object.Set("text", text);
+  object.Set("row", doubles(env, row));
+  return object;
+}
+
 std::vector<Address> addresses(const Napi::Value& raw) {
   std::vector<Address> all;
   each(raw, [&](const Napi::Value& one) {

@@ -20,6 +20,10 @@ std::vector<int> numbers(const Napi::Value& raw);
 Limits limits(const Napi::Object& raw, Reasons& reasons);
 std::optional<Budget> budget(const Napi::Value& raw);
 ResolveAnswer answer(const Napi::Object& raw);
+ConnectionSelection selection(const Napi::Object& raw, std::string& error);
+ConnectionQuery query(const Napi::Object& raw, std::string& error);
+/** Returns {row, text}, as native/sample.ts reads it. */
+Napi::Object connections(Napi::Env env, const std::vector<OpenConnection>& rows, int64_t matched);
 std::vector<Address> addresses(const Napi::Value& raw);
 Napi::Object event(Napi::Env env, const EngineEvent& event, Engine& engine);
 Napi::Float64Array doubles(Napi::Env env, const std::vector<double>& values);

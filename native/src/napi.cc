@@ -27,6 +27,8 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
                            InstanceMethod<&NativeEngine::resolved>("resolved"),
                            InstanceMethod<&NativeEngine::sample>("sample"),
                            InstanceMethod<&NativeEngine::reasons>("reasons"),
+                           InstanceMethod<&NativeEngine::connections>("connections"),
+                           InstanceMethod<&NativeEngine::end_connections>("endConnections"),
                            InstanceMethod<&NativeEngine::stop>("stop"),
                        });
   }
@@ -117,6 +119,21 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     std::vector<double> values;
     engine_->write_sample(values);
     return convert::doubles(info.Env(), values);
+  }
+  Napi::Value connections(const Napi::CallbackInfo& info) {
+    std::string error;
+    const ConnectionQuery query = convert::query(info[0].As<Napi::Object>(), error);
+    if (!error.empty()) throw_error("EINVAL", error);
+    if (!error.empty()) return info.Env().Undefined();
+    const auto [rows, matched] = engine_->connections(query);
+    return convert::connections(info.Env(), rows, matched);
+  }
+  Napi::Value end_connections(const Napi::CallbackInfo& info) {
+    std::string error;
+    const ConnectionSelection selection = convert::selection(info[0].As<Napi::Object>(), error);
+    if (!error.empty()) throw_error("EINVAL", error);
+    if (!error.empty()) return info.Env().Undefined();
+    return Napi::Number::New(info.Env(), static_cast<double>(engine_->end_connections(selection)));
   }
   Napi::Value reasons(const Napi::CallbackInfo& info) {
     const auto names = engine_->reasons().names();

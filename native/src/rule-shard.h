@@ -38,6 +38,10 @@ class RuleShard : public DeferredDelete {
   virtual void reset(PortRange keep) = 0;
   /** Ends the connections and flows to these targets, also those that are being dialed when they are connected. */
   void reset_targets(const std::vector<int>& targets);
+  /** Adds rows of what the query selects. */
+  virtual void collect(OpenConnections& found) const = 0;
+  /** Resets what is selected; returns how many. */
+  virtual int64_t end_selected(const ConnectionSelection& selection) = 0;
   /** Lets connections that wait for a meter retry. */
   virtual void meter_changed() = 0;
 

@@ -121,6 +121,13 @@ int connect_to(const Address& target, const Address* from, Fd& socket) {
   return error == -EINPROGRESS ? 0 : error;
 }
 
+TcpFigures tcp_figures(int socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) < 0) return {};
+  return {info.tcpi_rtt, info.tcpi_total_retrans};
+}
+
 void keep_alive(int socket) {
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleS);

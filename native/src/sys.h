@@ -55,6 +55,12 @@ int bind_source(int socket, const Address& from);
 int connect_to(const Address& target, const Address* from, Fd& socket);
 /** Returns the address to which a socket is bound. */
 Address local_address(int socket);
+/** What the system has measured of a TCP connection; -1: unknown. */
+struct TcpFigures {
+  int64_t rtt_us = -1;
+  int64_t retransmits = -1;
+};
+TcpFigures tcp_figures(int socket);
 /** Turns TCP keepalive on. */
 void keep_alive(int socket);
 /** Returns the pending error of a socket (SO_ERROR) as a positive errno; 0: none. */

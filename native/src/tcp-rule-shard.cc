@@ -102,6 +102,21 @@ void TcpRuleShard::reset(PortRange keep) {
     if (!keep.includes(rule->from + connection->port_index_)) connection->reset(ConnectionEnd::rule_closed);
 }
 
+void TcpRuleShard::collect(OpenConnections& found) const {
+  for (const auto& connection : connections_)
+    if (connection->is_selected(found.query().selection)) found.add(connection->row());
+}
+
+int64_t TcpRuleShard::end_selected(const ConnectionSelection& selection) {
+  int64_t count = 0;
+  for (Connection* connection : all_connections()) {
+    if (connection->has_ended() || !connection->is_selected(selection)) continue;
+    connection->reset(ConnectionEnd::operator_closed);
+    count++;
+  }
+  return count;
+}
+
 void TcpRuleShard::meter_changed() {
   for (Connection* connection : all_connections())
     if (!connection->has_ended()) connection->retry_metering();

@@ -24,6 +24,8 @@ class TcpRuleShard final : public RuleShard {
   void refuse(int socket, const Address& caller, Reason refusal);
   void reset_all(ConnectionEnd why) override;
   void reset(PortRange keep) override;
+  void collect(OpenConnections& found) const override;
+  int64_t end_selected(const ConnectionSelection& selection) override;
   void meter_changed() override;
   void remove(Connection& connection);
 

@@ -37,6 +37,7 @@ UdpFlow::UdpFlow(UdpRuleShard& shard, const UdpPath& path, const NamedCaller& ca
       admission_(shard.rule->meters),
       dialer_(shard, path.port_index, caller.source, *this),
       needs_preamble_(shard.rule->preamble != nullptr),
+      id_(shard.worker.new_id()),
       opened_ms_(shard.worker.loop.now_ms()),
       last_active_ms_(opened_ms_) {}
 
@@ -211,6 +212,21 @@ void UdpFlow::target_replied() {
 /** Returns the local address to which the caller has sent last. */
 Address UdpFlow::listen_address() const {
   return reply_source_.address().with_port(static_cast<uint16_t>(shard_.rule->from + path_.port_index));
+}
+
+OpenConnection UdpFlow::row() const {
+  const int64_t now_ms = shard_.worker.loop.now_ms();
+  return {.id = id_,
+          .rule = shard_.rule->id,
+          .source = caller_.source,
+          .listen = listen_address(),
+          .target = address_,
+          .target_index = target_index_,
+          .age_ms = now_ms - opened_ms_,
+          .idle_ms = now_ms - last_active_ms_,
+          .bytes = bytes_,
+          .held_by = -1,
+          .sockets = {-1, -1}};
 }
 
 void UdpFlow::report_end(ConnectionEnd why, Reason refusal) {

@@ -38,6 +38,10 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   static constexpr int64_t kSettleMs = 250;
 
   bool has_ended() const { return has_ended_; }
+  bool is_selected(const ConnectionSelection& selection) const {
+    return selection.has(id_, caller_.source, address_);
+  }
+  OpenConnection row() const;
   int64_t last_active_ms() const { return last_active_ms_; }
   const UdpPath& path() const { return path_; }
 
@@ -79,6 +83,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   bool needs_preamble_;   // before the next datagram to the target
   std::string preamble_;  // written for the first datagram
   std::unique_ptr<std::vector<std::vector<std::byte>>> buffered_;  // until there is a target
+  const int64_t id_;
   const int64_t opened_ms_;
   int64_t last_active_ms_;
   std::array<int64_t, 2> bytes_{};  // delivered, by direction

@@ -103,6 +103,21 @@ void UdpRuleShard::stop_listening() {
   listeners_.clear();
 }
 
+void UdpRuleShard::collect(OpenConnections& found) const {
+  for (const auto& flow : flows_)
+    if (flow->is_selected(found.query().selection)) found.add(flow->row());
+}
+
+int64_t UdpRuleShard::end_selected(const ConnectionSelection& selection) {
+  int64_t count = 0;
+  for (UdpFlow* flow : all_flows()) {
+    if (flow->has_ended() || !flow->is_selected(selection)) continue;
+    flow->end(ConnectionEnd::operator_closed);
+    count++;
+  }
+  return count;
+}
+
 void UdpRuleShard::reset_all(ConnectionEnd why) {
   for (UdpFlow* flow : all_flows()) flow->end(why);
 }

@@ -24,6 +24,8 @@ class UdpRuleShard final : public RuleShard {
   void stop_listening() override;
   void reset_all(ConnectionEnd why) override;
   void reset(PortRange keep) override;
+  void collect(OpenConnections& found) const override;
+  int64_t end_selected(const ConnectionSelection& selection) override;
   void meter_changed() override {}
 
   UdpBatch& batch() const { return worker.udp_batch; }

@@ -125,6 +125,22 @@ void Worker::filters_changed(int rule_id) {
   if (const auto found = shards_.find(rule_id); found != shards_.end()) found->second->recheck_filters();
 }
 
+void Worker::collect(OpenConnections& found) {
+  found.begin(loop.now_ms());
+  for (const auto& [id, shard] : shards_)
+    if (found.query().selection.has_rule(id)) shard->collect(found);
+  found.finish();
+}
+
+int64_t Worker::end_selected(const ConnectionSelection& selection) {
+  std::vector<RuleShard*> selected;  // a closed one may leave when its last connection ends
+  for (const auto& [id, shard] : shards_)
+    if (selection.has_rule(id)) selected.push_back(shard.get());
+  int64_t count = 0;
+  for (RuleShard* shard : selected) count += shard->end_selected(selection);
+  return count;
+}
+
 void Worker::meter_changed(Meter& meter) {
   if (!meter.is_exhausted()) holds_.erase(meter.id);
   std::vector<RuleShard*> shards;

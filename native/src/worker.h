@@ -12,6 +12,7 @@
 #include "engine-context.h"
 #include "event-loop.h"
 #include "local-addresses.h"
+#include "open-connections.h"
 #include "pipe-pool.h"
 #include "rule.h"
 #include "udp-batch.h"
@@ -56,6 +57,9 @@ class Worker {
   void reset_targets(int rule_id, const std::vector<int>& targets);
   void reset(int rule_id, PortRange keep);
   void filters_changed(int rule_id);
+  void collect(OpenConnections& found);
+  /** Resets what is selected; returns how many. */
+  int64_t end_selected(const ConnectionSelection& selection);
   void meter_changed(Meter& meter);
   /** Resets the connections of an exhausted meter after `hold_ms`, unless its budget is raised before. */
   void start_hold(std::shared_ptr<Meter> meter, uint64_t version, int64_t hold_ms);
@@ -65,6 +69,8 @@ class Worker {
   /** Asks JavaScript for the addresses of a host. Returns a token for `cancel_resolve`. */
   int64_t resolve(ResolveRequester& requester, int rule_id, const std::string& host);
   void cancel_resolve(int64_t token) { pending_resolves_.erase(token); }
+  /** Returns an id for a connection or flow; no other one of the engine has it. */
+  int64_t new_id() { return ++ids_ * static_cast<int64_t>(count_) + static_cast<int64_t>(index); }
   /** True on the one thread that does what a rule needs only once, such as probes. */
   bool is_primary_for(int rule_id) const { return static_cast<size_t>(rule_id) % count_ == index; }
   /** Writes what the target of this caller gets first; only for a rule with a preamble. */
@@ -98,6 +104,7 @@ class Worker {
   const size_t count_;
   std::array<char, 16> connection_id_;  // of the last preamble: random, then counting
   int64_t resolves_started_ = 0;
+  int64_t ids_ = 0;
   std::unordered_map<int, std::unique_ptr<RuleShard>> shards_;              // by rule
   std::map<PortRange, std::unique_ptr<PortListeners>> listeners_;           // TCP
   std::unordered_map<int64_t, ResolveRequester*> pending_resolves_;         // by token

@@ -52,6 +52,15 @@ export const queries = {
   matching: (where: FilterQuery<Rule>, em: EntityManager): Promise<RuleCore[]> =>
     em.find(Rule, where, { orderBy: { id: 'asc' } }),
 
+  /** Returns, by id, the id under which the API has the rule: for a part that of its whole. */
+  async shownIds(ids: readonly string[], em: EntityManager): Promise<Map<string, string>> {
+    const rows = await em.execute<{ id: string; shownId: string }[]>(
+      'select id, coalesce(parent, id) as shownId from rules where id in (select value from json_each(?))',
+      [JSON.stringify(ids)]
+    )
+    return new Map(rows.map(({ id, shownId }) => [id, shownId]))
+  },
+
   /** Returns the parts of a whole; any other rule is its own only part. */
   partsOf: (id: string, em: EntityManager): Promise<Pick<Rule, 'id' | 'clientId'>[]> =>
     em.execute(

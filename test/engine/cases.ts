@@ -10,6 +10,7 @@ import { filters } from './cases/filters.ts'
 import { firstRead } from './cases/first-read.ts'
 import { health } from './cases/health.ts'
 import { lifecycle } from './cases/lifecycle.ts'
+import { looking, udpLooking } from './cases/looking.ts'
 import { meters } from './cases/meters.ts'
 import { preamble } from './cases/preamble.ts'
 import { replacing } from './cases/replacing.ts'
@@ -40,6 +41,7 @@ export const cases = {
   ...preamble,
   ...firstRead,
   ...balance,
+  ...looking,
   ...replacing
 }
 export const udpCases = {
@@ -53,5 +55,6 @@ export const udpCases = {
   ...udpPreamble,
   ...udpFirstRead,
   ...udpBalance,
+  ...udpLooking,
   ...udpReplacing
 }

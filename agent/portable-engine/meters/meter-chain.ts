@@ -26,6 +26,7 @@ export class Admission {
   readonly #waiter: Waiter | null
   readonly #retries = { in: () => this.#waiter?.resume('in'), out: () => this.#waiter?.resume('out') }
   #hasLeft = false
+  heldBy: number | null = null // id of the meter that let nothing through when it was asked last
 
   constructor(meters: readonly Meter[], waiter: Waiter | null) {
     this.#meters = meters
@@ -37,7 +38,9 @@ export class Admission {
     let bytes = want
     for (const meter of this.#meters) {
       bytes = meter.offer(direction, bytes, this.#retries[direction])
-      if (bytes === 0) return 0
+      if (bytes > 0) continue
+      this.heldBy = meter.id
+      return 0
     }
     for (const meter of this.#meters) meter.reserve(direction, bytes)
     return bytes

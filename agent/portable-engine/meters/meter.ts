@@ -6,7 +6,7 @@ import type { Direction, Retry, Waiter } from './waiter.ts'
 
 export class Meter {
   readonly budget: BudgetState
-  readonly #id: number
+  readonly id: number
   readonly #rates = { in: new TokenBucket(), out: new TokenBucket() }
   readonly #newConnections = new TokenBucket()
   readonly #delivered = { in: 0, out: 0 }
@@ -16,7 +16,7 @@ export class Meter {
 
   constructor(id: number, limits: MeterLimits, onSpent: () => void) {
     const total = () => this.#delivered.in + this.#delivered.out
-    this.#id = id
+    this.id = id
     this.budget = new BudgetState({ total, onSpent, waiters: this.#waiters })
     this.#limits = limits
     this.setLimits(limits)
@@ -85,7 +85,7 @@ export class Meter {
 
   sample(): MeterCounters {
     return {
-      id: this.#id,
+      id: this.id,
       bytesIn: this.#delivered.in,
       bytesOut: this.#delivered.out,
       active: this.#active,

@@ -1,10 +1,11 @@
 // One connection, from accept to close: its target is dialed, bytes are relayed, both sockets close.
 import type { Socket } from 'node:net'
 import type { ConnectionEnd, SocketAddress } from '../../ended-connection.ts'
+import type { ConnectionRecord } from '../connection-record.ts'
 import type { LivePortCounters } from '../counters.ts'
-import type { EndRecord } from '../ended-connections.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction, Waiter } from '../meters/waiter.ts'
+import type { Live } from '../open-connections.ts'
 import type { Addresses, RuleState } from '../rule-state.ts'
 import { timeoutMs } from '../timeout.ts'
 import { type Caller, listenAddressOf } from './caller.ts'
@@ -21,8 +22,9 @@ export class Connection implements Waiter {
   readonly port: LivePortCounters
   readonly #state: RuleState
   readonly #ending = new AbortController()
-  readonly #record: EndRecord | null
+  readonly #record: ConnectionRecord
   readonly #preamble: Buffer | null
+  #admission: Admission | null = null
   #target: ConnectedTarget | null = null // once connected
   #relay: Relay | null = null
 
@@ -39,10 +41,11 @@ export class Connection implements Waiter {
 
   /** Resolves when both sockets are closed: no byte is counted after that. */
   async run(admission: Admission): Promise<void> {
+    this.#admission = admission
     const callerClosed = closeOf(this.#caller)
     const limit = setTimeout(() => this.#ending.abort(), dialLimitMs)
     const endWatch = watchPendingCaller(this.#caller, () => {
-      this.#record?.because(this.#caller.destroyed ? 'caller_reset' : 'caller_closed')
+      this.#record.because(this.#caller.destroyed ? 'caller_reset' : 'caller_closed')
       this.#ending.abort()
     })
 
@@ -56,6 +59,13 @@ export class Connection implements Waiter {
     await callerClosed
     if (this.#target) this.#target.counters.active--
     this.#state.endRecord(this.#record)
+  }
+
+  /** Returns what those see who look at it. */
+  live(): Live {
+    const { listen, activeAt } = this.#record
+    const heldBy = this.#relay?.isWaiting ? (this.#admission?.heldBy ?? null) : null
+    return { record: this.#record, listen, activeAt, heldBy, end: () => this.reset('operator_closed') }
   }
 
   /** Applies changed filters. A connection that is still dialing is checked again once it has connected. */
@@ -76,7 +86,7 @@ export class Connection implements Waiter {
 
   /** Aborts the dial and resets both sockets. */
   reset(why: ConnectionEnd): void {
-    this.#record?.because(why)
+    this.#record.because(why)
     this.#ending.abort()
     resetSocket(this.#caller)
     if (this.#target) resetSocket(this.#target.socket)
@@ -86,7 +96,7 @@ export class Connection implements Waiter {
   #connected(target: ConnectedTarget, admission: Admission): Promise<void> {
     const closed = closeOf(target.socket)
     this.#target = target
-    this.#record?.connected(target.index, target)
+    this.#record.connected(target.index, target)
     const refusal = this.#filterRefusal()
     if (this.#state.isReset(target.index)) this.reset('rule_closed')
     else if (this.#ending.signal.aborted || refusal !== null) this.#refuse(refusal)
@@ -116,7 +126,7 @@ export class Connection implements Waiter {
         const counter = direction === 'in' ? 'bytesIn' : 'bytesOut'
         port[counter] += bytes
         target[counter] += bytes
-        record?.delivered(direction, bytes)
+        record.delivered(direction, bytes)
         admission.delivered(direction, bytes)
       }
     })
@@ -126,7 +136,6 @@ export class Connection implements Waiter {
   /** Notes which side ends first, and how. */
   #watchEnds(target: Socket): void {
     const record = this.#record
-    if (!record) return
     if (this.#caller.readableEnded) record.closedBy('caller_closed')
     this.#caller.once('end', () => record.closedBy('caller_closed'))
     this.#caller.once('error', () => record.because('caller_reset'))
@@ -147,13 +156,13 @@ export class Connection implements Waiter {
 
   #refuse(reason: string | null): void {
     if (reason !== null && !this.#ending.signal.aborted) this.#state.countRejection(reason)
-    this.#record?.because(reason === null ? 'dial_failed' : 'refused', reason)
+    this.#record.because(reason === null ? 'dial_failed' : 'refused', reason)
     this.reset('dial_failed')
   }
 }
 
-/** Begins the record of a caller, where the rule asks for it. */
-export const beginRecord = (state: RuleState, caller: Caller): EndRecord | null =>
+/** Begins the record of a caller. */
+export const beginRecord = (state: RuleState, caller: Caller): ConnectionRecord =>
   state.beginRecord(() => [caller.source, listenAddressOf(caller)])
 
 const closeOf = (socket: Socket): Promise<void> =>

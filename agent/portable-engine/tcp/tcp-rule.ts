@@ -5,6 +5,7 @@ import type { LivePortCounters } from '../counters.ts'
 import { Drain } from '../drain.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { Admission } from '../meters/meter-chain.ts'
+import type { Live } from '../open-connections.ts'
 import { RuleState } from '../rule-state.ts'
 import type { Caller } from './caller.ts'
 import { beginRecord, Connection } from './connection.ts'
@@ -76,6 +77,10 @@ export class TcpRule implements Acceptor {
     for (const connection of this.#connections) connection.recheckFilters()
   }
 
+  live(): Live[] {
+    return [...this.#connections].map(connection => connection.live())
+  }
+
   accept(caller: Caller, port: number): void {
     this.#arrivals++
     // A range opens all ports or none: callers of the first ports are not served before the last one is open.
@@ -103,9 +108,11 @@ export class TcpRule implements Acceptor {
   }
 
   #refuse(caller: Caller, reason: string): void {
-    const record = beginRecord(this.state, caller)
-    record?.because('refused', reason)
-    this.state.endRecord(record)
+    if (this.state.rule.reportEnds) {
+      const record = beginRecord(this.state, caller)
+      record.because('refused', reason)
+      this.state.endRecord(record)
+    }
     this.state.countRejection(reason)
     resetSocket(caller.socket)
   }

@@ -1,9 +1,10 @@
 // A UDP flow: the datagrams of one source address to one port, forwarded to one target, and its replies.
 import type { ConnectionEnd } from '../../ended-connection.ts'
+import type { ConnectionRecord } from '../connection-record.ts'
 import type { LivePortCounters } from '../counters.ts'
-import type { EndRecord } from '../ended-connections.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
+import type { Live } from '../open-connections.ts'
 import { PendingDatagrams } from './pending-datagrams.ts'
 import { type ConnectedUdpTarget, connectUdpTarget, type UdpDialRule } from './udp-dialer.ts'
 import type { SocketAddress, UdpSocket } from './udp-socket.ts'
@@ -43,7 +44,7 @@ export class UdpFlow {
   readonly #admission: Admission
   readonly #ending = new AbortController()
   readonly #pending = new PendingDatagrams()
-  readonly #record: EndRecord | null
+  readonly #record: ConnectionRecord
   #preamble: Buffer | null // of the next datagram to the target
   #replySocket: UdpSocket
   #target: ConnectedUdpTarget | null = null
@@ -72,7 +73,7 @@ export class UdpFlow {
   /** Resolves when nothing is counted for the flow any more. */
   async run(): Promise<void> {
     await this.#run()
-    this.#record?.arrivedAt(this.#replySocket.local)
+    this.#record.arrivedAt(this.#replySocket.local)
     this.#owner.state.endRecord(this.#record)
   }
 
@@ -104,6 +105,13 @@ export class UdpFlow {
     else this.#pending.add(bytes)
   }
 
+  /** Returns what those see who look at it. A flow waits for no meter. */
+  live(): Live {
+    const activeAt = this.lastSeenAt
+    const { local: listen } = this.#replySocket
+    return { record: this.#record, listen, activeAt, heldBy: null, end: () => this.end('operator_closed') }
+  }
+
   /** Ends the flow when its target was reset. */
   endIfReset(): void {
     if (this.#target && this.#owner.state.isReset(this.#target.attempt.index)) this.end('rule_closed')
@@ -122,7 +130,7 @@ export class UdpFlow {
   /** Idempotent. `refusal`: the reason to count, if any. */
   end(why: ConnectionEnd, refusal: string | null = null): void {
     if (this.#hasEnded) return
-    this.#record?.because(why, refusal)
+    this.#record.because(why, refusal)
     this.#ending.abort()
     this.#settle()
     this.#pending.takeAll()
@@ -147,7 +155,7 @@ export class UdpFlow {
     if (!this.#hasEnded) this.recheckFilters()
     if (this.#hasEnded) return
     target.counters.connectionsTotal++
-    this.#record?.connected(target.index, target)
+    this.#record.connected(target.index, target)
     if (target.isFailover) this.#owner.state.counters.targetFailovers++
     for (const bytes of this.#pending.takeAll()) this.#send('in', bytes)
   }
@@ -223,7 +231,7 @@ export class UdpFlow {
     this.port[bytesName] += bytes
     this.port[datagramsName]++
     target[bytesName] += bytes
-    this.#record?.delivered(direction, bytes)
+    this.#record.delivered(direction, bytes)
   }
 
   /** Ends the flow after an ICMP error. The caller's next datagram begins a new flow. */

@@ -2,6 +2,7 @@
 import type { EngineRule, Filters } from '../../engine.ts'
 import { Drain } from '../drain.ts'
 import type { EngineContext } from '../engine-context.ts'
+import type { Live } from '../open-connections.ts'
 import { isBinaryHeader, parseProxyHeader } from '../proxy-header.ts'
 import { RuleState } from '../rule-state.ts'
 import { isWithin, type PortRange } from '../tcp/tcp-listener.ts'
@@ -66,6 +67,10 @@ export class UdpRule implements FlowOwner {
   /** Ends the flows of ports that are not in `keep`. */
   reset(keep: PortRange | null): void {
     this.#endAll([...this.#flows].filter(({ port }) => !isWithin(port.port, keep)))
+  }
+
+  live(): Live[] {
+    return [...this.#flows].map(flow => flow.live())
   }
 
   setFilters(filters: Filters): void {

@@ -1,0 +1,79 @@
+// The record of one connection or flow: for those who look at it, and for those who are told of its end.
+import { systemClock } from '../../kernel/base/clock.ts'
+import type { ConnectionEnd, EndedConnection, SocketAddress } from '../ended-connection.ts'
+import { canonicalAddress } from '../net/address.ts'
+import type { Direction } from './meters/waiter.ts'
+
+let lastId = 0
+
+/** Who is connected to what, and what was delivered. */
+export class ConnectionRecord {
+  readonly id = ++lastId
+  readonly ruleId: number
+  readonly source: SocketAddress
+  readonly openedAt = performance.now()
+  readonly bytes = { in: 0, out: 0 }
+  activeAt = this.openedAt // when a byte was delivered last
+  #listen: SocketAddress
+  #target: EndedConnection['target'] = null
+  #closed: ConnectionEnd | null = null
+  #cause: Pick<EndedConnection, 'end' | 'refusal'> | null = null
+
+  constructor(ruleId: number, source: SocketAddress, listen: SocketAddress) {
+    this.ruleId = ruleId
+    this.source = canonical(source)
+    this.#listen = canonical(listen)
+  }
+
+  get listen(): SocketAddress {
+    return this.#listen
+  }
+
+  get target(): EndedConnection['target'] {
+    return this.#target
+  }
+
+  arrivedAt(listen: SocketAddress): void {
+    this.#listen = canonical(listen)
+  }
+
+  connected(index: number, { address, port }: SocketAddress): void {
+    this.#target = { index, address, port }
+  }
+
+  delivered(direction: Direction, bytes: number): void {
+    this.bytes[direction] += bytes
+    this.activeAt = performance.now()
+  }
+
+  /** Notes an end in order; the first one counts. */
+  closedBy(end: 'caller_closed' | 'target_closed'): void {
+    this.#closed ??= end
+  }
+
+  /** Notes any other cause; the first one counts, and more than an end in order. */
+  because(end: ConnectionEnd, refusal: string | null = null): void {
+    this.#cause ??= { end, refusal }
+  }
+
+  /** Called when nothing is counted any more. */
+  finish(): EndedConnection {
+    const durationMs = performance.now() - this.openedAt
+    return {
+      ruleId: this.ruleId,
+      source: this.source,
+      listen: this.#listen,
+      target: this.#target,
+      openedAt: Math.floor(systemClock.now() - durationMs),
+      durationMs: Math.floor(durationMs),
+      bytesIn: this.bytes.in,
+      bytesOut: this.bytes.out,
+      ...(this.#cause ?? { end: this.#closed ?? 'caller_closed', refusal: null })
+    }
+  }
+}
+
+const canonical = ({ address, port }: SocketAddress): SocketAddress => ({
+  address: canonicalAddress(address),
+  port
+})

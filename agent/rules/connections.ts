@@ -1,0 +1,34 @@
+// Open connections and flows by the rules and meters of the server.
+import type { Engine } from '../engine.ts'
+import type { AgentConnections, AgentMeters, ConnectionFilter, RuleSpec } from '../plugin.ts'
+
+interface Options {
+  readonly engine: Pick<Engine, 'connections' | 'endConnections'>
+  readonly rules: {
+    engineIds(matches: (spec: RuleSpec) => boolean): number[]
+    find(engineId: number): RuleSpec | undefined
+  }
+  readonly meters: Pick<AgentMeters, 'keyOf'>
+}
+
+export function openConnections({ engine, rules, meters }: Options): AgentConnections {
+  const selectionOf = ({ rule, ids, source, target }: ConnectionFilter) => ({
+    ...{ ids, source, target },
+    rules: rule === null ? null : rules.engineIds(rule)
+  })
+
+  return {
+    list({ sort, after, limit, ...filter }) {
+      const { matched, rows } = engine.connections({ ...selectionOf(filter), sort, after, limit })
+      return {
+        matched,
+        rows: rows.flatMap(row => {
+          const rule = rules.find(row.ruleId)
+          const heldBy = row.heldBy === null ? null : (meters.keyOf(row.heldBy) ?? null)
+          return rule ? [{ ...row, rule, heldBy }] : []
+        })
+      }
+    },
+    end: filter => engine.endConnections(selectionOf(filter))
+  }
+}

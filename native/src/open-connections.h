@@ -1,0 +1,82 @@
+// What is open now, for those who look: rows of connections and flows, made on their threads when somebody asks.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "address.h"
+#include "sys.h"
+
+namespace sluice {
+
+/** Which connections and flows are meant; all members that are given must match. */
+struct ConnectionSelection {
+  std::optional<std::vector<int64_t>> ids;  // sorted
+  std::optional<std::vector<int>> rules;    // sorted
+  std::optional<Prefix> source;
+  std::optional<Address> target;            // port 0: any
+
+  bool has_rule(int rule) const { return !rules || std::ranges::binary_search(*rules, rule); }
+  bool has(int64_t id, const Address& from, const Address& to) const {
+    if (ids && !std::ranges::binary_search(*ids, id)) return false;
+    if (source && !source->contains(from)) return false;
+    return !target || (target->same_host(to) && (target->port == 0 || target->port == to.port));
+  }
+};
+
+/** A page of a selection: the largest keys first, and the larger ids among equal ones. */
+struct ConnectionQuery {
+  /** The order is that of `connectionSorts` in agent/open-connection.ts. */
+  enum class Sort : uint8_t { age, bytes, rate, idle };
+  ConnectionSelection selection;
+  Sort sort = Sort::age;
+  double after_key = std::numeric_limits<double>::infinity();
+  int64_t after_id = std::numeric_limits<int64_t>::max();
+  size_t limit = 0;
+};
+
+struct OpenConnection {
+  int64_t id;
+  int rule;
+  Address source;
+  Address listen;
+  Address target;
+  int target_index;  // -1: it is being dialed
+  int64_t age_ms;
+  int64_t idle_ms;
+  std::array<int64_t, 2> bytes;  // by direction
+  int held_by;                   // id of the meter for which it waits; -1: none
+  std::array<int, 2> sockets;    // of caller and target; -1: there is no TCP socket
+  double key = 0;
+  std::array<sys::TcpFigures, 2> figures{};
+};
+
+/** The part of a page that one thread has. */
+class OpenConnections {
+ public:
+  explicit OpenConnections(const ConnectionQuery& query) : query_(query) {}
+  /** Sets the time by which ages are given, on the monotonic clock. */
+  void begin(int64_t now_ms) { now_ms_ = now_ms; }
+
+  const ConnectionQuery& query() const { return query_; }
+  /** Takes a row that the selection has. Its listen address may still be missing. */
+  void add(OpenConnection row);
+  /** Keeps the rows of the page, and asks the system about their sockets. */
+  void finish();
+
+  std::vector<OpenConnection> rows;
+  int64_t matched = 0;
+
+ private:
+  const ConnectionQuery& query_;
+  int64_t now_ms_ = 0;
+};
+
+/** Sorts as a page is sorted, and keeps the first `limit` rows. */
+void keep_first(std::vector<OpenConnection>& rows, size_t limit);
+
+}  // namespace sluice

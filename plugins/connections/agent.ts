@@ -1,0 +1,76 @@
+import type { AgentCall, AgentPlugin, ConnectionFilter } from '../../agent/plugin.ts'
+import { newId } from '../../kernel/base/id.ts'
+import { respond } from '../../kernel/wire/message.ts'
+import { Close, capability, Look, messages, type Row, type Selection } from './wire.ts'
+
+/** Ids of connections are unique within a process. */
+const runs = new WeakMap<AgentCall, string>()
+
+function runOf(call: AgentCall): string {
+  const run = runs.get(call) ?? newId(call.clock.now())
+  runs.set(call, run)
+  return run
+}
+
+type Open = ReturnType<AgentCall['connections']['list']>['rows'][number]
+
+const filterOf = ({
+  rule_id,
+  owner,
+  protocol,
+  source,
+  target,
+  target_port,
+  ids
+}: Selection): ConnectionFilter => ({
+  rule:
+    rule_id === undefined && owner === undefined && protocol === undefined
+      ? null
+      : spec =>
+          (rule_id === undefined || spec.id === rule_id) &&
+          (owner === undefined || spec.owner === owner) &&
+          (protocol === undefined || spec.protocol === protocol),
+  ids: ids.length === 0 ? null : ids,
+  source: source ?? null,
+  target: target === undefined ? null : { address: target, port: target_port ?? null }
+})
+
+const placeOf = ({ address, port }: Open['source']): string =>
+  `${address.includes(':') ? `[${address}]` : address}:${port}`
+
+const legOf = ({ rttMs, retransmits }: NonNullable<Open['caller']>) => ({ rtt_ms: rttMs, retransmits })
+
+const rowOf = (open: Open): Row => ({
+  id: open.id,
+  key: open.key,
+  rule_id: open.rule.id,
+  protocol: open.rule.protocol,
+  source: placeOf(open.source),
+  listen: placeOf(open.listen),
+  target: open.target ? placeOf(open.target) : '',
+  age_ms: open.ageMs,
+  idle_ms: open.idleMs,
+  bytes_in: open.bytesIn,
+  bytes_out: open.bytesOut,
+  held_by: open.heldBy?.slice(0, 64) ?? '',
+  ...(open.caller && { caller: legOf(open.caller) }),
+  ...(open.targetLeg && { server: legOf(open.targetLeg) })
+})
+
+export default {
+  name: 'connections',
+  agent: '^1.0.0',
+  capabilities: { [capability.id]: capability.since },
+  messages,
+  handlers: [
+    respond(Look, async (call: AgentCall, { selection, sort, limit, after_key: key, after_id: id }) => {
+      const after = key === undefined || id === undefined ? null : { key, id }
+      const { matched, rows } = call.connections.list({ ...filterOf(selection), sort, after, limit })
+      return { run: runOf(call), matched, rows: rows.map(rowOf) }
+    }),
+    respond(Close, async (call: AgentCall, { selection, run }) => {
+      if (run !== '' && run !== runOf(call)) return { count: 0 } // of an earlier process
+      return { count: call.connections.end(filterOf(selection)) }
+    })
+  ]
+} satisfies AgentPlugin

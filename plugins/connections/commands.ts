@@ -1,0 +1,98 @@
+import { Type } from '../../kernel/cli/args.ts'
+import { type Column, defineCommand } from '../../kernel/cli/command.ts'
+import { size } from '../../kernel/cli/size.ts'
+import { ruleIds } from '../rules/command-exports.ts'
+import type { ConnectionRow } from './schema.ts'
+
+const filters = {
+  client: Type.Optional(Type.String({ description: 'client_id, or a name.' })),
+  rule: Type.Optional(Type.String({ description: 'rule_id', ...ruleIds })),
+  owner: Type.Optional(Type.String({ description: 'user_id' })),
+  source: Type.Optional(Type.String({ description: 'Callers in this CIDR: 198.51.100.0/24.' })),
+  target: Type.Optional(Type.String({ description: 'To this address, or address:port.' })),
+  protocol: Type.Optional(
+    Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'Connections, or flows.' })
+  )
+}
+
+interface Filters {
+  readonly client?: string
+  readonly rule?: string
+  readonly owner?: string
+  readonly source?: string
+  readonly target?: string
+  readonly protocol?: 'tcp' | 'udp'
+}
+
+/** Returns the query of the API, without what is not given. */
+const queryOf = ({ client, rule, owner, source, target, protocol }: Filters) => ({
+  ...(client !== undefined && { client }),
+  ...(rule !== undefined && { rule_id: rule }),
+  ...(owner !== undefined && { owner }),
+  ...(source !== undefined && { source }),
+  ...(target !== undefined && { target }),
+  ...(protocol !== undefined && { protocol })
+})
+
+const columns: readonly Column<ConnectionRow>[] = [
+  'source',
+  'listen',
+  ['target', ({ target }) => target ?? 'connecting'],
+  'owner',
+  ['in', ({ bytes_in }) => size(bytes_in)],
+  ['out', ({ bytes_out }) => size(bytes_out)],
+  'opened_at',
+  ['idle', ({ idle_secs }) => `${Math.floor(idle_secs)} s`],
+  ['rtt', ({ rtt_ms }) => (rtt_ms ? [rtt_ms.caller, rtt_ms.target].map(ms => ms ?? '-').join(' / ') : '-')],
+  ['held_by', ({ held_by }) => held_by ?? '-'],
+  'connection_id'
+]
+
+const list = defineCommand({
+  name: 'connection list',
+  summary: 'List the connections and flows that are open now, the largest of --sort first.',
+  examples: [
+    'sluice connection list --client paris --sort bytes',
+    'sluice connection list --source 198.51.100.0/24'
+  ],
+  args: Type.Object({
+    ...filters,
+    sort: Type.Optional(
+      Type.Union([Type.Literal('age'), Type.Literal('bytes'), Type.Literal('rate'), Type.Literal('idle')], {
+        description: 'Default: age. rate: bytes a second since it was opened.'
+      })
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many; default 100.' }))
+  }),
+  async run({ api, args: { sort, limit = 100, ...given }, print }) {
+    const query = { limit, ...(sort && { sort }), ...queryOf(given) }
+    print.data(await api.call('GET /v1/connections', { query }), columns)
+  }
+})
+
+const close = defineCommand({
+  name: 'connection close',
+  summary: 'Close a connection by its id, or all that a filter matches: both sides are reset.',
+  examples: ['sluice connection close --source 198.51.100.0/24 --dry-run'],
+  args: Type.Object({
+    connection: Type.Optional(Type.String({ description: 'connection_id' })),
+    ...filters,
+    dry_run: Type.Optional(Type.Boolean({ description: 'Count, and close nothing.' })),
+    yes: Type.Optional(Type.Boolean({ description: 'Do not ask.' }))
+  }),
+  positional: ['connection'],
+  async run({ api, args: { connection, dry_run, yes: _, ...given }, print, confirm }) {
+    if (connection !== undefined) {
+      await api.call('DELETE /v1/connections/{connection_id}', { path: { connection_id: connection } })
+      return print.done('closed', { connection_id: connection })
+    }
+    const query = queryOf(given)
+    const counted = await api.call('DELETE /v1/connections', { query: { ...query, dry_run: true } })
+    if (dry_run) return print.done(`${counted.matched} match`, counted)
+    await confirm(`Close ${counted.matched} connections?`, { elsewhere: 'goes on' })
+    const done = await api.call('DELETE /v1/connections', { query })
+    print.done(`${done.closed} closed`, done)
+  }
+})
+
+export const commands = [list, close]

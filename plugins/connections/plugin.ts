@@ -1,0 +1,24 @@
+import { asFunction } from 'awilix'
+import { definePlugin } from '../../kernel/plugin.ts'
+import { commands } from './commands.ts'
+import { type Connections, openConnections, type Services } from './connections.ts'
+import { routes } from './routes.ts'
+import { connectionNotFound, filterRequired } from './schema.ts'
+import { messages } from './wire.ts'
+
+interface Deps extends Services {
+  readonly connections: Connections
+}
+
+export default definePlugin<Deps>({
+  name: 'connections',
+  version: '1.0.0',
+  description: 'Connections and flows that are open now.',
+  kernel: '^2.0.0',
+  needs: { http: '^1.0.0', rules: '^1.0.0' },
+  codes: [connectionNotFound, filterRequired],
+  services: { connections: asFunction(openConnections).singleton() },
+  messages,
+  routes,
+  commands
+})

@@ -1,0 +1,130 @@
+// Live connections through the API: a server and an agent in this process, on a fake engine.
+import t, { type Test } from 'tap'
+import type { OpenConnection } from '../../../agent/open-connection.ts'
+import { runAgent, testServer } from '../../../kit/public.ts'
+import { type ConnectionRow, isPrefix, parseTarget } from '../schema.ts'
+
+async function openApp(t: Test) {
+  const server = await testServer(t)
+  const agent = await runAgent(t, server, 'edge')
+  for (const user_id of ['ann', 'bob'])
+    await server.call('POST', '/v1/users', { user_id, display_name: user_id, role: 'user' })
+  const push = async (owner: string, listen_port: number) => {
+    const body = { client: 'edge', listen_port, owner, targets: [{ host: '10.0.0.1', port: 80 }] }
+    return (await server.call<{ rule_id: string }>('POST', '/v1/rules', body)).body.rule_id
+  }
+  const open = (id: number, changes: Partial<OpenConnection> = {}): OpenConnection => ({
+    ...{ id, key: id, ruleId: agent.engine.opened.at(-1)?.id ?? 0 },
+    source: { address: '198.51.100.7', port: 50_000 + id },
+    listen: { address: '2001:db8::1', port: 443 },
+    target: { address: '10.0.0.1', port: 80, index: 0 },
+    ...{ ageMs: 5000, idleMs: 400, bytesIn: 10, bytesOut: 20, heldBy: null },
+    caller: { rttMs: 12.5, retransmits: 3 },
+    targetLeg: { rttMs: 0.5, retransmits: 0 },
+    ...changes
+  })
+  return { server, agent, push, open }
+}
+
+t.test('a row has what the edge knows, under the ids of the server', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  const rule_id = await push('ann', 8080)
+  agent.engine.openConnections = [open(2, { target: null, caller: null, targetLeg: null }), open(1)]
+
+  const { status, body } = await server.call<ConnectionRow[]>('GET', '/v1/connections?sort=bytes')
+
+  t.equal(status, 200)
+  t.match(body, [
+    { target: null, rtt_ms: null, retransmits: null },
+    {
+      ...{ client_id: agent.clientId, rule_id, owner: 'ann', protocol: 'tcp', held_by: null },
+      ...{ source: '198.51.100.7:50001', listen: '[2001:db8::1]:443', target: '10.0.0.1:80' },
+      ...{ opened_at: new Date(server.clock.now() - 5000).toISOString(), idle_secs: 0.4 },
+      ...{ bytes_in: 10, bytes_out: 20 },
+      rtt_ms: { caller: 12.5, target: 0.5 },
+      retransmits: { caller: 3, target: 0 }
+    }
+  ])
+})
+
+t.test('a connection is closed by its id, once', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  await push('ann', 8080)
+  agent.engine.openConnections = [open(77)]
+  const [row] = (await server.call<ConnectionRow[]>('GET', '/v1/connections')).body
+  const url = `/v1/connections/${row?.connection_id}`
+
+  t.match(await server.call('DELETE', url), { status: 204 })
+  t.match(agent.engine.connectionsEnded, [{ ids: [77] }])
+  t.match(server.decisions.at(-1), { action: 'connection.close', outcome: 'allow', status: 204 })
+
+  agent.engine.openConnections = []
+  const gone = { status: 404, body: { error: { code: 'connection_not_found' } } }
+  t.match(await server.call('DELETE', url), gone)
+  t.match(await server.call('DELETE', '/v1/connections/nonsense'), gone)
+  agent.engine.openConnections = [open(77)]
+  const other = url.replace(/-[0-9A-Z]{26}-/, `-${'0'.repeat(26)}-`)
+  t.match(await server.call('DELETE', other), gone, 'of an earlier process')
+})
+
+t.test('a filter is required, counted first, and sent to the edge', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  await push('ann', 8080)
+  agent.engine.openConnections = [open(1), open(2)]
+
+  t.match(await server.call('DELETE', '/v1/connections'), {
+    status: 400,
+    body: { error: { code: 'validation.connection_filter' } }
+  })
+  t.match(await server.call('DELETE', '/v1/connections?source=198.51.100.0/24&dry_run=true'), {
+    status: 200,
+    body: { matched: 2, closed: 0 }
+  })
+  t.strictSame(agent.engine.connectionsEnded, [])
+  const query = 'source=198.51.100.0/24&target=10.0.0.1:80&owner=ann'
+  t.match(await server.call('DELETE', `/v1/connections?${query}`), { body: { matched: 2, closed: 2 } })
+  t.match(agent.engine.connectionsEnded, [
+    {
+      rules: [agent.engine.opened[0]?.id],
+      ids: null,
+      source: '198.51.100.0/24',
+      target: { address: '10.0.0.1', port: 80 }
+    }
+  ])
+  t.match(await server.call('DELETE', '/v1/connections?source=everywhere'), { status: 400 })
+  t.match(await server.call('DELETE', '/v1/connections?client=elsewhere'), { body: { matched: 0 } })
+})
+
+t.test('users see and close their own', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  await push('ann', 8080)
+  agent.engine.openConnections = [open(1)]
+  const ann = server.as({ user: 'ann', by: 'api_token' })
+  const bob = server.as({ user: 'bob', by: 'api_token' })
+  await server.as({ user: 'root', role: 'superadmin' })('GET', '/v1/users/me') // onboarding is over
+  const get = async (call: typeof ann, query = '') =>
+    (await call<ConnectionRow[]>('GET', `/v1/connections${query}`)).body
+
+  t.equal((await get(ann)).length, 1)
+  t.strictSame(await get(bob), [])
+  t.strictSame(await get(ann, '?owner=bob'), [])
+  const before = agent.engine.connectionsEnded.length
+  t.match(await bob('DELETE', '/v1/connections?owner=ann'), { body: { matched: 0 } })
+  t.equal(agent.engine.connectionsEnded.length, before)
+  t.match(await ann('DELETE', '/v1/connections?source=0.0.0.0/0'), {
+    body: { closed: 1 }
+  })
+  t.match(agent.engine.connectionsEnded.at(-1), { rules: [agent.engine.opened[0]?.id] })
+})
+
+t.test('places and prefixes', async t => {
+  t.strictSame(parseTarget('10.0.0.7:80'), { address: '10.0.0.7', port: 80 })
+  t.strictSame(parseTarget('10.0.0.7'), { address: '10.0.0.7' })
+  t.strictSame(parseTarget('[2001:db8::1]:80'), { address: '2001:db8::1', port: 80 })
+  t.strictSame(parseTarget('2001:db8::1'), { address: '2001:db8::1' })
+  for (const wrong of ['', 'db', 'db:80', '10.0.0.7:0', '10.0.0.7:99999', '[10.0.0.7]:80'])
+    t.equal(parseTarget(wrong), null, wrong)
+  for (const right of ['10.0.0.0/8', '10.0.0.1', '::/0', '2001:db8::/32']) t.ok(isPrefix(right), right)
+  for (const wrong of ['10.0.0.0/33', '10.0.0.0/', 'host', '10.0.0.0/8/8', '::1%lo'])
+    t.notOk(isPrefix(wrong), wrong)
+})

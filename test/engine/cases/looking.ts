@@ -1,0 +1,164 @@
+// What is open now, and its end by an operator.
+import { once } from 'node:events'
+import type { Test } from 'tap'
+import type { ConnectionQuery } from '../../../agent/open-connection.ts'
+import {
+  type EngineCase,
+  echo,
+  engineFixture,
+  openCaller,
+  openTarget,
+  ruleTo,
+  until
+} from '../engine-fixture.ts'
+import { limited, rate, unlimited } from '../meter-fixture.ts'
+import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
+
+const all: ConnectionQuery = {
+  ...{ ids: null, rules: null, source: null, target: null },
+  ...{ sort: 'bytes', after: null, limit: 100 }
+}
+
+/** Opens callers of a rule, of which each has sent one byte more than the one before. */
+async function openCallers(t: Test, openEngine: Parameters<EngineCase>[1], count: number) {
+  const fixture = engineFixture(t, openEngine)
+  const target = await openTarget(t, echo)
+  const rule = await ruleTo([target])
+  await fixture.engine.open(rule)
+  const callers = []
+  for (let bytes = 1; bytes <= count; bytes++) {
+    const caller = await openCaller(t, rule.from)
+    caller.on('error', () => {}) // reset
+    caller.write('x'.repeat(bytes))
+    await once(caller, 'data')
+    callers.push(caller)
+  }
+  const { engine } = fixture
+  const total = (count * (count + 1)) / 2
+  await until(() => engine.connections(all).rows.reduce((sum, { bytesOut }) => sum + bytesOut, 0) === total)
+  return { ...fixture, target, rule, callers }
+}
+
+export const looking: Record<string, EngineCase> = {
+  async 'a row says who is connected to what, and how much was delivered'(t, openEngine) {
+    const { engine, rule, target, callers } = await openCallers(t, openEngine, 1)
+
+    const { matched, rows } = engine.connections(all)
+
+    t.equal(matched, 1)
+    const [row] = rows
+    t.match(row, {
+      ruleId: rule.id,
+      source: { address: '127.0.0.1', port: callers[0]?.localPort },
+      listen: { address: '127.0.0.1', port: rule.from },
+      target: { address: '127.0.0.1', port: target, index: 0 },
+      ...{ bytesIn: 1, bytesOut: 1, key: 2, heldBy: null }
+    })
+    t.ok(row && row.ageMs >= 0 && row.idleMs >= 0 && row.idleMs <= row.ageMs)
+    for (const leg of [row?.caller, row?.targetLeg])
+      t.ok(leg === null || (leg && leg.rttMs >= 0 && leg.retransmits === 0), 'figures of the leg')
+  },
+
+  async 'pages are sorted, go on behind their last row, and miss none'(t, openEngine) {
+    const { engine, rule } = await openCallers(t, openEngine, 5)
+
+    const first = engine.connections({ ...all, limit: 2 })
+    const last = first.rows.at(-1)
+    const second = engine.connections({ ...all, after: last ?? null })
+
+    t.equal(first.matched, 5)
+    t.strictSame(
+      [...first.rows, ...second.rows].map(({ bytesIn }) => bytesIn),
+      [5, 4, 3, 2, 1]
+    )
+    t.equal(new Set([...first.rows, ...second.rows].map(({ id }) => id)).size, 5)
+    const oldest = engine.connections({ ...all, sort: 'age', limit: 2 })
+    await until(() => (engine.connections(all).rows[0]?.ageMs ?? 0) > (oldest.rows[0]?.ageMs ?? 0) + 50)
+    const others = engine.connections({ ...all, sort: 'age', after: oldest.rows.at(-1) ?? null })
+    t.strictSame(
+      [...oldest.rows, ...others.rows].map(({ bytesIn }) => bytesIn).sort(),
+      [1, 2, 3, 4, 5],
+      'also when time has passed between them'
+    )
+    const ages = engine.connections({ ...all, sort: 'age' }).rows.map(({ key }) => key)
+    t.strictSame(
+      ages,
+      ages.toSorted((a, b) => b - a)
+    )
+    t.equal(engine.connections({ ...all, rules: [rule.id] }).matched, 5)
+    t.equal(engine.connections({ ...all, rules: [] }).matched, 0)
+  },
+
+  async 'source and target select'(t, openEngine) {
+    const { engine, rule, target } = await openCallers(t, openEngine, 2)
+    const six = await openCaller(t, rule.from, '::1')
+    six.write('x')
+    await once(six, 'data')
+    const count = (selection: Partial<ConnectionQuery>) =>
+      engine.connections({ ...all, ...selection }).matched
+
+    t.equal(count({ source: '127.0.0.0/8' }), 2)
+    t.equal(count({ source: '::1' }), 1)
+    t.equal(count({ source: '10.0.0.0/8' }), 0)
+    t.equal(count({ target: { address: '127.0.0.1', port: null } }), 3)
+    t.equal(count({ target: { address: '127.0.0.1', port: target } }), 3)
+    t.equal(count({ target: { address: '127.0.0.1', port: 1 } }), 0)
+    t.throws(() => count({ source: 'everywhere' }), { code: 'EINVAL' })
+  },
+
+  async 'what is selected is reset, and nothing else'(t, openEngine) {
+    const { engine, callers } = await openCallers(t, openEngine, 3)
+    const [largest] = engine.connections(all).rows
+
+    const closed = new Promise(resolve => callers[2]?.once('close', resolve))
+    t.equal(engine.endConnections({ ...all, ids: [largest?.id ?? 0] }), 1)
+    await closed
+
+    t.strictSame(
+      engine.connections(all).rows.map(({ bytesIn }) => bytesIn),
+      [2, 1]
+    )
+    t.equal(engine.endConnections({ ...all, ids: [largest?.id ?? 0] }), 0)
+    t.equal(engine.endConnections({ ...all, source: '127.0.0.1' }), 2)
+    await until(() => engine.connections(all).matched === 0)
+  },
+
+  async 'a connection that waits for a meter names it'(t, openEngine) {
+    const { engine } = engineFixture(t, openEngine)
+    const target = await openTarget(t, echo)
+    engine.setMeter(1, unlimited)
+    engine.setMeter(2, limited({ bytesIn: rate(1, 1) }))
+    const rule = await ruleTo([target], { meters: [1, 2] })
+    await engine.open(rule)
+    const caller = await openCaller(t, rule.from)
+    caller.write('x'.repeat(100_000))
+
+    await until(() => engine.connections(all).rows[0]?.heldBy === 2)
+  }
+}
+
+export const udpLooking: Record<string, EngineCase> = {
+  async 'flows are seen and ended as connections are'(t, openEngine) {
+    const target = await openUdpTarget(t, () => 'ok')
+    const { engine } = engineFixture(t, openEngine)
+    const rule = await openUdpRule(engine, [target.port])
+    const caller = await openUdpCaller(t, rule.from)
+    await caller.exchange('hello')
+    await until(() => engine.connections(all).rows[0]?.bytesIn === 5)
+
+    t.match(engine.connections(all), {
+      matched: 1,
+      rows: [
+        {
+          ruleId: rule.id,
+          source: { address: '127.0.0.1', port: caller.port },
+          listen: { address: '127.0.0.1', port: rule.from },
+          target: { address: '127.0.0.1', port: target.port, index: 0 },
+          ...{ bytesIn: 5, bytesOut: 2, heldBy: null, caller: null, targetLeg: null }
+        }
+      ]
+    })
+    t.equal(engine.endConnections({ ...all, source: '127.0.0.1' }), 1)
+    t.equal(engine.connections(all).matched, 0)
+  }
+}
