@@ -1,5 +1,6 @@
 // --clients of `rule push`, and `clients` in the file of `apply`.
 import { Type } from '../../kernel/cli/args.ts'
+import type { Api } from '../../kernel/cli/command.ts'
 import { findClientId } from '../clients/exports.ts'
 import { documentPlaceSlot, type PushOptions, pushOptionsSlot } from '../rules/command-exports.ts'
 
@@ -20,9 +21,19 @@ const pushOptions: PushOptions = {
     if (clients === undefined) return {}
     const text = String(clients)
     if (isSelector(text)) return { clients: { selector: text } }
-    const names = text.split(',').map(name => name.trim())
-    return { clients: { ids: await Promise.all(names.map(name => findClientId(api, name))) } }
+    return { clients: { ids: await idsOf(text.split(','), api) } }
   }
+}
+
+/** Reads the list of clients once, whatever the number of names. */
+async function idsOf(names: readonly string[], api: Api): Promise<string[]> {
+  const lists = new Map<string, Promise<unknown[]>>()
+  const list = <T>(path: string): Promise<T[]> => {
+    const rows = lists.get(path) ?? api.list(path)
+    lists.set(path, rows)
+    return rows as Promise<T[]> // of this path
+  }
+  return Promise.all(names.map(name => findClientId({ get: api.get, list }, name.trim())))
 }
 
 export const commands = []

@@ -9,7 +9,7 @@ import { addsFilters, changeChosen, choosing, filter, listenOf, matching } from 
 import { immutableField } from './codes.ts'
 import { pathOf, queryOf, targetOf, Wait } from './command-parts.ts'
 import { rulesKind } from './document-kind.ts'
-import { clientOf, printRule } from './edge-columns.ts'
+import { clientOf, isOnAll, printRule } from './edge-columns.ts'
 import type { RuleRecord } from './record.ts'
 import { RuleArg } from './rule-argument.ts'
 import { columnSlot, pushOptionsSlot } from './slots.ts'
@@ -24,6 +24,8 @@ const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleR
   'owner',
   'state_reason'
 ]
+
+const notOnAll = 6 // as of a rule that its only client refuses
 
 const push = defineCommand({
   name: 'rule push',
@@ -66,7 +68,9 @@ const push = defineCommand({
     const place = { client, protocol, prefer_ipv6, owner, ...portsOf(listen) }
     const core = { ...place, targets: target.map(targetOf), ...(paused !== undefined && { paused }) }
     const more = await Promise.all(options.map(({ body }) => body(args, api)))
-    printRule(await pushed(api, Object.assign(core, ...more), args), print)
+    const rule = await pushed(api, Object.assign(core, ...more), args)
+    printRule(rule, print)
+    return isOnAll(rule) ? 0 : notOnAll
   }
 })
 

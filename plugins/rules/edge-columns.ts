@@ -15,6 +15,10 @@ export function clientOf(rule: RuleRecord): string {
   return active === edges.length ? all : `${active} of ${all}`
 }
 
+/** False for a rule that one of several clients could not take. */
+export const isOnAll = (rule: RuleRecord): boolean =>
+  (edgesOf(rule) ?? []).every(({ state }) => state !== 'failed')
+
 /** Prints a rule; its state on several clients has a line for each, below the rest. */
 export function printRule(rule: RuleRecord, print: Print): void {
   const edges = edgesOf(rule)

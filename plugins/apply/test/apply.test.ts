@@ -343,6 +343,25 @@ t.test(
   }
 )
 
+t.test('a rule of a group has names in the file, and stays when its clients are others', async t => {
+  const { plan, run, context } = await applyFixture(t)
+  const group = { clients: { ids: ['paris'] }, listen_port: 8080, targets: target(80) }
+
+  t.same(summaryOf(await plan({ rules: [group] })), ['create rule paris tcp 8080'])
+  await run({ rules: [group] })
+  t.same(await plan({ rules: [group] }, 'prune'), [])
+  const rules = kindsIn(context).find(({ name }) => name === 'rules')
+  t.match(
+    (await rules?.list(context))?.map(item => rules?.format(item, context)),
+    [{ clients: { ids: ['paris'] }, listen_port: 8080 }]
+  )
+
+  const selected = { rules: [{ ...group, clients: { selector: 'env=prod' } }] }
+  t.same(summaryOf(await plan(selected, 'prune')), ['change rule env=prod tcp 8080'])
+  await run(selected, 'prune')
+  t.same(await plan(selected, 'prune'), [])
+})
+
 async function applyFixture(t: Test) {
   const app = await testServer(t)
   const { clientId } = await testAgent(t, app, 'paris', {
