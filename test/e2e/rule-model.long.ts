@@ -1,5 +1,5 @@
 // A plain model says what each port of the edges must answer, while rules are made, changed, paused, expired and removed,
-// while agents and server are killed, the network between them is cut or silent, and edges join. The steps are random; `RULE_MODEL_SEED` and `RULE_MODEL_STEPS` repeat a run.
+// while agents and server are killed, the network between them is cut or silent, edges join, and enter and leave a group. The steps are random; `RULE_MODEL_SEED` and `RULE_MODEL_STEPS` repeat a run.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
@@ -36,7 +36,16 @@ interface ModelRule {
 interface Edge {
   readonly name: string
   readonly running: RunningAgent
+  readonly address: string // that it listens on
   readonly ports: readonly number[]
+  isInGroup: boolean
+}
+
+/** A rule of all edges that have the label. */
+interface Group {
+  readonly id: string
+  readonly port: number
+  target: string
 }
 
 const maxEdges = 3
@@ -49,6 +58,7 @@ class Play {
   readonly #join: (name: string) => Promise<Edge>
   readonly #targets: ReadonlyMap<string, number> // port by name
   readonly #edges: Edge[] = []
+  #group: Group | null = null
   readonly #rules: ModelRule[] = []
   readonly counts: Record<string, number> = {}
 
@@ -68,6 +78,12 @@ class Play {
     const edge = await this.#join(`edge-${this.#edges.length}`)
     this.#edges.push(edge)
     return `join ${edge.name}`
+  }
+
+  async openGroup(listen_port: number): Promise<void> {
+    const body = { clients: { selector: 'site=east' }, listen_port, targets: this.#targetsOf('a') }
+    const { rule_id: id } = await this.#cluster.call<{ rule_id: string }>('POST', '/v1/rules', body)
+    this.#group = { id, port: listen_port, target: 'a' }
   }
 
   /** Plays one step. Returns what it did. */
@@ -123,6 +139,10 @@ class Play {
         return this.#cut(rule, name)
       case 'silence':
         return this.#silence(rule, name)
+      case 'label':
+        return this.#label(this.#edges[pick(this.#edges.length)])
+      case 'group':
+        return this.#retargetGroup(name)
       case 'join':
         return this.#edges.length < maxEdges ? this.join() : 'all have joined'
       default:
@@ -132,13 +152,38 @@ class Play {
 
   /** Compares what the ports answer with the model. Returns the differences. */
   async differences(): Promise<string[]> {
-    const ports = this.#edges.flatMap(({ ports }) => ports)
-    const found = await Promise.all(ports.map(async port => [port, await answerOf(port)] as const))
-    return found.flatMap(([port, answer]) => {
-      const rule = this.#rules.find(one => one.port === port && !one.isPaused && !one.isExpired)
-      const expected = rule?.target ?? closed
-      return answer === expected ? [] : [`port ${port} answers ${answer}, not ${expected}`]
-    })
+    const places = this.#edges.flatMap(edge => [
+      ...edge.ports.map(port => ({ edge, port, expected: this.#ruleAt(port)?.target ?? closed })),
+      ...(this.#group
+        ? [{ edge, port: this.#group.port, expected: edge.isInGroup ? this.#group.target : closed }]
+        : [])
+    ])
+    const found = await Promise.all(
+      places.map(async place => ({ ...place, answer: await answerOf(place.port, place.edge.address) }))
+    )
+    return found.flatMap(({ edge, port, expected, answer }) =>
+      answer === expected ? [] : [`port ${port} of ${edge.name} answers ${answer}, not ${expected}`]
+    )
+  }
+
+  #ruleAt = (port: number) => this.#rules.find(one => one.port === port && !one.isPaused && !one.isExpired)
+
+  /** The edge enters the group, or leaves it. */
+  async #label(edge: Edge | undefined): Promise<string> {
+    if (!edge) throw new TypeError('no edge has joined')
+    const path = `/v1/clients/${edge.running.clientId}`
+    const body = { labels: { site: edge.isInGroup ? null : 'east' } }
+    const done = await this.#expect('PATCH', path, body, 200)
+    edge.isInGroup = !edge.isInGroup
+    return `label ${edge.name}: ${done}`
+  }
+
+  async #retargetGroup(name: string): Promise<string> {
+    if (!this.#group) throw new TypeError('there is no group')
+    const path = `/v1/rules/${this.#group.id}`
+    const done = await this.#expect('PATCH', path, { targets: this.#targetsOf(name) }, 200)
+    this.#group.target = name
+    return `group ${done}`
   }
 
   #targetsOf = (name: string) => [{ host, port: this.#targets.get(name) }]
@@ -263,7 +308,9 @@ class Play {
 }
 
 const kinds = [
-  ['retarget', 35],
+  ['retarget', 29],
+  ['label', 33],
+  ['group', 36],
   ['move', 47],
   ['both', 55],
   ['pause', 65],
@@ -278,8 +325,13 @@ const kinds = [
   ['kill server', 100]
 ] as const
 
-async function answerOf(port: number): Promise<string> {
-  return nameAt(port, Buffer.from('x')).catch((error: NodeJS.ErrnoException) => error.code ?? error.message)
+/** Edges of one machine listen on addresses of their own: 'edge-1' on 127.0.0.2. */
+const addressOf = (edge: string): string => `127.0.0.${Number(edge.slice('edge-'.length)) + 1}`
+
+async function answerOf(port: number, address: string): Promise<string> {
+  return nameAt(port, Buffer.from('x'), address).catch(
+    (error: NodeJS.ErrnoException) => error.code ?? error.message
+  )
 }
 
 async function openTargets(t: Test): Promise<Map<string, number>> {
@@ -305,10 +357,13 @@ for (const engine of engines)
       const env = { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' }
       const play = new Play(cluster, link, await openTargets(t), async name => ({
         name,
-        running: await startAgent(t, cluster, name, { env }),
+        address: addressOf(name),
+        running: await startAgent(t, cluster, name, { env: { ...env, SVC_BIND: addressOf(name) } }),
+        isInGroup: false,
         ports: [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()]
       }))
       await play.join()
+      await play.openGroup(await freePort())
       const dice = seededRandom(seed)
       const done: string[] = []
       let differences: string[] = []
@@ -319,7 +374,7 @@ for (const engine of engines)
         differences = step.startsWith('Error') ? [step] : await play.differences()
         for (
           let tries = 0;
-          /^(kill|cut|silence)/.test(step) && differences.length > 0 && tries < 50;
+          /^(kill|cut|silence|label)/.test(step) && differences.length > 0 && tries < 50;
           tries++
         ) {
           await after(100) // what was changed meanwhile comes with the connection
