@@ -9,6 +9,7 @@ export const agentPlugins: Builtin<AgentPlugin> = {
   'rate-limit': () => import('../plugins/rate-limit/agent.ts'),
   connections: () => import('../plugins/connections/agent.ts'),
   journal: () => import('../plugins/journal/agent.ts'),
+  balance: () => import('../plugins/balance/agent.ts'),
   'multi-target': () => import('../plugins/multi-target/agent.ts'),
   'port-range': () => import('../plugins/port-range/agent.ts'),
   'proxy-protocol': () => import('../plugins/proxy-protocol/agent.ts'),

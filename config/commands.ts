@@ -7,6 +7,7 @@ export const commandModules: CommandModules = {
   apply: () => import('../plugins/apply/commands.ts'),
   audit: () => import('../plugins/audit/commands.ts'),
   auth: () => import('../plugins/auth/commands.ts'),
+  balance: () => import('../plugins/balance/commands.ts'),
   backup: () => import('../plugins/backup/commands.ts'),
   cli: () => import('../plugins/cli/commands.ts'),
   clients: () => import('../plugins/clients/commands.ts'),

@@ -2132,6 +2132,8 @@ export interface components {
             rules?: {
                 /** @description What becomes of live connections when the rule closes by its times. */
                 at_end?: ("keep" | "drain" | "cut") | null;
+                /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
+                balance?: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
                 /**
                  * @description client_id, or the name of one client.
                  * @example paris
@@ -2242,6 +2244,12 @@ export interface components {
                      * @example 0
                      */
                     priority?: number;
+                    /**
+                     * @description Share of the connections among targets of one priority, where the rule balances them; 0: no new ones.
+                     * @default 1
+                     * @example 1
+                     */
+                    weight?: number;
                 }[];
             }[];
             /** @description Entries of [[users]]. */
@@ -3316,6 +3324,8 @@ export interface components {
              * @enum {string}
              */
             at_end: "keep" | "drain" | "cut";
+            /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
+            balance: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
             /** @description Null of a rule on several clients. */
             client_id: string | null;
             /**
@@ -3487,6 +3497,8 @@ export interface components {
         RuleCreate: {
             /** @description What becomes of live connections when the rule closes by its times. */
             at_end?: ("keep" | "drain" | "cut") | null;
+            /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
+            balance?: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
             /**
              * @description client_id, or the name of one client.
              * @example paris
@@ -3598,6 +3610,12 @@ export interface components {
                  * @example 0
                  */
                 priority?: number;
+                /**
+                 * @description Share of the connections among targets of one priority, where the rule balances them; 0: no new ones.
+                 * @default 1
+                 * @example 1
+                 */
+                weight?: number;
             }[];
         };
         /**
@@ -3615,6 +3633,8 @@ export interface components {
         RuleDefinition: {
             /** @description What becomes of live connections when the rule closes by its times. */
             at_end?: ("keep" | "drain" | "cut") | null;
+            /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
+            balance?: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
             /**
              * @description client_id, or the name of one client.
              * @example paris
@@ -3720,6 +3740,12 @@ export interface components {
                  * @example 0
                  */
                 priority?: number;
+                /**
+                 * @description Share of the connections among targets of one priority, where the rule balances them; 0: no new ones.
+                 * @default 1
+                 * @example 1
+                 */
+                weight?: number;
             }[];
         };
         /** @description The rule on one client. */
@@ -3770,6 +3796,8 @@ export interface components {
         RulePatch: {
             /** @description What becomes of live connections when the rule closes by its times. */
             at_end?: ("keep" | "drain" | "cut") | null;
+            /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
+            balance?: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
             /** @description Does not change: taken when equal to what is there. */
             readonly client?: unknown;
             /** @description Does not change: taken when equal to what is there. */
@@ -3898,6 +3926,12 @@ export interface components {
                  * @example 0
                  */
                 priority?: number;
+                /**
+                 * @description Share of the connections among targets of one priority, where the rule balances them; 0: no new ones.
+                 * @default 1
+                 * @example 1
+                 */
+                weight?: number;
             }[];
             /** @description Does not change: taken when equal to what is there. */
             readonly updated_at?: unknown;
@@ -4004,6 +4038,8 @@ export interface components {
         RuleUpdate: {
             /** @description What becomes of live connections when the rule closes by its times. */
             at_end?: ("keep" | "drain" | "cut") | null;
+            /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
+            balance?: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
             /**
              * @description client_id, or the name of one client.
              * @example paris
@@ -4131,6 +4167,12 @@ export interface components {
                  * @example 0
                  */
                 priority?: number;
+                /**
+                 * @description Share of the connections among targets of one priority, where the rule balances them; 0: no new ones.
+                 * @default 1
+                 * @example 1
+                 */
+                weight?: number;
             }[];
             /** @description Ignored: read-only. */
             readonly updated_at?: unknown;
@@ -4290,6 +4332,11 @@ export interface components {
              * @example 0
              */
             priority: number;
+            /**
+             * @description Share of the connections among targets of one priority, where the rule balances them; 0: no new ones.
+             * @example 1
+             */
+            weight: number;
         };
         TargetFilterUnsupportedByClientError: components["schemas"]["Error"] & {
             error?: {
@@ -4554,6 +4601,12 @@ export interface components {
              */
             role?: "superadmin" | "user";
         };
+        ValidationBalanceError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.balance";
+            };
+        };
         ValidationBodyEmptyError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -4744,6 +4797,12 @@ export interface components {
             error?: {
                 /** @constant */
                 code?: "validation.unknown_parameter";
+            };
+        };
+        ValidationWeightError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.weight";
             };
         };
     };
@@ -5091,13 +5150,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_billing_anchor`, `invalid_json`, `invalid_quota_size`, `validation.clients`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.rate_limit_range`, `validation.schedule`, `validation.schema`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_billing_anchor`, `invalid_json`, `invalid_quota_size`, `validation.balance`, `validation.clients`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.rate_limit_range`, `validation.schedule`, `validation.schema`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidBillingAnchorError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidQuotaSizeError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidBillingAnchorError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidQuotaSizeError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -7839,6 +7898,11 @@ export interface operations {
                  */
                 at_end?: "keep" | "drain" | "cut";
                 /**
+                 * @description Only rows with this value.
+                 * @example priority
+                 */
+                balance?: "priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two";
+                /**
                  * @description client_id, or a name that several may have.
                  * @example paris
                  */
@@ -7874,7 +7938,7 @@ export interface operations {
                 /** @description Only rows with this value. */
                 sni_fallback?: boolean;
                 /** @description Order of the rows; with `-` descending. Null comes last. */
-                sort?: "rule_id" | "-rule_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port" | "-listen_port" | "listen_port_end" | "-listen_port_end" | "protocol" | "-protocol" | "prefer_ipv6" | "-prefer_ipv6" | "owner" | "-owner" | "placed_by" | "-placed_by" | "paused" | "-paused" | "state" | "-state" | "state_reason" | "-state_reason" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "state_changed_at" | "-state_changed_at" | "etag" | "-etag" | "health_check_interval_secs" | "-health_check_interval_secs" | "proxy_out" | "-proxy_out" | "proxy_out_udp" | "-proxy_out_udp" | "not_before" | "-not_before" | "expires_at" | "-expires_at" | "at_end" | "-at_end" | "sni_pattern" | "-sni_pattern" | "sni_fallback" | "-sni_fallback";
+                sort?: "rule_id" | "-rule_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port" | "-listen_port" | "listen_port_end" | "-listen_port_end" | "protocol" | "-protocol" | "prefer_ipv6" | "-prefer_ipv6" | "owner" | "-owner" | "placed_by" | "-placed_by" | "paused" | "-paused" | "state" | "-state" | "state_reason" | "-state_reason" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "state_changed_at" | "-state_changed_at" | "etag" | "-etag" | "balance" | "-balance" | "health_check_interval_secs" | "-health_check_interval_secs" | "proxy_out" | "-proxy_out" | "proxy_out_udp" | "-proxy_out_udp" | "not_before" | "-not_before" | "expires_at" | "-expires_at" | "at_end" | "-at_end" | "sni_pattern" | "-sni_pattern" | "sni_fallback" | "-sni_fallback";
                 /**
                  * @description Only rows with this value.
                  * @example pending
@@ -7915,6 +7979,7 @@ export interface operations {
                      *             "port": 443,
                      *             "port_end": null,
                      *             "priority": 0,
+                     *             "weight": 1,
                      *             "health": {
                      *               "state": "healthy",
                      *               "consecutive_failures": 0,
@@ -7941,6 +8006,7 @@ export interface operations {
                      *             "state_reason": null
                      *           }
                      *         ],
+                     *         "balance": "round_robin",
                      *         "clients": {
                      *           "selector": "env=prod,tier!=db"
                      *         },
@@ -8069,6 +8135,7 @@ export interface operations {
                      *           "port": 443,
                      *           "port_end": null,
                      *           "priority": 0,
+                     *           "weight": 1,
                      *           "health": {
                      *             "state": "healthy",
                      *             "consecutive_failures": 0,
@@ -8095,6 +8162,7 @@ export interface operations {
                      *           "state_reason": null
                      *         }
                      *       ],
+                     *       "balance": "round_robin",
                      *       "clients": {
                      *         "selector": "env=prod,tier!=db"
                      *       },
@@ -8135,13 +8203,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8233,6 +8301,7 @@ export interface operations {
                      *           "port": 443,
                      *           "port_end": null,
                      *           "priority": 0,
+                     *           "weight": 1,
                      *           "health": {
                      *             "state": "healthy",
                      *             "consecutive_failures": 0,
@@ -8259,6 +8328,7 @@ export interface operations {
                      *           "state_reason": null
                      *         }
                      *       ],
+                     *       "balance": "round_robin",
                      *       "clients": {
                      *         "selector": "env=prod,tier!=db"
                      *       },
@@ -8389,6 +8459,7 @@ export interface operations {
                      *           "port": 443,
                      *           "port_end": null,
                      *           "priority": 0,
+                     *           "weight": 1,
                      *           "health": {
                      *             "state": "healthy",
                      *             "consecutive_failures": 0,
@@ -8415,6 +8486,7 @@ export interface operations {
                      *           "state_reason": null
                      *         }
                      *       ],
+                     *       "balance": "round_robin",
                      *       "clients": {
                      *         "selector": "env=prod,tier!=db"
                      *       },
@@ -8455,13 +8527,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.labels_missing`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_missing`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.labels_missing`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_missing`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationLabelsMissingError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitMissingError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationLabelsMissingError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitMissingError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8676,6 +8748,7 @@ export interface operations {
                      *           "port": 443,
                      *           "port_end": null,
                      *           "priority": 0,
+                     *           "weight": 1,
                      *           "health": {
                      *             "state": "healthy",
                      *             "consecutive_failures": 0,
@@ -8702,6 +8775,7 @@ export interface operations {
                      *           "state_reason": null
                      *         }
                      *       ],
+                     *       "balance": "round_robin",
                      *       "clients": {
                      *         "selector": "env=prod,tier!=db"
                      *       },
@@ -8742,13 +8816,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8870,6 +8944,7 @@ export interface operations {
                      *           "port": 443,
                      *           "port_end": null,
                      *           "priority": 0,
+                     *           "weight": 1,
                      *           "health": {
                      *             "state": "healthy",
                      *             "consecutive_failures": 0,
@@ -8896,6 +8971,7 @@ export interface operations {
                      *           "state_reason": null
                      *         }
                      *       ],
+                     *       "balance": "round_robin",
                      *       "clients": {
                      *         "selector": "env=prod,tier!=db"
                      *       },
@@ -8936,13 +9012,13 @@ export interface operations {
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -9126,13 +9202,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -9226,13 +9302,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -9612,13 +9688,13 @@ export interface operations {
                     "application/json": components["schemas"]["BulkResult"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];

@@ -8,6 +8,7 @@ export const plugins: Builtin<Plugin> = {
   apply: () => import('../plugins/apply/plugin.ts'),
   audit: () => import('../plugins/audit/plugin.ts'),
   auth: () => import('../plugins/auth/plugin.ts'),
+  balance: () => import('../plugins/balance/plugin.ts'),
   backup: () => import('../plugins/backup/plugin.ts'),
   cli: () => import('../plugins/cli/plugin.ts'),
   clients: () => import('../plugins/clients/plugin.ts'),

@@ -127,7 +127,10 @@ export const resume = pauseCommand('resume', 'Open the ports of paused rules aga
 /** Returns the properties that may be edited, as TOML has them: without null. */
 function editedOf(record: RuleRecord, keys: readonly string[]): Record<string, unknown> {
   const values = keys.flatMap(key => ((record[key] ?? null) === null ? [] : [[key, record[key]]]))
-  const targets = record.targets.map(({ host, port, priority }) => ({ host, port, priority }))
+  const targets = record.targets.map(({ host, port, priority, weight }) => ({
+    ...{ host, port, priority },
+    ...(weight !== 1 && { weight })
+  }))
   return { ...Object.fromEntries(values), targets }
 }
 

@@ -21,13 +21,18 @@ export function queryOf(parameters: Readonly<Record<string, string | number | un
   return query === '' ? '' : `?${query}`
 }
 
-/** Parses host:port[@priority]. */
+/** Parses host:port[@priority][*weight]. */
 export function targetOf(text: string) {
-  const [, host = '', port, priority] = /^(\[[^\]]*\]|[^:@[\]]+):(\d{1,5})(?:@(\d{1,5}))?$/.exec(text) ?? []
+  const [, host = '', port, priority, weight] =
+    /^(\[[^\]]*\]|[^:@[\]]+):(\d{1,5})(?:@(\d{1,5}))?(?:\*(\d{1,3}))?$/.exec(text) ?? []
   if (port === undefined)
     throw new Fault(
       wrongUsage,
-      `TARGET ${text} is not host:port or host:port@priority; an IPv6 host is in brackets`
+      `TARGET ${text} is not host:port, host:port@priority or host:port@priority*weight; an IPv6 host is in brackets`
     )
-  return { host, port: Number(port), ...(priority !== undefined && { priority: Number(priority) }) }
+  return {
+    ...{ host, port: Number(port) },
+    ...(priority !== undefined && { priority: Number(priority) }),
+    ...(weight !== undefined && { weight: Number(weight) })
+  }
 }

@@ -42,7 +42,8 @@ const push = defineCommand({
     listen: Type.String({ description: 'Port on the client, or a range such as 8000-8010.' }),
     target: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'host:port or host:port@priority; an IPv6 address in brackets. One or more.'
+        description:
+          'host:port, host:port@priority or host:port@priority*weight; an IPv6 address in brackets. One or more.'
       })
     ),
     protocol: Type.Optional(Type.String({ description: 'tcp (default) or udp' })),

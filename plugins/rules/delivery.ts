@@ -69,7 +69,7 @@ const pushOf = (rule: Rule, { revision, isHeld = false }: ManagedObject, fields:
   protocol: rule.protocol,
   listen_from: rule.listenFrom,
   listen_to: rule.listenTo,
-  targets: [...rule.targets],
+  targets: rule.targets.map(({ host, port, priority }) => ({ host, port, priority })),
   prefer_ipv6: rule.preferIpv6,
   fields,
   retry: isRetried(rule),

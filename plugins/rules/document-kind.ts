@@ -11,6 +11,7 @@ import {
   mergePatch
 } from './document.ts'
 import { liveTrafficSlot } from './slots.ts'
+import { defaultPriority } from './target-order.ts'
 
 const name = 'rules'
 
@@ -36,7 +37,10 @@ export const rulesKind = documentKindSlot.fill({
       ...(client !== undefined && { client: context.clientId(client) }),
       listen_port,
       protocol: String(protocol).toLowerCase(),
-      targets: (targets as readonly DocumentEntry[]).map(targetOf) // the server validates the entries
+      // The server validates the entries.
+      targets: (targets as readonly DocumentEntry[]).map((target, at) =>
+        targetOf(target, defaultPriority(more) ?? at)
+      )
     }
     return { key: keyOf(body, context), body, id: String(rule_id ?? '') }
   },
@@ -139,7 +143,7 @@ function itemOf(record: DocumentEntry, context: Context): DocumentItem {
     ...context.defaults(name),
     ...Object.fromEntries(Object.entries(record).filter(([key]) => !readOnly.includes(key))),
     ...(record['client_id'] !== null && { client: record['client_id'] }),
-    targets: (record['targets'] as readonly DocumentEntry[]).map(targetOf) // of a rule record
+    targets: (record['targets'] as readonly DocumentEntry[]).map(targetOf) // of a rule record: all have a priority
   }
   return { key: keyOf(body, context), body, id: String(record['rule_id']) }
 }
@@ -161,11 +165,12 @@ const distinctions = (body: DocumentEntry, context: Context): string[] =>
     return typeof value === 'string' ? value : JSON.stringify(value)
   })
 
-const targetOf = ({ host, port, priority }: DocumentEntry, index: number): DocumentEntry => ({
+const targetOf = ({ host, port, priority, weight }: DocumentEntry, unordered: number): DocumentEntry => ({
   host: String(host)
     .toLowerCase()
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.$/, ''),
   port,
-  priority: priority ?? index
+  priority: priority ?? unordered,
+  ...((weight ?? 1) !== 1 && { weight })
 })

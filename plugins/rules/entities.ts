@@ -18,6 +18,7 @@ export interface Target {
   readonly host: string
   readonly port: number
   readonly priority: number
+  readonly weight?: number // absent: 1
 }
 
 /** What an agent last applied, while a change of it is not applied yet. Ports that were moved are in columns. */

@@ -10,6 +10,7 @@ import type { CreateBody } from './schema.ts'
 import type { keys } from './settings.ts'
 import { shownStates } from './shown-states.ts'
 import { portSharingSlot } from './slots.ts'
+import { defaultPriority } from './target-order.ts'
 import { parseTargets } from './targets.ts'
 
 export const portInUse = defineCode('port_in_use', 409, 5)
@@ -17,13 +18,16 @@ export const validationProtocol = defineCode('validation.protocol', 400, 3)
 
 export type Draft = Pick<Rule, 'protocol' | 'listenFrom' | 'listenTo' | 'targets' | 'preferIpv6'>
 
-type ParsedBody = Pick<CreateBody, 'protocol' | 'listen_port' | 'listen_port_end' | 'targets' | 'prefer_ipv6'>
+type ParsedBody = Pick<
+  CreateBody,
+  'protocol' | 'listen_port' | 'listen_port_end' | 'targets' | 'prefer_ipv6'
+> & { readonly balance?: unknown }
 
 export const parse = (body: ParsedBody): Draft => ({
   protocol: parseProtocol(body.protocol ?? 'tcp'),
   listenFrom: body.listen_port,
   listenTo: body.listen_port_end ?? body.listen_port,
-  targets: parseTargets(body.targets),
+  targets: parseTargets(body.targets, defaultPriority(body)),
   preferIpv6: body.prefer_ipv6 ?? false
 })
 

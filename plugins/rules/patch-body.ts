@@ -19,10 +19,11 @@ export function editsOf(patch: PatchBody, { filled }: Pick<Services, 'filled'>):
   const edits = Object.fromEntries(Object.entries(patch).filter(([key]) => !left.has(key)))
   if (!patch.targets) return edits
   // What a record shows of a target, such as its health, changes by itself.
-  const targets = patch.targets.map(({ host, port, priority }) => ({
+  const targets = patch.targets.map(({ host, port, priority, weight }) => ({
     host,
     port,
-    ...(priority !== undefined && { priority })
+    ...(priority !== undefined && { priority }),
+    ...(weight !== undefined && { weight })
   }))
   return { ...edits, targets }
 }

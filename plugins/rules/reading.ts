@@ -129,6 +129,7 @@ async function recordsOf(
     ...(edges.get(rule.id) ?? shownOf(rule, shown.get(rule.id), closings.reasonOf(rule))),
     targets: rule.targets.map((target, index) => ({
       ...target,
+      weight: target.weight ?? 1,
       port_end: rule.listenTo > rule.listenFrom ? target.port + rule.listenTo - rule.listenFrom : null,
       ...Object.fromEntries(views.map(([key, view]) => [key, view.get(rule.id)?.[index]]))
     })),

@@ -25,6 +25,15 @@ export const Priority = Type.Integer({
   examples: [0]
 })
 
+export const Weight = Type.Integer({
+  minimum: 0,
+  maximum: 256,
+  code: 'validation.weight',
+  description:
+    'Share of the connections among targets of one priority, where the rule balances them; 0: no new ones.',
+  examples: [1]
+})
+
 /** The states of this plugin; `rules.shown-state` adds to them. */
 export const states = ['pending', 'active', 'paused', 'failed', 'draining']
 
@@ -63,7 +72,8 @@ export const CoreRecord = Type.Object({
         }),
         { examples: [null] }
       ),
-      priority: Priority
+      priority: Priority,
+      weight: Weight
     })
   ),
   prefer_ipv6: Type.Boolean({

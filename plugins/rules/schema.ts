@@ -12,7 +12,8 @@ import {
   type RuleRecord,
   stateOf,
   states,
-  type Values
+  type Values,
+  Weight
 } from './record.ts'
 import { isSent, type LoadedField, type RuleField, ruleFieldSlot, type ServerField } from './rule-field.ts'
 import { shapeSlot, shownStateSlot, type TargetView, targetViewSlot } from './slots.ts'
@@ -49,7 +50,8 @@ const Definition = Type.Object({
       port: Port,
       priority: Type.Optional(
         Type.Integer({ ...Priority, description: 'The lowest is tried first; default is the index.' })
-      )
+      ),
+      weight: Type.Optional(Type.Integer({ ...Weight, default: 1 }))
     }),
     { description: '1 to 8, without duplicates.' }
   ),

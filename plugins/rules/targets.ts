@@ -9,21 +9,29 @@ export const targetsEmpty = defineCode('validation.targets_empty', 400, 3)
 export const targetsTooMany = defineCode('validation.targets_too_many', 400, 3)
 export const targetsDuplicate = defineCode('validation.targets_duplicate', 400, 3)
 export const targetHost = defineCode('validation.target_host', 400, 3)
-export const targetCodes = [targetsEmpty, targetsTooMany, targetsDuplicate, targetHost]
+export const targetWeight = defineCode('validation.weight', 400, 3)
+export const targetCodes = [targetsEmpty, targetsTooMany, targetsDuplicate, targetHost, targetWeight]
 
 interface TargetInput {
   readonly host: string
   readonly port: number
   readonly priority?: number
+  readonly weight?: number
 }
 
-export function parseTargets(given: readonly TargetInput[]): Target[] {
+export function parseTargets(given: readonly TargetInput[], defaultPriority?: number): Target[] {
   if (given.length === 0) refuse(targetsEmpty, '/targets', 'is empty; give 1 to 8 targets', 'minItems')
   if (given.length > maxTargets)
     refuse(targetsTooMany, '/targets', `has ${given.length} entries; ${maxTargets} are the most`, 'maxItems')
-  const targets = given.map(({ host, port, priority }, index) => {
-    return { host: parseHost(host, `/targets/${index}/host`), port, priority: priority ?? index }
-  })
+  const targets = given.map(({ host, port, priority, weight = 1 }, index) => ({
+    ...{
+      host: parseHost(host, `/targets/${index}/host`),
+      port,
+      priority: priority ?? defaultPriority ?? index
+    },
+    ...(weight !== 1 && { weight })
+  }))
+  refuseWeights(targets)
   const seen = new Map<string, number>()
   for (const [index, { host, port }] of targets.entries()) {
     const text = `${host} port ${port}`
@@ -33,6 +41,14 @@ export function parseTargets(given: readonly TargetInput[]): Target[] {
     seen.set(text, index)
   }
   return targets
+}
+
+function refuseWeights(targets: readonly Target[]): void {
+  const weights = targets.map(({ weight = 1 }) => weight)
+  if (targets.length === 1 && weights[0] !== 1)
+    refuse(targetWeight, '/targets/0/weight', 'has no meaning: there is one target; leave it out', 'single')
+  if (weights.every(weight => weight === 0))
+    refuse(targetWeight, '/targets', 'have weight 0 all; give one that takes connections', 'zero')
 }
 
 /** Parses an IPv4 address, an IPv6 address with or without brackets, or a DNS name. */

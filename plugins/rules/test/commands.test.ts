@@ -92,8 +92,22 @@ t.test('an invalid port or target is reported', async t => {
     t.match((await run('rule push', { client: 'edge', listen, target: ['a:80'] })).failure, {
       message: /is neither a port nor a range/
     })
-  for (const target of ['', 'a', 'a:', ':80', 'a:b', '::1:80', '[::1]', 'a:80@', 'a:80@x'])
+  for (const target of [
+    '',
+    'a',
+    'a:',
+    ':80',
+    'a:b',
+    '::1:80',
+    '[::1]',
+    'a:80@',
+    'a:80@x',
+    'a:80*',
+    'a:80*3@1'
+  ])
     t.throws(() => targetOf(target), { message: /is not host:port/ }, target)
+  t.same(targetOf('[::1]:80@1*3'), { host: '[::1]', port: 80, priority: 1, weight: 3 })
+  t.same(targetOf('a:80*0'), { host: 'a', port: 80, weight: 0 })
 })
 
 t.test('the other commands send their requests', async t => {

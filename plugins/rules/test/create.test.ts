@@ -20,7 +20,7 @@ t.test('a rule that the client accepts is active, and its record has every field
     listen_port: 8080,
     listen_port_end: null,
     protocol: 'tcp',
-    targets: [{ host: 'web.example', port: 80, port_end: null, priority: 0 }],
+    targets: [{ host: 'web.example', port: 80, port_end: null, priority: 0, weight: 1 }],
     prefer_ipv6: true,
     owner: '_operator',
     placed_by: '_operator',
