@@ -31,11 +31,14 @@ export const openSettling =
       const some = ids.slice(at, at + wholesAtOnce)
       const after = await store.change(async em => {
         const actions: AfterCommit[] = []
-        const wholes = await em.find(Rule, { id: { $in: some }, state: { $ne: 'draining' } })
-        for (const whole of wholes.filter(isWhole))
-          actions.push(
-            await settleWhole(services, whole, { among, retries: settled.onlyRefused === true }, em)
-          )
+        const found = await em.find(Rule, { id: { $in: some }, state: { $ne: 'draining' } })
+        const wholes = found.filter(isWhole)
+        const values = await services.fields.load(wholes, em)
+        const retries = settled.onlyRefused === true
+        for (const whole of wholes) {
+          const how = { among, retries, values: values.get(whole.id) ?? {} }
+          actions.push(await settleWhole(services, whole, how, em))
+        }
         return actions
       })
       runAll(after)

@@ -180,6 +180,12 @@ async function drainAll(services: Services, parts: readonly Rule[], em: EntityMa
   }
 }
 
+interface Settling {
+  readonly among: readonly string[] | null
+  readonly retries: boolean // also clients that refused the rule when it was new
+  readonly values: Values // of the whole
+}
+
 /**
  * Gives its part to each client that is to have one, and takes it from those that are not, of all clients or those
  * `among` them. A client that cannot have it is kept as refused, with the code of the fault.
@@ -187,10 +193,9 @@ async function drainAll(services: Services, parts: readonly Rule[], em: EntityMa
 export async function settleWhole(
   services: Services,
   whole: Rule,
-  { among, retries }: { readonly among: readonly string[] | null; readonly retries: boolean },
+  { among, retries, values }: Settling,
   em: EntityManager
 ): Promise<AfterCommit> {
-  const values = (await services.fields.load([whole], em)).get(whole.id) ?? {}
   const members = new Set(await membersOf(services, values, among, em))
   const [staying, leaving] = split(await livingParts(whole, em, among), ({ clientId }) =>
     members.has(clientId)
