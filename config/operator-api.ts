@@ -560,7 +560,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/grants/{id}": {
+    "/v1/grants/{grant_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -998,7 +998,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/users/{id}": {
+    "/v1/users/{user_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1032,7 +1032,7 @@ export interface paths {
         patch: operations["user.update"];
         trace?: never;
     };
-    "/v1/users/{id}/credentials": {
+    "/v1/users/{user_id}/credentials": {
         parameters: {
             query?: never;
             header?: never;
@@ -1060,7 +1060,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/users/{id}/credentials/{cred_id}": {
+    "/v1/users/{user_id}/credentials/{cred_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1082,7 +1082,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/users/{id}/credentials/{cred_id}/rotate": {
+    "/v1/users/{user_id}/credentials/{cred_id}/rotate": {
         parameters: {
             query?: never;
             header?: never;
@@ -1104,7 +1104,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/users/{id}/password": {
+    "/v1/users/{user_id}/password": {
         parameters: {
             query?: never;
             header?: never;
@@ -1120,28 +1120,6 @@ export interface paths {
          *     Access: superadmins.
          */
         post: operations["password.reset"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/users/{id}/traffic": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Returns what the rules of a user have forwarded, by minute or hour
-         * @description Returns what the rules of a user have forwarded, by minute or hour.
-         *
-         *     Access: every user, for what he may see.
-         */
-        get: operations["traffic.of-user"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1218,6 +1196,28 @@ export interface paths {
          *     Access: every user, for what he may see.
          */
         get: operations["quota.status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user_id}/traffic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns what the rules of a user have forwarded, by minute or hour
+         * @description Returns what the rules of a user have forwarded, by minute or hour.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["traffic.of-user"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1314,7 +1314,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/users/me/sessions/{id}": {
+    "/v1/users/me/sessions/{session_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -2110,8 +2110,12 @@ export interface components {
             }[];
             /** @description Entries of [[owner_limits]]. */
             owner_limits?: {
+                /** @description client_id, or the name of one client. */
                 client: string;
-                /** @description user_id */
+                /**
+                 * @description user_id of the owner of rules.
+                 * @example ann
+                 */
                 owner: string;
                 rate_limit: components["schemas"]["RateLimit"];
             }[];
@@ -2119,13 +2123,22 @@ export interface components {
             quotas?: {
                 /** @description Unix seconds, not in the future: periods begin at its day and time. Cannot be changed. */
                 billing_anchor?: number;
+                /** @description client_id, or the name of one client. */
                 client?: string;
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
                 client_id?: string;
                 /**
                  * @description Bytes in a calendar month, in plus out.
                  * @example 500000000000
                  */
                 monthly_bytes: number;
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
                 user_id: string;
             }[];
             /** @description Entries of [[rules]]. */
@@ -7548,7 +7561,7 @@ export interface operations {
                  * @description ULID.
                  * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NG
                  */
-                id: string;
+                grant_id: string;
             };
             cookie?: never;
         };
@@ -7613,7 +7626,7 @@ export interface operations {
                  * @description ULID.
                  * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NG
                  */
-                id: string;
+                grant_id: string;
             };
             cookie?: never;
         };
@@ -10189,7 +10202,7 @@ export interface operations {
                  * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
                  * @example ann
                  */
-                id: string;
+                user_id: string;
             };
             cookie?: never;
         };
@@ -10266,7 +10279,7 @@ export interface operations {
                  * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
                  * @example ann
                  */
-                id: string;
+                user_id: string;
             };
             cookie?: never;
         };
@@ -10339,7 +10352,7 @@ export interface operations {
                  * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
                  * @example ann
                  */
-                id: string;
+                user_id: string;
             };
             cookie?: never;
         };
@@ -10457,7 +10470,7 @@ export interface operations {
                  * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
                  * @example ann
                  */
-                id: string;
+                user_id: string;
             };
             cookie?: never;
         };
@@ -10531,7 +10544,7 @@ export interface operations {
                  * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
                  * @example ann
                  */
-                id: string;
+                user_id: string;
             };
             cookie?: never;
         };
@@ -10628,7 +10641,7 @@ export interface operations {
                  * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
                  * @example ann
                  */
-                id: string;
+                user_id: string;
             };
             cookie?: never;
         };
@@ -10703,7 +10716,7 @@ export interface operations {
                  * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
                  * @example ann
                  */
-                id: string;
+                user_id: string;
             };
             cookie?: never;
         };
@@ -10785,7 +10798,7 @@ export interface operations {
                  * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
                  * @example ann
                  */
-                id: string;
+                user_id: string;
             };
             cookie?: never;
         };
@@ -10849,104 +10862,6 @@ export interface operations {
                     "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["BusyError"] | components["schemas"]["StoreUnavailableError"];
                 };
             };
-        };
-    };
-    "traffic.of-user": {
-        parameters: {
-            query: {
-                /** @description Default: 1m for at most 24 h that begin within the last 7 days, else 1h. */
-                bucket?: "1m" | "1h";
-                /**
-                 * @description Only on this client.
-                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
-                 */
-                client_id?: string;
-                /**
-                 * @description First second, Unix time.
-                 * @example 1767225600
-                 */
-                from: number;
-                /**
-                 * @description The second after the last, Unix time.
-                 * @example 1767229200
-                 */
-                to: number;
-            };
-            header?: {
-                /**
-                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-            };
-            path: {
-                /**
-                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
-                 * @example ann
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done; the reply shows what is there. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "bucket": "1m",
-                     *       "samples": [
-                     *         {
-                     *           "ts": 1767225600,
-                     *           "bytes_in": 1200,
-                     *           "bytes_out": 56000
-                     *         }
-                     *       ],
-                     *       "total_bytes_in": 1200,
-                     *       "total_bytes_out": 56000
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Traffic"];
-                };
-            };
-            /** @description Bad Request: `invalid_bucket`, `invalid_time_range`, `validation.schema`, `validation.unknown_parameter`. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidBucketError"] | components["schemas"]["InvalidTimeRangeError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
-                };
-            };
-            401: components["responses"]["Unauthenticated"];
-            /** @description Forbidden: `not_owner`, `password_change_required`. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
-                };
-            };
-            /** @description Not Found: `client_not_found`, `user_not_found`. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["UserNotFoundError"];
-                };
-            };
-            408: components["responses"]["RequestTimeout"];
-            422: components["responses"]["QuotaBucketOutOfRetention"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
         };
     };
     "quota.list": {
@@ -11413,6 +11328,104 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    "traffic.of-user": {
+        parameters: {
+            query: {
+                /** @description Default: 1m for at most 24 h that begin within the last 7 days, else 1h. */
+                bucket?: "1m" | "1h";
+                /**
+                 * @description Only on this client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id?: string;
+                /**
+                 * @description First second, Unix time.
+                 * @example 1767225600
+                 */
+                from: number;
+                /**
+                 * @description The second after the last, Unix time.
+                 * @example 1767229200
+                 */
+                to: number;
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description 1 to 32 of a-z, 0-9, _, -; a letter first.
+                 * @example ann
+                 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bucket": "1m",
+                     *       "samples": [
+                     *         {
+                     *           "ts": 1767225600,
+                     *           "bytes_in": 1200,
+                     *           "bytes_out": 56000
+                     *         }
+                     *       ],
+                     *       "total_bytes_in": 1200,
+                     *       "total_bytes_out": 56000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Traffic"];
+                };
+            };
+            /** @description Bad Request: `invalid_bucket`, `invalid_time_range`, `validation.schema`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidBucketError"] | components["schemas"]["InvalidTimeRangeError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `not_owner`, `password_change_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotOwnerError"] | components["schemas"]["PasswordChangeRequiredError"];
+                };
+            };
+            /** @description Not Found: `client_not_found`, `user_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["UserNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["QuotaBucketOutOfRetention"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     "self.read": {
         parameters: {
             query?: never;
@@ -11696,7 +11709,7 @@ export interface operations {
                  * @description ULID.
                  * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NS
                  */
-                id: string;
+                session_id: string;
             };
             cookie?: never;
         };

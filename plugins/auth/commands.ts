@@ -70,7 +70,9 @@ const resetRemotely = defineCommand({
       temporary: !lasting,
       ...(asksPassword && { new_password: await askPassword(call) })
     }
-    call.print.data(await call.api.call('POST /v1/users/{id}/password', { path: { id: user }, body }))
+    call.print.data(
+      await call.api.call('POST /v1/users/{user_id}/password', { path: { user_id: user }, body })
+    )
   }
 })
 

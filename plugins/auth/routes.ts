@@ -103,7 +103,7 @@ const changePassword = defineRoute({
 
 const resetPassword = defineRoute({
   method: 'POST',
-  url: '/v1/users/:id/password',
+  url: '/v1/users/:user_id/password',
   action: 'password.reset',
   access: 'superadmin',
   summary: 'Resets the password of a user.',
@@ -115,7 +115,7 @@ const resetPassword = defineRoute({
     reply: schemas.ResetReply,
     errors: resetErrors
   }),
-  run: ({ recovery }: RouteDeps, call) => recovery.resetBy(call.params.id, call.body, call)
+  run: ({ recovery }: RouteDeps, call) => recovery.resetBy(call.params.user_id, call.body, call)
 })
 
 const listSessions = defineList({
@@ -129,7 +129,7 @@ const listSessions = defineList({
 
 const endSession = defineRoute({
   method: 'DELETE',
-  url: '/v1/users/me/sessions/:id',
+  url: '/v1/users/me/sessions/:session_id',
   action: 'session.end',
   access: 'user',
   status: 204,
@@ -139,7 +139,7 @@ const endSession = defineRoute({
     reply: Type.Void(),
     errors: [codes.sessionNotFound, userNotFound]
   }),
-  run: ({ sessions }: RouteDeps, { params: { id }, principal, change }) =>
+  run: ({ sessions }: RouteDeps, { params: { session_id: id }, principal, change }) =>
     change({ kind: 'session', id }, em => sessions.end(em, principal.userId, id))
 })
 

@@ -47,7 +47,7 @@ export const ChangeBody = closed({
 })
 export type ChangeBody = Static<typeof ChangeBody>
 
-export const UserParams = closed({ id: UserId })
+export const UserParams = closed({ user_id: UserId })
 
 export const ResetBody = closed({
   new_password: Type.Optional(Type.String({ description: 'Without it a random one is made and returned.' })),
@@ -73,7 +73,7 @@ export const ResetReply = closed({
 export type ResetReply = Static<typeof ResetReply>
 
 const SessionId = Text('ULID.', '01KCD3F0P7Q4Y6Z8V1T5S9R2NS')
-export const SessionParams = closed({ id: SessionId })
+export const SessionParams = closed({ session_id: SessionId })
 
 export const SessionRow = closed(
   {

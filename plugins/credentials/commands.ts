@@ -22,8 +22,8 @@ const issue = defineCommand({
     expires_in_secs: Type.Optional(Type.Integer({ description: 'Without it the credential never expires.' }))
   }),
   async run({ api, args: { user, ...body }, print }) {
-    const path = { id: await userOf(api, user) }
-    print.data(await api.call('POST /v1/users/{id}/credentials', { path, body }))
+    const path = { user_id: await userOf(api, user) }
+    print.data(await api.call('POST /v1/users/{user_id}/credentials', { path, body }))
   }
 })
 
@@ -32,8 +32,8 @@ const list = defineCommand({
   summary: 'List the credentials of a user, without their tokens.',
   args: Type.Object({ user: User }),
   async run({ api, args, print }) {
-    const path = { id: await userOf(api, args.user) }
-    print.data(await api.rows('GET /v1/users/{id}/credentials', { path }))
+    const path = { user_id: await userOf(api, args.user) }
+    print.data(await api.rows('GET /v1/users/{user_id}/credentials', { path }))
   }
 })
 
@@ -43,8 +43,8 @@ const revoke = defineCommand({
   summary: 'Revoke a credential.',
   ...oneCredential,
   async run({ api, args: { credential, user }, print }) {
-    const path = { id: await userOf(api, user), cred_id: credential }
-    await api.call('DELETE /v1/users/{id}/credentials/{cred_id}', { path })
+    const path = { user_id: await userOf(api, user), cred_id: credential }
+    await api.call('DELETE /v1/users/{user_id}/credentials/{cred_id}', { path })
     print.done(`${credential} is revoked`, { credential_id: credential, revoked: true })
   }
 })
@@ -54,8 +54,8 @@ const rotate = defineCommand({
   summary: 'Give a credential a new token, printed once; the old one ends.',
   ...oneCredential,
   async run({ api, args: { credential, user }, print }) {
-    const path = { id: await userOf(api, user), cred_id: credential }
-    print.data(await api.call('POST /v1/users/{id}/credentials/{cred_id}/rotate', { path }))
+    const path = { user_id: await userOf(api, user), cred_id: credential }
+    print.data(await api.call('POST /v1/users/{user_id}/credentials/{cred_id}/rotate', { path }))
   }
 })
 

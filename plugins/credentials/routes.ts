@@ -14,7 +14,7 @@ const missing = [userNotFound, notOwner, credentialNotFound]
 
 const issue = defineRoute({
   method: 'POST',
-  url: '/v1/users/:id/credentials',
+  url: '/v1/users/:user_id/credentials',
   action: 'credential.issue',
   access: 'user',
   status: 201,
@@ -27,32 +27,33 @@ const issue = defineRoute({
     reply: IssuedCredential,
     errors: [userNotFound, notOwner, limitReached]
   }),
-  run: ({ credentials }: RouteDeps, call) => credentials.issue(call.params.id, call.body, call)
+  run: ({ credentials }: RouteDeps, call) => credentials.issue(call.params.user_id, call.body, call)
 })
 
 const list = defineList({
-  url: '/v1/users/:id/credentials',
+  url: '/v1/users/:user_id/credentials',
   action: 'credential.list',
   access: 'user',
   summary: 'Lists the credentials of a user, without their tokens.',
   schema: () => ({ params: UserParams, row: CredentialRow, errors: [userNotFound, notOwner] }),
-  run: ({ credentials }: RouteDeps, { params, principal }) => credentials.list(params.id, principal)
+  run: ({ credentials }: RouteDeps, { params, principal }) => credentials.list(params.user_id, principal)
 })
 
 const revoke = defineRoute({
   method: 'DELETE',
-  url: '/v1/users/:id/credentials/:cred_id',
+  url: '/v1/users/:user_id/credentials/:cred_id',
   action: 'credential.revoke',
   access: 'user',
   status: 204,
   summary: 'Revokes a credential.',
   schema: () => ({ params: CredentialParams, reply: Type.Void(), errors: missing }),
-  run: ({ credentials }: RouteDeps, call) => credentials.revoke(call.params.id, call.params.cred_id, call)
+  run: ({ credentials }: RouteDeps, call) =>
+    credentials.revoke(call.params.user_id, call.params.cred_id, call)
 })
 
 const rotate = defineRoute({
   method: 'POST',
-  url: '/v1/users/:id/credentials/:cred_id/rotate',
+  url: '/v1/users/:user_id/credentials/:cred_id/rotate',
   action: 'credential.rotate',
   access: 'user',
   status: 201,
@@ -60,7 +61,8 @@ const rotate = defineRoute({
   description: 'The old token ends. The new one is in this response only.',
   secrets: ['token'],
   schema: () => ({ params: CredentialParams, reply: IssuedCredential, errors: missing }),
-  run: ({ credentials }: RouteDeps, call) => credentials.rotate(call.params.id, call.params.cred_id, call)
+  run: ({ credentials }: RouteDeps, call) =>
+    credentials.rotate(call.params.user_id, call.params.cred_id, call)
 })
 
 export const routes = [issue, list, revoke, rotate]

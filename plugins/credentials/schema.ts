@@ -4,8 +4,8 @@ import { closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
 const CredentialId = Type.String({ description: 'ULID.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NC'] })
 const Label = Type.String({ description: 'Free text; at most 255 bytes.', examples: ['deploy@ci'] })
 
-export const UserParams = closed({ id: UserId })
-export const CredentialParams = closed({ id: UserId, cred_id: CredentialId })
+export const UserParams = closed({ user_id: UserId })
+export const CredentialParams = closed({ user_id: UserId, cred_id: CredentialId })
 
 export const IssueBody = closed({
   label: Type.Optional(Label),

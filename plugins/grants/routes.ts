@@ -69,7 +69,7 @@ const own = defineList({
 
 const update = defineRoute({
   method: 'PATCH',
-  url: '/v1/grants/:id',
+  url: '/v1/grants/:grant_id',
   action: 'grant.change',
   access: 'superadmin',
   summary: 'Changes what is noted of a grant.',
@@ -80,19 +80,19 @@ const update = defineRoute({
     reply: grantRow(filled),
     errors: [grantNotFound, grantAlreadyExists, ...recordFields.errors(fieldsIn(filled))]
   }),
-  run: ({ grants }: Deps, call) => grants.update(call.params.id, call.body, call),
+  run: ({ grants }: Deps, call) => grants.update(call.params.grant_id, call.body, call),
   replay: ({ grants }, _, id) => grants.read(id)
 })
 
 const remove = defineRoute({
   method: 'DELETE',
-  url: '/v1/grants/:id',
+  url: '/v1/grants/:grant_id',
   action: 'grant.delete',
   access: 'superadmin',
   summary: 'Deletes a grant.',
   description: 'Rules that no other grant allows go with it; the reply lists them.',
   schema: () => ({ params: GrantParams, reply: Removed, errors: [grantNotFound] }),
-  run: ({ grants }: Deps, call) => grants.remove(call.params.id, call)
+  run: ({ grants }: Deps, call) => grants.remove(call.params.grant_id, call)
 })
 
 export const routes = [create, list, own, update, remove]

@@ -91,7 +91,7 @@ export const Removed = closed({
 
 export type Removed = Static<typeof Removed>
 
-export const GrantParams = closed({ id: GrantId })
+export const GrantParams = closed({ grant_id: GrantId })
 const Filter = Type.Object({
   user_id: Type.Optional(Type.String({ ...UserId, description: 'Only grants of this user.' }))
 })

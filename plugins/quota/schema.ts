@@ -75,9 +75,9 @@ export type SetBody = Static<typeof SetBody>
 
 /** An entry of the document of `apply`; its client has an id or a name. */
 export const DocumentBody = closed({
-  user_id: Type.String(),
-  client: Type.Optional(Type.String()),
-  client_id: Type.Optional(Type.String()),
+  user_id: UserId,
+  client: Type.Optional(Type.String({ description: 'client_id, or the name of one client.' })),
+  client_id: Type.Optional(ClientId),
   monthly_bytes: SetBody.properties.monthly_bytes,
   billing_anchor: SetBody.properties.billing_anchor
 })

@@ -34,8 +34,8 @@ export type EnvelopeBody = Static<typeof EnvelopeBody>
 
 /** An entry of the document of `apply`; its client has an id or a name. */
 export const DocumentBody = closed({
-  client: Type.String(),
-  owner: Type.String({ description: 'user_id' }),
+  client: Type.String({ description: 'client_id, or the name of one client.' }),
+  owner: OwnerId,
   rate_limit: RateLimit
 })
 

@@ -94,7 +94,10 @@ export const commands = [
     { user: UserArg, client: Type.Optional(ClientArg) },
     async (api, { user = '', client }, window) => {
       const filter = client === undefined ? {} : { client_id: await findClientId(api, client) }
-      return api.call('GET /v1/users/{id}/traffic', { path: { id: user }, query: { ...window, ...filter } })
+      return api.call('GET /v1/users/{user_id}/traffic', {
+        path: { user_id: user },
+        query: { ...window, ...filter }
+      })
     }
   ),
   defineTraffic(

@@ -14,17 +14,18 @@ const windowErrors = [invalidTimeRange, outOfRetention]
 
 const ofUser = defineRoute({
   method: 'GET',
-  url: '/v1/users/:id/traffic',
+  url: '/v1/users/:user_id/traffic',
   action: 'traffic.of-user',
   access: 'user',
   summary: 'Returns what the rules of a user have forwarded, by minute or hour.',
   schema: () => ({
-    params: Type.Object({ id: UserId }),
+    params: Type.Object({ user_id: UserId }),
     query: UserQuery,
     reply: Reply,
     errors: [...windowErrors, notOwner, userNotFound, clientNotFound]
   }),
-  run: async ({ traffic }: Deps, { params, query, principal }) => traffic.ofUser(params.id, query, principal)
+  run: async ({ traffic }: Deps, { params, query, principal }) =>
+    traffic.ofUser(params.user_id, query, principal)
 })
 
 const ofClient = defineRoute({

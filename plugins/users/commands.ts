@@ -70,7 +70,7 @@ const show = defineCommand({
   summary: 'Show one user.',
   ...oneUser,
   run: async ({ api, args, print }) =>
-    print.data(await api.call('GET /v1/users/{id}', { path: { id: args.user } }))
+    print.data(await api.call('GET /v1/users/{user_id}', { path: { user_id: args.user } }))
 })
 
 const update = defineCommand({
@@ -92,7 +92,7 @@ const update = defineCommand({
     const body = { ...rest, ...((disable || enable) && { disabled: disable }) }
     if (Object.keys(body).length === 0)
       throw new Fault(wrongUsage, 'give at least one change: --display-name, --role, --disable or --enable')
-    print.data(await api.call('PATCH /v1/users/{id}', { path: { id: user }, body }))
+    print.data(await api.call('PATCH /v1/users/{user_id}', { path: { user_id: user }, body }))
   }
 })
 
@@ -104,7 +104,7 @@ const remove = defineCommand({
   positional: ['user'],
   async run({ api, args: { user }, print, confirm }) {
     await confirm(`Delete the user ${user}?`, { losses: () => lossesOf(api, user) })
-    print.data(await api.call('DELETE /v1/users/{id}', { path: { id: user } }))
+    print.data(await api.call('DELETE /v1/users/{user_id}', { path: { user_id: user } }))
   }
 })
 
@@ -112,7 +112,7 @@ async function lossesOf(api: Api, user: string): Promise<string[]> {
   const [rules, grants, credentials] = await Promise.all([
     api.rows('GET /v1/rules', { query: { owner: user } }),
     api.rows('GET /v1/grants', { query: { user_id: user } }),
-    api.rows('GET /v1/users/{id}/credentials', { path: { id: user } })
+    api.rows('GET /v1/users/{user_id}/credentials', { path: { user_id: user } })
   ])
   return [`${rules.length} rules`, `${grants.length} grants`, `${credentials.length} credentials`]
 }

@@ -65,19 +65,19 @@ const list = defineList({
 
 const read = defineRoute({
   method: 'GET',
-  url: '/v1/users/:id',
+  url: '/v1/users/:user_id',
   action: 'user.read',
   access: 'user',
   summary: 'Returns one user.',
   description: 'Without the superadmin role only yourself.',
   schema: filled => ({ params: UserParams, reply: userRow(filled), errors: [userNotFound, notOwner] }),
-  record: ({ id }, filled) => resourceOf(id, filled),
-  run: ({ directory }: RouteDeps, { params, principal }) => directory.read(params.id, principal)
+  record: ({ user_id: id }, filled) => resourceOf(id, filled),
+  run: ({ directory }: RouteDeps, { params, principal }) => directory.read(params.user_id, principal)
 })
 
 const update = defineRoute({
   method: 'PATCH',
-  url: '/v1/users/:id',
+  url: '/v1/users/:user_id',
   action: 'user.update',
   access: 'superadmin',
   summary: 'Changes a user.',
@@ -91,13 +91,13 @@ const update = defineRoute({
       ...recordFields.errors(fieldsIn(filled))
     ]
   }),
-  run: ({ directory }: RouteDeps, call) => directory.update(call.params.id, call.body, call),
+  run: ({ directory }: RouteDeps, call) => directory.update(call.params.user_id, call.body, call),
   replay: ({ directory }, { principal }, id) => directory.read(id, principal)
 })
 
 const remove = defineRoute({
   method: 'DELETE',
-  url: '/v1/users/:id',
+  url: '/v1/users/:user_id',
   action: 'user.delete',
   access: 'superadmin',
   summary: 'Deletes a user.',
@@ -107,7 +107,7 @@ const remove = defineRoute({
     reply: removedUser(filled),
     errors: [userNotFound, cannotRemoveSelf, lastSuperadmin]
   }),
-  run: ({ directory }: RouteDeps, call) => directory.remove(call.params.id, call)
+  run: ({ directory }: RouteDeps, call) => directory.remove(call.params.user_id, call)
 })
 
 export const routes = [me, create, list, read, update, remove]

@@ -11,7 +11,7 @@ const Role = roleOf({ description: 'A superadmin sees and changes everything.' }
 const DisplayName = Type.String({ description: '1 to 64 characters.', examples: ['Ann Miller'] })
 const roleCode = { code: invalidRole.code }
 
-export const UserParams = closed({ id: UserId })
+export const UserParams = closed({ user_id: UserId })
 
 export const Me = closed({ user_id: UserId, role: Role, display_name: DisplayName }, { $id: 'Me' })
 export type Me = Static<typeof Me>

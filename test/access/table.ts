@@ -90,6 +90,8 @@ const table = `
   POST   /v1/apply-leases                                 user        201
   PUT    /v1/apply-leases/:lease_id                       user        200
   DELETE /v1/apply-leases/:lease_id                       user        204
+  POST   /v1/apply-checks                                 user        204
+  GET    /v1/apply-kinds                                  user        200
 `
 
 // The response to an id that is not the caller's own, by the path segment before the id; `.` is OK.
