@@ -67,6 +67,7 @@ const requests: Readonly<Record<string, (access: AccessFixture) => Request>> = {
   'GET /v1/users/:user_id/traffic': () => ({ query: span }),
   'GET /v1/clients/:client_id/traffic': () => ({ query: span }),
   'GET /v1/traffic/global': () => ({ query: span }),
+  'DELETE /v1/connections': () => ({ query: '?source=192.0.2.1' }),
   'POST /v1/apply-checks': () => ({ body: {} }),
   'POST /v1/apply-leases': access => ({ before: () => access.clock.advance(leaseMs) })
 }

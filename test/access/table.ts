@@ -64,7 +64,12 @@ const table = `
   DELETE /v1/rules/:rule_id                               user        204
   GET    /v1/rules/:rule_id/stats                         user        200
   GET    /v1/rules/:rule_id/stats/stream                  user        200
+  GET    /v1/rules/:rule_id/journal                       user        200
   GET    /v1/stats/summary                                user        200
+
+  GET    /v1/connections                                  user        200
+  DELETE /v1/connections                                  user        200
+  DELETE /v1/connections/:id                              user        connection_not_found
 
   GET    /v1/clients/:client_id/owners                    superadmin  200
   GET    /v1/clients/:client_id/owners/:owner_id/rate-limit     user        200  plain.foreign=not_owner super.missing=owner_rate_limit_not_found super.malformed=owner_rate_limit_not_found
@@ -108,6 +113,7 @@ const ids = `
   grants              .                      .                      .                      grant_not_found
   client-enrollments  .                      .                      .                      enrollment_not_found
   apply-leases        not_found              not_found              not_found              not_found
+  connections         connection_not_found   connection_not_found   connection_not_found   connection_not_found
 `
 
 // Callers that every route refuses, except public routes and those with an exception in their line.

@@ -1,12 +1,15 @@
-// A group of 200 clients with 100 rules: one conflict among 20,000, a client that joins, and one that was away.
+// A large group: one conflict among all of its parts, a client that joins, and one that was away. FLEET=200x100 has 200
+// clients and 100 rules.
 import t, { type Test } from 'tap'
 import type { ScriptedAgent } from '../../../kit/scripted-agent.ts'
 import { until } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
 import { type GroupRule, type GroupsFixture, groupsFixture, type Refused } from './fixture.ts'
 
-const [edges, rules] = [200, 100]
+const [edges = 0, rules = 0] = (process.env['FLEET'] ?? '40x25').split('x').map(Number)
+const taken = Math.floor(edges / 3)
 const prod = { env: 'prod' }
+const nameOf = (at: number): string => `edge-${String(at).padStart(3, '0')}`
 const portOf = (rule: number): number => 10_000 + rule
 
 /** Resolves when the agent has had so many different rules; returns them by port. */
@@ -31,7 +34,7 @@ const elapsed = async (work: () => Promise<unknown>): Promise<number> => {
 async function fleet(t: Test): Promise<Fleet> {
   const app = await groupsFixture(t)
   const ids: string[] = []
-  for (let at = 0; at < edges; at++) ids.push(await app.edge(`edge-${String(at).padStart(3, '0')}`, prod))
+  for (let at = 0; at < edges; at++) ids.push(await app.edge(nameOf(at), prod))
   const ruleIds: string[] = []
   const took: number[] = []
   for (let at = 0; at < rules; at++)
@@ -44,7 +47,9 @@ async function fleet(t: Test): Promise<Fleet> {
       })
     )
   took.sort((a, b) => a - b)
-  t.comment(`a rule on ${edges} clients is stored: median ${took[rules / 2]} ms, longest ${took.at(-1)} ms`)
+  t.comment(
+    `a rule on ${edges} clients is stored: median ${took[Math.floor(rules / 2)]} ms, longest ${took.at(-1)} ms`
+  )
   const agents: ScriptedAgent[] = []
   for (const id of ids) agents.push(await app.agent(id, { clock: app.clock }))
   for (const agent of agents) await rulesOf(agent, rules)
@@ -58,7 +63,7 @@ interface Fleet {
   readonly ruleIds: readonly string[]
 }
 
-t.test('200 clients, 100 rules', async t => {
+t.test(`${edges} clients, ${rules} rules`, async t => {
   const { app, ids, agents, ruleIds } = await fleet(t)
   await t.test('all clients have all rules', async t => {
     const isDone = (rule: GroupRule): boolean => rule.state === 'active' && rule.edges.length === edges
@@ -71,8 +76,8 @@ t.test('200 clients, 100 rules', async t => {
     t.comment(`a rule is created on ${edges} connected clients, active on all, and deleted: ${created} ms`)
   })
 
-  await t.test('one conflict among 20,000 is named before anything is stored', async t => {
-    const { body: other } = await app.push({ client: ids[77], listen_port: 9999 })
+  await t.test(`one conflict among ${edges * rules} is named before anything is stored`, async t => {
+    const { body: other } = await app.push({ client: ids[taken], listen_port: 9999 })
     const pushed = agents.map(({ received }) => received.length)
     let refused: { status: number; body: Refused } | undefined
 
@@ -85,7 +90,7 @@ t.test('200 clients, 100 rules', async t => {
 
     t.comment(`a create with one conflict is refused after ${created} ms`)
     const conflict = [
-      { client_id: ids[77], client_name: 'edge-077', code: 'port_in_use', rule_id: other.rule_id }
+      { client_id: ids[taken], client_name: nameOf(taken), code: 'port_in_use', rule_id: other.rule_id }
     ]
     t.match(refused, { status: 409, body: { error: { code: 'port_in_use', details: { edges: conflict } } } })
     t.equal(refused?.body.error.details.edges.length, 1)
