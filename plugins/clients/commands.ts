@@ -93,7 +93,7 @@ const revoke = actionCommand(
   { name: 'client revoke', summary: 'Revoke the token of a client and end its control stream.' },
   {
     ...{ operation: 'POST /v1/clients/{client_id}/revoke', verb: 'Revoke', result: 'revoked' },
-    lossesOf: rules => [`its agent closes its ports, and ends: ${rules} rules, and their live connections`]
+    lossesOf: rules => [`rules whose ports and live connections its agent closes: ${rules}`]
   }
 )
 
@@ -105,7 +105,7 @@ const remove = actionCommand(
   },
   {
     ...{ operation: 'DELETE /v1/clients/{client_id}', verb: 'Delete', result: 'deleted' },
-    lossesOf: rules => [`${rules} rules, and all grants, quotas and limits on it`]
+    lossesOf: rules => [`rules: ${rules}`, 'all grants, quotas and limits on it']
   }
 )
 

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
+import { size } from '../../kernel/cli/size.ts'
 import { liveTrafficSlot, RuleArg } from '../rules/command-exports.ts'
 import type { RuleStats } from './schema.ts'
 
@@ -16,22 +17,53 @@ const stats = defineCommand({
         description: 'Show a row for each port, target or client instead.'
       })
     ),
-    watch: Type.Optional(Type.Boolean({ description: 'Repeat every 5 s until interrupted.' }))
+    watch: Type.Optional(
+      Type.Boolean({
+        description: 'Then print every 5 s what has passed: bit/s each way, open and new connections.'
+      })
+    )
   }),
   positional: ['rule'],
   until: 'stopped',
   async run({ api, args: { rule, by, watch }, print, signal }) {
     const parts = { path: { rule_id: rule }, query: by ? { [`per_${by}`]: true } : {} }
-    for (;;) {
-      const stats = await api.call('GET /v1/rules/{rule_id}/stats', parts)
+    const read = async () => ({
+      ...(await api.call('GET /v1/rules/{rule_id}/stats', parts)),
+      at: performance.now()
+    })
+    const show = ({ at, ...stats }: Look) => {
       if (by === 'port') print.data(stats.per_port ?? [])
       else if (by === 'target') print.data(stats.per_target ?? [])
       else if (by === 'client') print.data(stats.per_client ?? [], clientColumns)
       else print.data(stats)
-      if (!watch || !(await waited(everyMs, signal))) return
+    }
+    let before = await read()
+    show(before)
+    while (watch && (await waited(everyMs, signal))) {
+      const now = await read()
+      if (by) show(now)
+      else print.done(...passed(before, now))
+      before = now
     }
   }
 })
+
+interface Look extends RuleStats {
+  readonly at: number // ms
+}
+
+/** Returns what has passed since the look before, as a line and as an object. */
+export function passed({ at: since, ...before }: Look, { at, ...now }: Look): [text: string, result: object] {
+  const perSec = (count: number): number => Math.max(0, Math.round((count * 1000) / (at - since)))
+  const bps_in = perSec(8 * (now.bytes_in - before.bytes_in))
+  const bps_out = perSec(8 * (now.bytes_out - before.bytes_out))
+  const more = now.connections_total - before.connections_total
+  const open = now.active_connections + now.active_flows
+  const text = `in ${bitRate(bps_in)}  out ${bitRate(bps_out)}  open ${open}  new ${more}`
+  return [text, { ...now, bps_in, bps_out, new_connections: more }]
+}
+
+const bitRate = (bps: number): string => `${size(bps).replace('B', 'bit')}/s`.padEnd(12)
 
 const clientColumns = [
   'client_name',

@@ -114,7 +114,7 @@ async function lossesOf(api: Api, user: string): Promise<string[]> {
     api.rows('GET /v1/grants', { query: { user_id: user } }),
     api.rows('GET /v1/users/{user_id}/credentials', { path: { user_id: user } })
   ])
-  return [`${rules.length} rules`, `${grants.length} grants`, `${credentials.length} credentials`]
+  return [`rules: ${rules.length}`, `grants: ${grants.length}`, `credentials: ${credentials.length}`]
 }
 
 /** The columns of a table without those that plugins add. */
