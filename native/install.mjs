@@ -25,7 +25,9 @@ function skipReason() {
 const reason = skipReason()
 if (reason !== null) console.log(`sluice: the native engine is not built here: ${reason}`)
 else {
-  const { status } = spawnSync('make', ['-C', here, '-s', '-j2', 'all'], { stdio: 'inherit' })
+  const { status } = spawnSync('make', ['-C', here, '-s', '-j2', 'all'], {
+    stdio: ['ignore', 'ignore', 'inherit'] // without the names of the files
+  })
   const outcome =
     status === 0
       ? 'the native engine is built'

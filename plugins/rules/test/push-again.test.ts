@@ -81,11 +81,11 @@ async function fixture(t: Test, react: NonNullable<Parameters<RulesFixture['conn
       filled: () => [],
       print: { data: (value: unknown) => (printed = value) }
     } as unknown as CommandCall<never>
-    const failure = await commands
+    const ended = await commands
       .find(({ name }) => name === 'rule push')
       ?.run(call)
       .catch((error: unknown) => error)
-    return failure ?? printed
+    return ended instanceof Error ? ended : printed
   }
   return { app, push }
 }
