@@ -10,6 +10,7 @@ import { type LiveCounters, type LivePortCounters, zeroCounters } from './counte
 import type { EngineContext } from './engine-context.ts'
 import { compileFirstRead, type SenderCheck } from './first-read.ts'
 import type { MeterChain } from './meters/meter-chain.ts'
+import type { Descriptors } from './net/descriptors.ts'
 import type { DialFailure } from './net/dial-failure.ts'
 import { writePreamble } from './preamble.ts'
 import { TargetChooser } from './target-chooser.ts'
@@ -28,6 +29,7 @@ export class RuleState {
   /** Resolves when the port is closed and the last connection or flow has ended: the counters are final. */
   readonly ended = this.#ending.promise
   readonly end = this.#ending.resolve
+  readonly descriptors: Pick<Descriptors, 'arePlenty'>
   readonly #context: EngineContext
   readonly #chooser: TargetChooser | null
   readonly #reset = new Set<number>() // targets
@@ -42,6 +44,7 @@ export class RuleState {
     this.#chooser = rule.balance && new TargetChooser(rule.balance, rule.targets, this.counters.targets)
     this.meters = context.meters.chain(rule.meters)
     this.firstRead = rule.firstRead && compileFirstRead(rule.firstRead)
+    this.descriptors = context.descriptors
     this.#context = context
     this.#filters = compileFilters(rule)
   }

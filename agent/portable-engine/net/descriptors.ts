@@ -15,6 +15,11 @@ export class Descriptors {
     return true
   }
 
+  /** True while at least half of them are free. */
+  get arePlenty(): boolean {
+    return this.#reserved * 2 < this.#capacity
+  }
+
   release(count: number): void {
     this.#reserved -= count
   }

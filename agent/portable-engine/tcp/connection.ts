@@ -11,6 +11,7 @@ import { timeoutMs } from '../timeout.ts'
 import { type Caller, listenAddressOf } from './caller.ts'
 import { type ConnectedTarget, connectTarget } from './dialer.ts'
 import { watchPendingCaller } from './pending-caller.ts'
+import type { Metering } from './pump.ts'
 import { Relay } from './relay.ts'
 import { resetSocket } from './reset-socket.ts'
 
@@ -119,7 +120,7 @@ export class Connection implements Waiter {
       socket.cork() // the caller's first bytes leave together with it
       socket.write(this.#preamble)
     }
-    this.#relay = new Relay(this.#caller, socket, {
+    const metering: Metering = {
       reserve: (direction, want) => admission.reserve(direction, want),
       release: (direction, bytes) => admission.release(direction, bytes),
       delivered(direction, bytes) {
@@ -129,7 +130,8 @@ export class Connection implements Waiter {
         record.delivered(direction, bytes)
         admission.delivered(direction, bytes)
       }
-    })
+    }
+    this.#relay = new Relay(this.#caller, socket, metering, this.#state.descriptors)
     socket.uncork()
   }
 

@@ -1,6 +1,7 @@
 // Connects two sockets: bytes, FIN and RST are passed on, each direction on its own.
 import type { Socket } from 'node:net'
 import type { Direction } from '../meters/waiter.ts'
+import type { RuleState } from '../rule-state.ts'
 import { whenAcknowledged } from './acknowledged.ts'
 import { type Metering, Pump } from './pump.ts'
 import { resetSocket } from './reset-socket.ts'
@@ -11,13 +12,13 @@ const flushMs = 5_000
 export class Relay {
   readonly #pumps: Readonly<Record<Direction, Pump>>
 
-  constructor(caller: Socket, target: Socket, metering: Metering) {
+  constructor(caller: Socket, target: Socket, metering: Metering, descriptors: RuleState['descriptors']) {
     this.#pumps = {
       in: new Pump(caller, target, 'in', metering),
       out: new Pump(target, caller, 'out', metering)
     }
-    passError(caller, target, this.#pumps.in)
-    passError(target, caller, this.#pumps.out)
+    passError(caller, target, this.#pumps.in, descriptors)
+    passError(target, caller, this.#pumps.out, descriptors)
   }
 
   /** True when one of the directions waits for a meter. */
@@ -31,7 +32,7 @@ export class Relay {
 }
 
 /** Resets `to` after an error on `from`, when it has all bytes that were received from `from`. */
-function passError(from: Socket, to: Socket, pump: Pump): void {
+function passError(from: Socket, to: Socket, pump: Pump, descriptors: RuleState['descriptors']): void {
   const onError = () => {
     if (to.destroyed) return
     let written = to.bytesWritten - to.writableLength
@@ -43,7 +44,8 @@ function passError(from: Socket, to: Socket, pump: Pump): void {
     to.once('close', () => clearInterval(limit))
     pump.whenFlushed(() => {
       clearInterval(limit)
-      whenAcknowledged(to, flushMs, () => resetSocket(to))
+      if (descriptors.arePlenty) whenAcknowledged(to, flushMs, () => resetSocket(to))
+      else resetSocket(to)
     })
   }
   if (from.errored) onError()
