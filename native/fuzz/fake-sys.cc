@@ -103,6 +103,7 @@ int accept_from(int, Address&, Fd&) { return -ENOSYS; }
 int connect_to(const Address&, const Address*, Fd&) { return -ENOSYS; }
 Address local_address(int) { return {}; }
 int64_t unacknowledged(int) { return 0; }
+TcpFigures tcp_figures(int) { return {}; }
 void keep_alive(int) {}
 int socket_error(int) { return ENOSYS; }
 void arm_reset(int) {}
