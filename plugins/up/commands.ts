@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import { quote } from '../cli/exports.ts'
+import { originIn, quote } from '../cli/exports.ts'
 import { enrollAgent, runAgent } from './agent-process.ts'
 import { operatorTokenIn } from './operator-token.ts'
 
@@ -59,17 +59,17 @@ async function enrollOnce(api: Api, stateDir: string): Promise<void> {
 /** `tokenFile` null: the operator token is configured. */
 function nextSteps(origin: string, tokenFile: string | null, setupToken: string | undefined): string[] {
   const token = tokenFile === null ? 'YOUR_OPERATOR_TOKEN' : `$(cat ${quote(tokenFile)})`
-  const run = `SVC_SERVER=${origin} SVC_TOKEN=${token} ${self()}`
+  const server = origin === originIn(undefined, {}) ? '' : `SVC_SERVER=${origin} `
   const { host } = new URL(origin)
   return [
     '',
     `sluice is up. Operator API: ${origin}  (operator token: ${tokenFile ?? 'as configured'})`,
     setupToken === undefined
-      ? `Sign in: SVC_SERVER=${origin} ${self()} login USER`
-      : `First sign-in: SVC_SERVER=${origin} ${self()} setup\n  with this setup token, valid for 30 minutes: ${setupToken}`,
+      ? `Sign in: ${server}${self()} login USER`
+      : `First sign-in: ${server}${self()} setup\n  with this setup token, valid for 30 minutes: ${setupToken}`,
     '',
     'A first rule: port 8080 of this machine, forwarded to the operator API itself. Paste:',
-    `  ${run} rule push local 8080 ${host}`,
+    `  ${server}SVC_TOKEN=${token} ${self()} rule push local 8080 ${host}`,
     'and try it:',
     '  curl http://127.0.0.1:8080/v1/auth/status',
     '',
@@ -77,5 +77,8 @@ function nextSteps(origin: string, tokenFile: string | null, setupToken: string 
   ]
 }
 
-/** Returns the command of this process, quoted for a shell. */
-const self = (): string => [process.execPath, process.argv[1] ?? ''].map(quote).join(' ')
+/** Returns the command of this process, for a shell: in a checkout, that of the README. */
+const self = (): string =>
+  process.env['npm_package_name'] === 'sluice'
+    ? 'npm run -s sluice --'
+    : [process.execPath, process.argv[1] ?? ''].map(quote).join(' ')

@@ -22,7 +22,7 @@ t.test('up starts a server and an enrolled agent, and the commands that it print
   t.equal(statSync(join(dir, 'operator-token')).mode & 0o777, 0o600)
   const port = await freePort()
 
-  const [push = ''] = /^ {2}(SVC_SERVER=.* rule push .*)$/m.exec(first.output())?.slice(1) ?? []
+  const [push = ''] = /^ {2}(SVC_.* rule push .*)$/m.exec(first.output())?.slice(1) ?? []
   const pasted = spawnSync('sh', ['-c', push.replace(' 8080 ', ` ${port} `)], { encoding: 'utf8' })
   t.equal(pasted.status, 0, pasted.stderr)
   t.equal(await get(`http://127.0.0.1:${port}/v1/auth/status`), '{"onboarding_required":true}')
