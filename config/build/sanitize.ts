@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { buildWith, run, runAsync } from './sanitizers.ts'
 
-const fuzzSecs = 20
+const fuzzSecs = 10
 
 const sanitizers = (['asan', 'tsan'] as const).map(name => ({ name, env: buildWith(name) }))
 for (const test of ['native.test', 'native-splice.test', 'native-exit.test', 'native-fork.long'])
