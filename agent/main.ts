@@ -8,8 +8,8 @@ import { makePrivateDir } from '../kernel/base/directory.ts'
 import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
 import { runAgent, type Signals } from './agent.ts'
 import { type ConfigSources, pluginConfigs, readAgentConfig } from './config.ts'
-import type { EngineOptions } from './engine.ts'
-import { logSelection, selectEngine } from './engine-selection.ts'
+import type { Engine, EngineOptions } from './engine.ts'
+import { type EngineSelection, logSelection, selectEngine } from './engine-selection.ts'
 import { hostBoot } from './journal/boot.ts'
 import { type Bundle, readBundle } from './link/bundle.ts'
 import { enroll } from './link/enroll.ts'
@@ -53,13 +53,7 @@ export async function startAgent(
   }
   const selection = selectEngine(config.engine)
   logSelection(selection, log)
-  const { bind, state_dir: stateDir, threads } = config
-  const openEngine = (options: EngineOptions) =>
-    selection.open({
-      ...options,
-      ...(threads !== undefined && { threads }),
-      ...(start.env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
-    })
+  const { bind, state_dir: stateDir } = config
   const internal = await metricsPlugins(config.metrics_listen, selection.engine)
   const takenOver = ({ plugins, configs, config: { guardrails } }: Setup) => ({
     plugins: [...plugins, ...internal],
@@ -77,19 +71,9 @@ export async function startAgent(
   try {
     const outcome = await runAgent(
       {
-        ...{ ...takenOver(setup), reread },
-        ...{
-          openEngine,
-          engineName: selection.engine,
-          resolver,
-          bind,
-          stateDir,
-          bundleFile,
-          version,
-          clock,
-          boot: hostBoot(),
-          log
-        }
+        ...takenOver(setup),
+        ...{ reread, openEngine: opener(selection, setup, start), engineName: selection.engine },
+        ...{ resolver, bind, stateDir, bundleFile, version, clock, boot: hostBoot(), log }
       },
       signals
     )
@@ -98,6 +82,16 @@ export async function startAgent(
     clearInterval(keepAlive)
   }
 }
+
+/** Returns what opens the engine as configuration and environment want it. */
+const opener =
+  (selection: EngineSelection, { config: { threads } }: Setup, { env }: AgentStart) =>
+  (options: EngineOptions): Engine =>
+    selection.open({
+      ...options,
+      ...(threads !== undefined && { threads }),
+      ...(env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
+    })
 
 /** `used`: the log of a running agent, which reads its configuration again. */
 async function setUp(start: AgentStart, used?: LeveledLog) {

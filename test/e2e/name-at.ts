@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 
 /** Returns the first byte that a new connection to the port gets: the name of the target that it reaches. */
@@ -9,6 +10,19 @@ export async function nameAt(port: number, hello: Buffer, address = '127.0.0.1')
   socket.write(hello)
   try {
     return (await promise).toString('latin1', 0, 1)
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Returns what a target that speaks first sends to a new connection, or the code of its refusal. */
+export async function answerAt(port: number, address = '127.0.0.1'): Promise<string> {
+  const socket = connect(port, address)
+  try {
+    const [bytes] = (await once(socket, 'data')) as [Buffer]
+    return String(bytes)
+  } catch (error) {
+    return String(Object(error).code)
   } finally {
     socket.destroy()
   }

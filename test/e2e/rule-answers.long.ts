@@ -2,12 +2,13 @@
 // nobody, and a rule that waited for its edge is there when the edge is. Figures are printed.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { engines } from '../matrix/world.ts'
 import { freePort } from '../support/ports.ts'
 import { startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
+import { answerAt } from './name-at.ts'
 
 const host = '127.0.0.1'
 const pauses = Number(process.env['PAUSES'] ?? 5) // a manual run takes 50
@@ -38,19 +39,6 @@ async function openTargets(t: Test) {
 const create = async (cluster: TestCluster, body: object) =>
   cluster.call<Rule>('POST', '/v1/rules', { client: 'edge', listen_port: await freePort(), ...body })
 
-/** Returns 'a' for a caller that was served, or the code of its refusal. */
-async function call(port: number): Promise<string> {
-  const socket = connect(port, host)
-  try {
-    const [bytes] = (await once(socket, 'data')) as [Buffer]
-    return String(bytes)
-  } catch (error) {
-    return String(Object(error).code)
-  } finally {
-    socket.destroy()
-  }
-}
-
 /** TCP callers without a break; `lastServedAt` is when the last served one had begun. */
 function openCallers(port: number, count: number) {
   let lastServedAt = 0
@@ -59,7 +47,7 @@ function openCallers(port: number, count: number) {
   const loop = async () => {
     for (; isCalling; await after(1)) {
       const at = performance.now()
-      if ((await call(port)) !== 'a') continue
+      if ((await answerAt(port)) !== 'a') continue
       lastServedAt = Math.max(lastServedAt, at)
       served.count++
     }
@@ -161,7 +149,7 @@ for (const engine of engines)
     const begin = () => {
       const [to, wasMoving] = [port, isMoving]
       begun++
-      const one = call(to).then(answer => {
+      const one = answerAt(to).then(answer => {
         running.delete(one)
         const counts = wasMoving || isMoving || to !== port ? moving : settled
         counts[answer] = (counts[answer] ?? 0) + 1
@@ -211,7 +199,7 @@ t.test('a rule that waits for its edge is active when the edge is back', async t
     edge.restart()
     await edge.agent.until('control.connected')
     const connectedAt = performance.now()
-    while ((await call(rule.listen_port)) !== 'a') await after(2)
+    while ((await answerAt(rule.listen_port)) !== 'a') await after(2)
     waits.push(performance.now() - connectedAt)
     await edge.agent.until('rule.opened', event => event['rule'] === rule.rule_id)
     let state = ''

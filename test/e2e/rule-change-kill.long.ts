@@ -1,10 +1,11 @@
 // A server that is killed in the middle of a change of a rule, with a real agent: after its start both sides have the rule
 // as it was or as it was to be, and the port that the rule does not have is free.
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
+import { answerAt } from './name-at.ts'
 
 const host = '127.0.0.1'
 const rounds = 12
@@ -23,19 +24,6 @@ async function openTarget(t: Test, name: string): Promise<number> {
   await once(server, 'listening')
   t.teardown(() => void server.close())
   return (server.address() as { readonly port: number }).port // of a TCP server
-}
-
-/** Returns what answers on a port, or the code of the refusal. */
-async function answerAt(port: number): Promise<string> {
-  const socket = connect(port, host)
-  try {
-    const [bytes] = (await once(socket, 'data')) as [Buffer]
-    return String(bytes)
-  } catch (error) {
-    return String(Object(error).code)
-  } finally {
-    socket.destroy()
-  }
 }
 
 const turns = async (count: number): Promise<void> => {

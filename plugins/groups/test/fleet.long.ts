@@ -20,7 +20,7 @@ async function rulesOf(agent: ScriptedAgent, wanted: number): Promise<Map<number
         .filter(({ name }) => name === RulePush.name)
         .map(({ body }) => [Number(body['listen_from']), body])
     )
-  while (found().size < wanted) await new Promise(resolve => setTimeout(resolve, 5))
+  for (let pushes = wanted; found().size < wanted; pushes++) await agent.until(RulePush.name, pushes)
   return found()
 }
 
