@@ -10,6 +10,8 @@ export interface Balance {
   readonly tiers: readonly number[]
   /** By target, 0 to 1,000,000. A target of weight 0 gets no new connections. */
   readonly weights: readonly number[]
+  /** Of 'source_hash': callers whose IPv6 addresses have these first bits in common are one, 1 to 128. Default: 128. */
+  readonly ipv6Prefix?: number
 }
 
 export const maxWeight = 1_000_000

@@ -7,20 +7,23 @@ import { controlMessages, Inventory } from '../kernel/wire/control.ts'
 import { wireMessages } from '../kernel/wire/envelope.ts'
 import { bindHandlers, type Codec, respond } from '../kernel/wire/message.ts'
 import { messages as pinMessages } from '../plugins/control/wire.ts'
-import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
+import type { Engine, EngineEvent, EngineOptions } from './engine.ts'
 import type { Boot } from './journal/boot.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
+import { readBundle } from './link/bundle.ts'
 import { ManagedObjects } from './objects/managed-objects.ts'
 import { openObjectStore } from './objects/object-store.ts'
 import { openEngineLog } from './observe/engine-log.ts'
 import type { AgentCall, AgentPlugin } from './plugin.ts'
 import type { PluginSet } from './plugins/plugin-set.ts'
+import type { Resolver } from './resolver/resolver.ts'
 import { openAgentTime } from './rules/agent-time.ts'
 import { openClosings } from './rules/closings.ts'
 import { openConnections } from './rules/connections.ts'
 import { FieldRules } from './rules/field-rules.ts'
 import type { Guardrails } from './rules/guardrails.ts'
 import { Meters } from './rules/meters.ts'
+import { openPaths } from './rules/paths.ts'
 import { openPlanner } from './rules/planner.ts'
 import { Rules } from './rules/rules.ts'
 import { lockStateDir, openStateDatabase } from './state/database.ts'
@@ -30,7 +33,7 @@ import { openRuleSettings } from './state/rule-settings.ts'
 export interface AgentOptions {
   readonly openEngine: (options: EngineOptions) => Engine
   readonly engineName: string
-  readonly resolver: { resolve(host: string): Promise<Resolved> }
+  readonly resolver: Resolver
   readonly bind: readonly string[] // see EngineOptions
   readonly guardrails: Guardrails
   readonly stateDir: string
@@ -54,35 +57,26 @@ const countingDelayMs = 100
 export function openComponents(options: AgentOptions, plugins: PluginSet, defer: (release: Release) => void) {
   const { stateDir, clock, log } = options
   let { guardrails } = options
-  defer(lockStateDir(stateDir))
-  const db = openStateDatabase(stateDir)
-  defer(() => void db.close())
-  const journalDb = openStateDatabase(stateDir, 'normal')
-  defer(() => void journalDb.close())
-
+  const { db, journalDb } = openDatabases(stateDir, defer)
   const codec = plugins.derived(codecOf)
-  const counted = openJournal({ db: journalDb, clock, log, boot: options.boot })
-  defer(() => counted.close())
-  const time = openAgentTime({ clock, journal: counted })
-  defer(time.stop)
-  const journal: Journal = {
-    ...counted,
-    setServerTime(...at) {
-      if (time.corrected(() => counted.setServerTime(...at))) fieldRules.reconsider()
-    }
-  }
+  const { journal, time } = openTimedJournal(options, journalDb, defer, () => fieldRules.reconsider())
   const onEvents = (batch: readonly EngineEvent[]): void => batch.forEach(dispatch) // defined below
   const engine = options.openEngine({ bind: options.bind, onEvents })
   defer(engine.stop)
 
   const planner = plugins.derived(all =>
-    openPlanner({ plugins: all, codec: codec(), guardrails: () => guardrails })
+    openPlanner({ plugins: all, codec: codec(), guardrails: () => guardrails, call: () => call })
   )
   const meters = new Meters(engine)
   const settings = openRuleSettings(db)
   const closings = openClosings({ meters, clock, drainMs: () => settings.current().drainMs })
   const fieldRules = new FieldRules({ plugins: () => plugins.all, closings, time, call: () => call, log })
-  const rules = new Rules({ engine, planner, meters, fieldRules, closings, journal, settings, clock, log })
+  const rules = new Rules({
+    ...{ engine, planner, meters, fieldRules, closings, journal, settings, clock, log },
+    emit(event) {
+      for (const plugin of plugins.all) plugin.event?.(event, call)
+    }
+  })
   const kinds = plugins.derived(all => all.flatMap(({ kinds }) => kinds ?? []))
   const objects = new ManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
   const takeSample = () => {
@@ -93,8 +87,11 @@ export function openComponents(options: AgentOptions, plugins: PluginSet, defer:
   }
   const call: AgentCall = {
     ...{ config: {}, rules, meters, takeSample, objects, journal, log, clock, time },
+    clientId: readBundle(options.bundleFile)?.client_id ?? '',
     queue: openQueues(journalDb, log),
+    changeAddresses: (name, change) => engine.changeAddresses(name, change),
     connections: openConnections({ engine, rules, meters }),
+    paths: openPaths({ ...options, rules }),
     get codec() {
       return codec()
     }
@@ -108,6 +105,36 @@ export function openComponents(options: AgentOptions, plugins: PluginSet, defer:
     guardrails = next
   }
   return { codec, rules, fieldRules, objects, journal, handlers, call, setGuardrails }
+}
+
+/** Opens the journal, and the time that the server tells it; `reconsider` is called after a correction. */
+function openTimedJournal(
+  { clock, log, boot }: AgentOptions,
+  db: ReturnType<typeof openDatabases>['journalDb'],
+  defer: (release: Release) => void,
+  reconsider: () => void
+) {
+  const counted = openJournal({ db, clock, log, boot })
+  defer(() => counted.close())
+  const time = openAgentTime({ clock, journal: counted })
+  defer(time.stop)
+  const journal: Journal = {
+    ...counted,
+    setServerTime(...at) {
+      if (time.corrected(() => counted.setServerTime(...at))) reconsider()
+    }
+  }
+  return { journal, time }
+}
+
+/** Locks the state directory, and opens its databases. */
+function openDatabases(stateDir: string, defer: (release: Release) => void) {
+  defer(lockStateDir(stateDir))
+  const db = openStateDatabase(stateDir)
+  defer(() => void db.close())
+  const journalDb = openStateDatabase(stateDir, 'normal')
+  defer(() => void journalDb.close())
+  return { db, journalDb }
 }
 
 /** Throws where the messages of the plugins and their .proto files differ. */

@@ -1,9 +1,13 @@
-/** A TCP connection or UDP flow that has ended, or a TCP connection that its rule has refused. */
+/**
+ * A TCP connection or UDP flow that has ended, or a TCP caller that was refused: by its rule, or before it had one, as on a
+ * port of TLS names. Such callers belong to the rule that counts them, see `Counters.rejected`.
+ */
 export interface EndedConnection {
   readonly ruleId: number
   readonly source: SocketAddress // as a first read says it
   readonly listen: SocketAddress // where the caller has connected, or a flow's last datagram has arrived
   readonly target: (SocketAddress & { readonly index: number }) | null // null: none was connected
+  readonly serverName: string | null // for which the caller's TLS has asked, where the engine has read it
   readonly openedAt: number // ms since 1970, by the wall clock at the end
   readonly durationMs: number
   readonly bytesIn: number // delivered, as in Counters

@@ -3,6 +3,7 @@ import type { EndedConnection } from './ended-connection.ts'
 import type { FirstRead } from './first-read.ts'
 import type { ConnectionQuery, ConnectionSelection, OpenConnections } from './open-connection.ts'
 import type { Preamble } from './preamble.ts'
+import type { AddressGuard, ReplyCap, SourceLimit } from './source-guard.ts'
 
 /**
  * A data plane: the native engine (C++, Linux) or the portable one (Node). It knows ports, TLS names, targets, filters
@@ -35,12 +36,20 @@ export interface Engine {
   reset(ruleId: number, keep: Pick<EngineRule, 'from' | 'to'> | null): void
   /** Replaces the filters of an open rule and resets the connections and flows that they do not allow. */
   setFilters(ruleId: number, filters: Filters): void
+  /**
+   * Changes a named set of addresses and prefixes that guards of rules name; one that was never changed is empty. Guards
+   * judge by it from then on, and those with `live: 'reset'` end what they no longer allow. Throws EINVAL, and changes
+   * nothing, for an invalid prefix.
+   */
+  changeAddresses(name: string, change: AddressChange): void
   /** Returns a page of what is open now, and the size of the selection. Throws EINVAL for an invalid prefix or address. */
   connections(query: ConnectionQuery): OpenConnections
   /** Resets what is selected; returns how many. Throws EINVAL as `connections`. */
   endConnections(selection: ConnectionSelection): number
   /** Replaces the weights of a rule with `balance`, for connections and flows that begin later. */
   setWeights(ruleId: number, weights: readonly number[]): void
+  /** Replaces `EngineRule.shares` of a rule with `balance`, for connections and flows that begin later. */
+  setShares(ruleId: number, shares: readonly number[]): void
   /** Creates a meter, or replaces its limits, also for live connections. Its counters and its budget stay. */
   setMeter(id: number, meter: Meter): void
   /** Sets the budget of a meter; null removes it. Connections paused at the old mark continue below the new one. */
@@ -69,6 +78,11 @@ export interface EngineRule extends Filters {
   readonly fallback: boolean
   readonly targets: readonly EngineTarget[] // failover order
   readonly balance: Balance | null // null: targets are dialed in failover order
+  /**
+   * Of a rule with `balance`, by target: the part of its weight that counts now, 0 to 1. A target with 0 is ejected: it is
+   * dialed when no other is left, as failed ones are, and the next tier precedes it. Default: 1 for each.
+   */
+  readonly shares?: readonly number[]
   readonly preferIpv6: boolean
   readonly dialFrom: DialFrom | null // null: the system chooses
   readonly probeMs: number // interval of connect probes to each target (of a range: to its first port); 0: none
@@ -81,6 +95,7 @@ export interface EngineRule extends Filters {
   /** What each caller's bytes begin with; null: nothing. Equal in all rules that share a port. */
   readonly firstRead: FirstRead | null
   readonly preamble: Preamble | null // null: the target gets the caller's bytes alone
+  readonly replyCap: ReplyCap | null // UDP; null: replies are not capped
 }
 
 export interface EngineTarget {
@@ -129,6 +144,13 @@ export interface Budget {
 export interface Filters {
   readonly source: Filter | null // checks the caller's address and port when a connection is accepted
   readonly target: readonly Filter[] // check the address and the configured host of every dial; all must allow it
+  readonly addressGuards: readonly AddressGuard[] // behind `source`; the first that refuses counts
+  readonly sourceLimits: readonly SourceLimit[] // judged last, in this order
+}
+
+export interface AddressChange {
+  readonly add: readonly string[]
+  readonly remove: readonly string[]
 }
 
 /** A deny match precedes an allow match. */
@@ -145,10 +167,14 @@ export interface Match {
   readonly ports?: readonly [from: number, to: number]
 }
 
-/** Addresses in the order of the DNS answer, or why there are none. */
-export type Resolved =
+/**
+ * Addresses in the order of the DNS answer, or why there are none. The engine dials what it knows for `usableMs` without
+ * waiting, and asks again after `freshMs`, when it next dials. Without both it asks at each dial, and waits.
+ */
+export type Resolved = { readonly freshMs?: number; readonly usableMs?: number } & (
   | { readonly ok: true; readonly addresses: readonly string[] }
   | { readonly ok: false; readonly reason: 'nxdomain' | 'servfail' | 'timeout' | 'no_address' | 'overloaded' }
+)
 
 export interface Sample {
   readonly rules: readonly Counters[]
@@ -178,9 +204,11 @@ export interface Counters {
   readonly flowsDroppedOverflow: number // datagrams without a flow at `flowCap`
   /**
    * Refused connections by reason, one for each: the reason of a filter or a meter, of `firstRead`, 'loop' (the target is
-   * a listener of this engine), 'descriptors' (none left), 'sni_miss', 'sni_timeout', 'sni_overflow'. A connection that
-   * reaches no rule counts for the fallback of its port, or else for the rule that is open longest. Also datagrams that a
-   * meter or `firstRead` refused, and 'datagram_too_large': those that do not fit behind their preamble.
+   * a listener of this engine), 'no_target' (none could be connected), 'sni_miss', 'sni_timeout', 'sni_overflow'; for a lack
+   * of this host 'descriptors', 'no_memory', and 'no_local_port': all towards the target are in use or in TIME_WAIT. A
+   * connection that reaches no rule counts for the fallback of its port, or else for the rule that is open longest. Also
+   * datagrams that these refused, and 'datagram_too_large' (it does not fit behind its preamble), 'datagram_unsent' (the
+   * system did not take it), 'pending_overflow' (too many while the target was looked for).
    */
   readonly rejected: Readonly<Record<string, number>>
 }
@@ -201,6 +229,9 @@ export interface TargetCounters {
   readonly active: number // open connections and flows, and those that are being connected
   readonly health: Health
   readonly consecutiveFailures: number
+  readonly failures: number // dials and probes, and replies by ICMP; like the health also those of the rule it `replaces`
+  readonly connects: number // TCP: dials and probes that connected
+  readonly connectMs: number // the time that they took, summed; without the look-up of the name
   readonly lastFailureAt: number | null // ms since 1970
   readonly lastSuccessAt: number | null // ms since 1970
 }
@@ -243,6 +274,12 @@ export type EngineEvent =
       readonly kind: 'connections-ended' // of rules with `reportEnds`; those of a rule come before its 'closed'
       readonly ended: readonly EndedConnection[]
       readonly lost: number // records dropped since the last such event, because too many waited
+    }
+  | {
+      readonly kind: 'source-over' // of limits that refuse nobody: at most once a second for each source
+      readonly ruleId: number
+      readonly source: string // '192.0.2.7', '2001:db8::/64'
+      readonly limit: string // its name
     }
   | { readonly kind: 'splice-selected'; readonly ruleId: number } // once for each rule
   | { readonly kind: 'splice-unsupported'; readonly ruleId: number; readonly errno: string }

@@ -20,7 +20,9 @@ export interface ConnectionQuery extends ConnectionSelection {
 }
 
 export interface OpenConnections {
-  readonly matched: number // of the selection, on all pages
+  readonly matched: number // of the selection, on all pages, as the sums
+  readonly bytesIn: number
+  readonly bytesOut: number
   readonly rows: readonly OpenConnection[]
 }
 

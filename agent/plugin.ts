@@ -5,23 +5,29 @@ import type { Release } from '../kernel/base/releases.ts'
 import type { Codec, Handler, Message, Request } from '../kernel/wire/message.ts'
 import type { MessageChannel } from '../kernel/wire/rpc.ts'
 import type { Metric } from '../plugins/metrics/wire.ts'
-import type { EngineEvent, Sample } from './engine.ts'
+import type { AddressChange, EngineEvent, Sample } from './engine.ts'
 import type { Journal } from './journal/journal.ts'
 import type { ConnectionQuery, ConnectionSelection, OpenConnection } from './open-connection.ts'
 import type {
   AgentMeters,
+  AgentPaths,
   AgentRules,
   AgentTime,
   ApplyOrder,
+  AskedCaller,
   EngineRuleDraft,
+  ExplainStep,
   FieldRule,
   MeterUse,
-  RuleSpec
+  RuleSpec,
+  TargetEvent
 } from './rules/contract.ts'
 import type { AgentQueue } from './state/queues.ts'
 
+export type { Sample } from './engine.ts'
 export type { Preamble, PreambleField, PreamblePart } from './preamble.ts'
 export type * from './rules/contract.ts'
+export type { AddressGuard, ReplyCap, SourceLimit } from './source-guard.ts'
 export type { AgentQueue } from './state/queues.ts'
 
 /**
@@ -43,10 +49,12 @@ export interface AgentPlugin {
   readonly shapes?: readonly AgentShape[]
   /** Returns the meters that a rule's traffic passes, in order, after those of plugins loaded earlier. */
   meters?(rule: RuleSpec): readonly MeterUse[]
+  /** Changes the draft of every rule, behind its fields. Without effects; what it says changes by `AgentRules.replan`. */
+  plan?(draft: EngineRuleDraft, rule: RuleSpec, call: AgentCall): void
   /** Kinds of managed objects that this half applies. */
   readonly kinds?: readonly AgentObjectKind[]
-  /** Receives every event of the engine, before the agent itself acts on it. */
-  event?(event: EngineEvent, call: AgentCall): void
+  /** Receives every event of the engine, before the agent itself acts on it, and what `setShares` has changed. */
+  event?(event: EngineEvent | TargetEvent, call: AgentCall): void
   /** Called when a control stream is up. Work for this stream ends when `stream.signal` is aborted. */
   connected?(stream: ControlStream, call: AgentCall): void
   /** Sends last reports when the agent stops in order. The agent waits for 3 s; the stream may be down. */
@@ -56,6 +64,11 @@ export interface AgentPlugin {
    * together the plugin's metrics are missing.
    */
   metrics?(call: AgentCall): readonly Metric[] | Promise<readonly Metric[]>
+  /**
+   * Returns what this half decides about a caller, for somebody who asks why nothing happens: what lets them pass, what
+   * is worth knowing, what stops them. Without effects. What the filters of a plan refuse need not be said.
+   */
+  explain?(asked: AskedCaller, call: AgentCall): readonly ExplainStep[]
   /** Commands that run in the agent, for the operator of its host: `sluice agent <name>`. */
   readonly commands?: readonly AgentCommand[]
   /**
@@ -70,6 +83,13 @@ export interface AgentScope {
   readonly defer: (release: Release) => void
   /** The metrics of all plugins as they are now, for the one that serves them. */
   readonly metrics: readonly PluginMetrics[]
+  /** The explanations of all plugins as they are now, for the one that is asked. */
+  readonly explainers: readonly PluginExplainer[]
+}
+
+export interface PluginExplainer {
+  readonly by: string // plugin
+  readonly explain: (asked: AskedCaller) => readonly ExplainStep[]
 }
 
 export interface PluginMetrics {
@@ -205,6 +225,7 @@ export type Attempts = 'retry' | 'once' | 'held'
 /** The services of the agent. A plugin gets the same object at every call and may use it as a key. C: its configuration. */
 export interface AgentCall<C = unknown> {
   readonly config: C
+  readonly clientId: string
   readonly rules: AgentRules
   readonly meters: AgentMeters
   /** Samples the engine's counters, records them in the journal and returns them. */
@@ -216,6 +237,12 @@ export interface AgentCall<C = unknown> {
   readonly clock: Clock
   readonly time: AgentTime
   readonly connections: AgentConnections
+  readonly paths: AgentPaths
+  /**
+   * Changes a set of addresses and prefixes in the engine, which guards in drafts name; begin its name with the plugin's.
+   * It is not saved. Throws for an invalid prefix, and changes nothing.
+   */
+  changeAddresses(name: string, change: AddressChange): void
   /** Returns a queue on disk; begin its name with the plugin's. Any call with one name returns the same queue. */
   queue(name: string): AgentQueue
 }
@@ -229,7 +256,9 @@ export interface ConnectionFilter extends Omit<ConnectionSelection, 'rules'> {
 export interface AgentConnections {
   /** Returns a page of what is selected, the largest of `sort` first. `heldBy` is the key of a meter. */
   list(query: ConnectionFilter & Pick<ConnectionQuery, 'sort' | 'after' | 'limit'>): {
-    readonly matched: number
+    readonly matched: number // on all pages, as the sums
+    readonly bytesIn: number
+    readonly bytesOut: number
     readonly rows: readonly (Omit<OpenConnection, 'heldBy'> & {
       readonly rule: RuleSpec
       readonly heldBy: string | null

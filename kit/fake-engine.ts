@@ -1,4 +1,5 @@
 import {
+  type AddressChange,
   type Budget,
   type Counters,
   type Engine,
@@ -26,7 +27,9 @@ export class FakeEngine implements Engine {
   readonly targetsReset: { readonly ruleId: number; readonly targets: readonly number[] }[] = []
   readonly resets: { readonly ruleId: number; readonly keep: Pick<EngineRule, 'from' | 'to'> | null }[] = []
   readonly filtersSet: { readonly ruleId: number; readonly filters: Filters }[] = []
+  readonly addresses = new Map<string, Set<string>>() // by name of the set
   readonly weightsSet: { readonly ruleId: number; readonly weights: readonly number[] }[] = []
+  readonly shares = new Map<number, readonly number[]>() // by rule id
   readonly meters = new Map<number, Meter>() // by id
   readonly budgets = new Map<number, Budget>() // by meter id
   readonly answers = new Map<number, Resolved>() // to 'resolve' events, by token
@@ -46,6 +49,13 @@ export class FakeEngine implements Engine {
     return this
   }
 
+  changeAddresses(name: string, { add, remove }: AddressChange): void {
+    const set = this.addresses.get(name) ?? new Set()
+    this.addresses.set(name, set)
+    for (const one of remove) set.delete(one)
+    for (const one of add) set.add(one)
+  }
+
   async open(rule: EngineRule, replaces?: number): Promise<void> {
     this.opened.push(rule)
     const code = this.isStopped ? 'ESTOPPED' : this.#refusal
@@ -54,6 +64,7 @@ export class FakeEngine implements Engine {
     if (replaces !== undefined) this.replaced.push(replaces)
     this.rules.set(rule.id, rule)
     this.#counters.set(rule.id, zeroCounters(rule))
+    if (rule.shares) this.shares.set(rule.id, rule.shares)
   }
 
   async close(ruleId: number, drainMs: number | null): Promise<void> {
@@ -78,8 +89,14 @@ export class FakeEngine implements Engine {
     this.weightsSet.push({ ruleId, weights })
   }
 
+  setShares(ruleId: number, shares: readonly number[]): void {
+    this.shares.set(ruleId, shares)
+  }
+
   connections(): OpenConnections {
-    return { matched: this.openConnections.length, rows: this.openConnections }
+    const rows = this.openConnections
+    const sum = (key: 'bytesIn' | 'bytesOut') => rows.reduce((total, row) => total + row[key], 0)
+    return { matched: rows.length, bytesIn: sum('bytesIn'), bytesOut: sum('bytesOut'), rows }
   }
 
   endConnections(selection: ConnectionSelection): number {

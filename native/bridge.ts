@@ -29,7 +29,9 @@ export interface NativeEngine {
   /** Keeps the connections and flows of the ports `from` to `to`; none where `from` is above `to`. */
   reset(ruleId: number, from: number, to: number): void
   setFilters(ruleId: number, filters: Filters): void
+  changeAddresses(name: string, add: readonly string[], remove: readonly string[]): void
   setWeights(ruleId: number, weights: readonly number[]): void
+  setShares(ruleId: number, shares: readonly number[]): void
   setMeter(id: number, meter: Meter): void
   setBudget(meterId: number, budget: Budget | null): void
   removeMeter(id: number): void
@@ -55,7 +57,8 @@ export const eventKinds = [
   'splice-selected',
   'splice-unsupported',
   'pipe-size',
-  'connections-ended'
+  'connections-ended',
+  'source-over'
 ] as const
 
 /** One shape for all kinds; fields that a kind does not use are empty or 0. */

@@ -60,11 +60,13 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
     resetTargets: (ruleId, targets) => native.resetTargets(ruleId, targets),
     reset: (ruleId, keep) => native.reset(ruleId, keep?.from ?? 1, keep?.to ?? 0),
     setFilters: (ruleId, filters) => native.setFilters(ruleId, filters),
+    changeAddresses: (name, { add, remove }) => native.changeAddresses(name, add, remove),
     setWeights: (ruleId, weights) => native.setWeights(ruleId, weights),
+    setShares: (ruleId, shares) => native.setShares(ruleId, shares),
     setMeter: (id, meter) => native.setMeter(id, meter),
     setBudget: (meterId, budget) => native.setBudget(meterId, budget),
     connections(query) {
-      if (isStopped) return { matched: 0, rows: [] }
+      if (isStopped) return { matched: 0, bytesIn: 0, bytesOut: 0, rows: [] }
       const { row, text } = native.connections({ ...query, sortIndex: connectionSorts.indexOf(query.sort) })
       return readConnections(row, text)
     },
@@ -119,6 +121,8 @@ function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
       return { kind, ruleId: id, errno: text }
     case 'pipe-size':
       return { kind, requestedBytes: value, actualBytes: otherValue, errno: text }
+    case 'source-over':
+      return { kind, ruleId: id, source: text, limit: reason }
     case 'connections-ended':
       return { kind, ended: readEnded(row, text, reasonOf), lost: value }
   }

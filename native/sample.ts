@@ -47,6 +47,9 @@ const readTarget = (next: Next): TargetCounters => ({
   active: next(),
   health: healths[next()] ?? 'unknown',
   consecutiveFailures: next(),
+  failures: next(),
+  connects: next(),
+  connectMs: next(),
   lastFailureAt: timeOrNull(next()),
   lastSuccessAt: timeOrNull(next())
 })
@@ -89,12 +92,12 @@ export function readSample(row: Float64Array, reasonOf: ReasonOf): Sample {
 /** Reads a page of open connections. `text` as for `readEnded`. */
 export function readConnections(row: Float64Array, text: string): OpenConnections {
   const next = rowReader(row)
-  const readAddress = addressReader(text, next)
+  const readAddress = addressReader(text.split('\n').values(), next)
   const readLeg = () => {
     const [rttUs, retransmits] = [next(), next()]
     return rttUs < 0 ? null : { rttMs: rttUs / 1000, retransmits }
   }
-  const matched = next()
+  const [matched, bytesIn, bytesOut] = [next(), next(), next()]
   const rows = repeat(next(), () => {
     const [source, listen] = [readAddress(), readAddress()]
     const target = { ...readAddress(), index: next() }
@@ -113,29 +116,32 @@ export function readConnections(row: Float64Array, text: string): OpenConnection
       targetLeg: readLeg()
     }
   })
-  return { matched, rows }
+  return { matched, bytesIn, bytesOut, rows }
 }
 
 const idOrNull = (id: number): number | null => (id < 0 ? null : id)
 
-function addressReader(text: string, next: Next): () => SocketAddress {
-  const addresses = text.split('\n').values()
-  return () => ({ address: addresses.next().value ?? '', port: next() })
-}
+const addressReader =
+  (lines: Iterator<string, unknown>, next: Next): (() => SocketAddress) =>
+  () => ({ address: String(lines.next().value ?? ''), port: next() })
 
-/** Reads the records of 'connections-ended'. `text`: source, listen and target address of each, one a line. */
+/** Reads the records of 'connections-ended'. `text`: source, listen and target address of each, and its server name, one a line. */
 export function readEnded(row: Float64Array, text: string, reasonOf: ReasonOf): readonly EndedConnection[] {
   const next = rowReader(row)
-  const readAddress = addressReader(text, next)
+  const lines = text.split('\n').values()
+  const readAddress = addressReader(lines, next)
   return repeat(next(), () => {
     const source = readAddress()
     const listen = readAddress()
-    const target = { ...readAddress(), index: next() }
+    const { address, port } = readAddress()
+    const serverName = lines.next().value || null
+    const index = next()
     return {
       ruleId: next(),
       source,
       listen,
-      target: target.index < 0 ? null : target,
+      target: index < 0 ? null : { address, port, index },
+      serverName,
       openedAt: next(),
       durationMs: next(),
       bytesIn: next(),

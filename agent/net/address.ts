@@ -13,6 +13,20 @@ export function canonicalAddress(address: string): string {
   return short.startsWith('::ffff:') && short.includes('.') ? short.slice('::ffff:'.length) : short
 }
 
+/** Returns the canonical form of an IPv6 address with all bits after the first `bits` set to 0. */
+export function ipv6Network(address: string, bits: number): string {
+  const groups = (text: string): number[] =>
+    text === '' ? [] : text.split(':').map(one => parseInt(one, 16))
+  const [head = '', tail] = canonicalAddress(address).split('::')
+  const [left, right] = [groups(head), groups(tail ?? '')]
+  const all = [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right]
+  const kept = all.map((group, at) => {
+    const cleared = Math.min(16, Math.max(0, 16 * (at + 1) - bits))
+    return (group >> cleared) << cleared
+  })
+  return canonicalAddress(kept.map(group => group.toString(16)).join(':'))
+}
+
 export const isUnspecified = (address: string): boolean => address === '0.0.0.0' || address === '::'
 
 /** Tells whether an address is one of this machine's. Reads the interfaces each time, because they change. */
@@ -21,6 +35,17 @@ export function isLocalAddress(address: string): boolean {
   const all = Object.values(networkInterfaces()).flat()
   return all.some(local => local !== undefined && canonicalAddress(local.address) === address)
 }
+
+/** Tells whether listeners that are bound to `bound` take what is dialed to a canonical address. */
+export function isOwnAddress(bound: readonly string[], address: string): boolean {
+  const dialed = isUnspecified(address) ? loopbackOf[familyOf(address)] : address
+  if (bound.includes(dialed)) return true
+  const family = familyOf(dialed)
+  return bound.some(own => isUnspecified(own) && familyOf(own) === family) && isLocalAddress(dialed)
+}
+
+/** What a dial to the unspecified address connects to. */
+const loopbackOf = { ipv4: '127.0.0.1', ipv6: '::1' } as const
 
 /** Orders addresses as in RFC 8305: families alternate, starting with IPv6 or with that of the first address. */
 export function interleave(addresses: readonly string[], prefers: 'ipv6' | 'answer'): string[] {

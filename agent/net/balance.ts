@@ -3,8 +3,8 @@ import { type EngineRule, engineFault } from '../engine.ts'
 
 /** Throws EngineFault EINVAL where a rule's balance does not fit its targets. */
 export function checkBalance(
-  { by, tiers, weights }: Balance,
-  { targets }: Pick<EngineRule, 'targets'>
+  { by, tiers, weights, ipv6Prefix = 128 }: Balance,
+  { targets, shares }: Pick<EngineRule, 'targets' | 'shares'>
 ): void {
   if (!['round_robin', 'least_connections', 'source_hash', 'random_two'].includes(by))
     throw engineFault('EINVAL', `balance.by is ${by}`)
@@ -13,14 +13,23 @@ export function checkBalance(
       'EINVAL',
       `balance.tiers has not one whole number for each of ${targets.length} targets`
     )
+  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 1 || ipv6Prefix > 128)
+    throw engineFault('EINVAL', `balance.ipv6Prefix is ${ipv6Prefix}`)
   checkWeights(weights, targets.length)
+  if (shares) checkShares(shares, targets.length)
 }
 
-export function checkWeights(weights: readonly number[], targets: number): void {
-  const isWeight = (weight: number) => weight >= 0 && weight <= maxWeight
-  if (weights.length !== targets || !weights.every(isWeight))
+export const checkWeights = (weights: readonly number[], targets: number): void =>
+  checkEach('weights', weights, targets, maxWeight)
+
+export const checkShares = (shares: readonly number[], targets: number): void =>
+  checkEach('shares', shares, targets, 1)
+
+function checkEach(name: string, values: readonly number[], targets: number, highest: number): void {
+  const isValid = (value: number) => value >= 0 && value <= highest
+  if (values.length !== targets || !values.every(isValid))
     throw engineFault(
       'EINVAL',
-      `weights has not one number of 0 to ${maxWeight} for each of ${targets} targets`
+      `${name} has not one number of 0 to ${highest} for each of ${targets} targets`
     )
 }

@@ -14,7 +14,7 @@ export interface CompiledFilters {
 }
 
 /** Compiles the filters of a rule. Throws EngineFault EINVAL for an invalid address prefix. */
-export function compileFilters({ source, target }: Filters): CompiledFilters {
+export function compileFilters({ source, target }: Pick<Filters, 'source' | 'target'>): CompiledFilters {
   const checks = target.map(compileFilter)
   return {
     source: source ? compileFilter(source) : () => null,

@@ -8,9 +8,16 @@ import {
   readinessOf,
   readyPage
 } from '../../plugins/metrics/wire.ts'
-import { type Counters, type PortCounters, peekBoundsMs, type Sample } from '../engine.ts'
-import type { AgentPlugin, PluginMetrics } from '../plugin.ts'
+import { type Counters, type EngineTarget, type PortCounters, peekBoundsMs, type Sample } from '../engine.ts'
+import type { AgentPlugin, AgentRules, PluginMetrics, TargetStanding } from '../plugin.ts'
 import { checksOf } from './readiness.ts'
+
+/** A target of a rule with several, as it is now. */
+export interface TargetNow extends Pick<TargetStanding, 'share' | 'ejections'> {
+  readonly rule: string
+  readonly target: string // host:port
+  readonly active: number
+}
 
 /** A rule, and the counters of each of its runs in the engine. */
 type RuleCounters = readonly [rule: string, runs: readonly Counters[]]
@@ -45,7 +52,8 @@ export function metricsPlugin(listen: string, engine: string): AgentPlugin {
         )
         const closed = rules.closed()
         const open = all.filter(([rule]) => rules.isOpen(rule) && !closed.has(rule)).length
-        return agentMetrics({ engine, open, isConnected: streams > 0 }, all, sample)
+        const targets = [...live].flatMap(([rule, runs]) => targetsOf(rule, runs, rules))
+        return agentMetrics({ engine, open, isConnected: streams > 0 }, all, sample, targets)
       }
       const all = () => [{ by: 'agent', value: collect }, ...scope.metrics.map(bounded)]
       const scrape = openScrape({ metrics: all, log })
@@ -67,13 +75,60 @@ interface AgentState {
 export const agentMetrics = (
   { engine, open, isConnected }: AgentState,
   rules: readonly RuleCounters[],
-  sample: Sample
+  sample: Sample,
+  targets: readonly TargetNow[] = []
 ): readonly Metric[] => [
   buildInfo('svc_agent_build_info', { engine }),
   single('rules', 'Rules that are open.', open),
   single('connected', '1 while the control stream is up.', isConnected ? 1 : 0),
-  ...metricsOf(rules, sample)
+  ...metricsOf(rules, sample),
+  perTarget(targets, 'active', 'Open connections and flows of the target.', ({ active }) => active),
+  perTarget(
+    targets,
+    'share',
+    'The part of its weight that the target gets; 0: ejected.',
+    ({ share }) => share
+  ),
+  perTarget(targets, 'ejections_total', 'Ejections of the target.', ({ ejections }) => ejections)
 ]
+
+/** The targets of a rule that has several; connections of earlier runs of the rule count where they are. */
+function targetsOf(
+  rule: string,
+  runs: readonly Counters[],
+  { find, standings }: Pick<AgentRules, 'find' | 'standings'>
+): TargetNow[] {
+  const rows = runs.flatMap(({ ruleId, targets }) => {
+    const named = find(ruleId)?.targets ?? []
+    return targets.map(({ active }, at) => ({ target: hostAndPort(named[at]), active }))
+  })
+  const spec = find(runs.at(-1)?.ruleId ?? 0)
+  if (!spec || spec.targets.length < 2) return []
+  const current = standings(rule)
+  return spec.targets.flatMap((one, at) => {
+    const target = hostAndPort(one)
+    if (spec.targets.findIndex(other => hostAndPort(other) === target) < at) return [] // it is there twice
+    const active = sum(rows, row => (row.target === target ? row.active : 0))
+    const { share = 1, ejections = 0 } = current[at] ?? {}
+    return [{ rule, target, active, share, ejections }]
+  })
+}
+
+const hostAndPort = ({ host, port }: Partial<EngineTarget> = {}): string =>
+  host?.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+
+const perTarget = (
+  targets: readonly TargetNow[],
+  name: string,
+  help: string,
+  read: (target: TargetNow) => number
+): Metric => ({
+  name: `svc_agent_rule_target_${name}`,
+  type: typeOf(name),
+  help,
+  labels: ['rule', 'target'],
+  samples: targets.map(one => ({ labelValues: [one.rule, one.target], value: read(one) }))
+})
 
 const maxSeries = 1000 // of one plugin
 

@@ -33,6 +33,9 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
     kinds: kinds.map(kind => guardKind(kind, guard)),
     commands: commands.map(command => guardCommand(command, guard)),
     meters: rule => guard.orRefuse('meters', () => plugin.meters?.(rule) ?? []),
+    ...(plugin.plan && {
+      plan: (draft, rule, call) => guard.orRefuse('plan', () => plugin.plan?.(draft, rule, guard.call(call)))
+    }),
     event(event, call) {
       if (plugin.event) void guard.orLog('event', () => plugin.event?.(event, guard.call(call)))
     },
@@ -42,6 +45,10 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
     ...(plugin.metrics && {
       metrics: async call => (await runAs(name, () => plugin.metrics?.(guard.call(call)))) ?? []
     }),
+    ...(plugin.explain && {
+      explain: (asked, call) =>
+        guard.orRefuse('explain', () => plugin.explain?.(asked, guard.call(call)) ?? [])
+    }),
     start: scope =>
       startPlugin(name, async () =>
         plugin.start?.({
@@ -49,6 +56,9 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
           defer: release => scope.defer(() => guard.orLog('release', pluginRelease(name, release))),
           get metrics() {
             return scope.metrics
+          },
+          get explainers() {
+            return scope.explainers
           }
         })
       )

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { logFailure } from '../../config/external/containment.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
-import type { AgentCall, AgentPlugin, PluginMetrics } from '../plugin.ts'
+import type { AgentCall, AgentPlugin, PluginExplainer, PluginMetrics } from '../plugin.ts'
 import { guardPlugin } from './guard.ts'
 
 /** Plugins, and the configuration of each by its name. */
@@ -107,11 +107,18 @@ export class PluginSet {
       this.#plugins.flatMap(({ name: by, metrics }) =>
         metrics ? [{ by, value: async () => metrics(call) }] : []
       )
+    const explainers = (): PluginExplainer[] =>
+      this.#plugins.flatMap(({ name: by, explain }) =>
+        explain ? [{ by, explain: asked => explain(asked, call) }] : []
+      )
     await guarded.start?.({
       call,
       defer: releases.defer,
       get metrics() {
         return metrics()
+      },
+      get explainers() {
+        return explainers()
       }
     })
   }

@@ -11,6 +11,7 @@ export class ConnectionRecord {
   readonly id = ++lastId
   readonly ruleId: number
   readonly source: SocketAddress
+  readonly serverName: string | null
   readonly openedAt = performance.now()
   readonly bytes = { in: 0, out: 0 }
   activeAt = this.openedAt // when a byte was delivered last
@@ -19,8 +20,9 @@ export class ConnectionRecord {
   #closed: ConnectionEnd | null = null
   #cause: Pick<EndedConnection, 'end' | 'refusal'> | null = null
 
-  constructor(ruleId: number, source: SocketAddress, listen: SocketAddress) {
+  constructor(ruleId: number, source: SocketAddress, listen: SocketAddress, serverName = '') {
     this.ruleId = ruleId
+    this.serverName = serverName || null
     this.source = canonical(source)
     this.#listen = canonical(listen)
   }
@@ -64,6 +66,7 @@ export class ConnectionRecord {
       source: this.source,
       listen: this.#listen,
       target: this.#target,
+      serverName: this.serverName,
       openedAt: Math.floor(systemClock.now() - durationMs),
       durationMs: Math.floor(durationMs),
       bytesIn: this.bytes.in,

@@ -29,6 +29,9 @@ export const zeroCounters = ({ id, from, to, targets }: EngineRule): LiveCounter
     active: 0,
     health: 'unknown',
     consecutiveFailures: 0,
+    failures: 0,
+    connects: 0,
+    connectMs: 0,
     lastFailureAt: null,
     lastSuccessAt: null
   })),

@@ -1,8 +1,11 @@
 import type { EngineEvent, Resolved } from '../engine.ts'
+import type { AddressSet } from '../net/address-set.ts'
 import type { EndedConnections } from './ended-connections.ts'
 import type { Meters } from './meters/meters.ts'
 import type { Descriptors } from './net/descriptors.ts'
+import type { LocalPorts } from './net/local-ports.ts'
 import type { OwnPorts } from './net/own-ports.ts'
+import type { SourceLimits } from './source-limits.ts'
 import type { PeekHistogram } from './tcp/peek-histogram.ts'
 
 /** State that all rules of one engine share. */
@@ -10,10 +13,13 @@ export interface EngineContext {
   readonly bind: readonly string[]
   readonly ownPorts: OwnPorts // of one protocol
   readonly descriptors: Descriptors
+  readonly localPorts: LocalPorts
   readonly meters: Meters
   readonly peeks: PeekHistogram
   readonly ended: EndedConnections
+  readonly sourceLimits: SourceLimits
+  addressSet(name: string): AddressSet
   emit(event: EngineEvent): void
-  /** Asks the agent for the addresses of a DNS name. */
+  /** Returns the addresses of a DNS name; asks the agent where they are not known. */
   resolve(ruleId: number, host: string): Promise<Resolved>
 }

@@ -1,15 +1,19 @@
 // The data plane over Node's net and dgram, for any platform. It runs where the native engine does not load, and is
 // the reference that the native engine is tested against.
-import { type Engine, type EngineOptions, type EngineRule, engineFault, type Resolved } from '../engine.ts'
+import { type Engine, type EngineOptions, type EngineRule, engineFault } from '../engine.ts'
+import { AddressSet } from '../net/address-set.ts'
 import { snapshot } from './counters.ts'
 import { EndedConnections } from './ended-connections.ts'
 import type { EngineContext } from './engine-context.ts'
 import { batchEvents } from './engine-events.ts'
 import { checkRule } from './engine-fault.ts'
 import { Meters } from './meters/meters.ts'
+import { Names } from './names.ts'
 import { Descriptors } from './net/descriptors.ts'
+import { LocalPorts } from './net/local-ports.ts'
 import { OwnPorts } from './net/own-ports.ts'
 import { pageOf, selected } from './open-connections.ts'
+import { SourceLimits } from './source-limits.ts'
 import { Listeners } from './tcp/listeners.ts'
 import { PeekHistogram } from './tcp/peek-histogram.ts'
 import { TcpRule } from './tcp/tcp-rule.ts'
@@ -21,15 +25,15 @@ export const openPortableEngine = (options: EngineOptions): Engine => new Portab
 class PortableEngine implements Engine {
   readonly #rules = new Map<number, TcpRule | UdpRule>() // open and draining
   readonly #opening = new Set<number>() // rule ids
-  readonly #lookups = new Map<number, (answer: Resolved) => void>() // by token
   readonly #events: ReturnType<typeof batchEvents>
   readonly #meters = new Meters(meterId => this.#events.emit({ kind: 'meter-empty', meterId }))
   readonly #peeks = new PeekHistogram()
+  readonly #names = new Names(event => this.#events.emit(event))
   readonly #ended = new EndedConnections(event => this.#events.emit(event))
+  readonly #addressSets = new Map<string, AddressSet>() // by name
   readonly #tcp: EngineContext
   readonly #udp: EngineContext
   readonly #listeners: Listeners
-  #lastToken = 0
   #stopping: Promise<void> | null = null
 
   constructor({ bind, onEvents }: EngineOptions) {
@@ -37,11 +41,14 @@ class PortableEngine implements Engine {
     const shared = {
       bind,
       descriptors: new Descriptors(),
+      localPorts: new LocalPorts(),
       meters: this.#meters,
       peeks: this.#peeks,
       ended: this.#ended,
+      sourceLimits: new SourceLimits(),
+      addressSet: this.#addressSet,
       emit: this.#events.emit,
-      resolve: this.#resolve
+      resolve: (ruleId: number, host: string) => this.#names.resolve(ruleId, host)
     }
     this.#tcp = { ...shared, ownPorts: new OwnPorts(bind) }
     this.#udp = { ...shared, ownPorts: new OwnPorts(bind) }
@@ -71,6 +78,11 @@ class PortableEngine implements Engine {
   readonly reset: Engine['reset'] = (ruleId, keep) => this.#rules.get(ruleId)?.reset(keep)
   readonly setFilters: Engine['setFilters'] = (ruleId, filters) =>
     this.#rules.get(ruleId)?.setFilters(filters)
+  readonly changeAddresses: Engine['changeAddresses'] = (name, { add, remove }) => {
+    const set = this.#addressSet(name)
+    set.change(add, remove)
+    for (const rule of this.#rules.values()) if (rule.state.isGuardedBy(set)) rule.recheckFilters()
+  }
   readonly connections: Engine['connections'] = query => pageOf(this.#live(), query)
   readonly endConnections: Engine['endConnections'] = selection => {
     const ending = selected(this.#live(), selection)
@@ -79,15 +91,14 @@ class PortableEngine implements Engine {
   }
   readonly setWeights: Engine['setWeights'] = (ruleId, weights) =>
     this.#rules.get(ruleId)?.state.setWeights(weights)
+  readonly setShares: Engine['setShares'] = (ruleId, shares) =>
+    this.#rules.get(ruleId)?.state.setShares(shares)
   readonly setMeter: Engine['setMeter'] = (id, meter) => this.#meters.set(id, meter)
   readonly removeMeter: Engine['removeMeter'] = id => this.#meters.remove(id)
   readonly setBudget: Engine['setBudget'] = (meterId, budget) => {
     if (!this.#stopping) this.#meters.setBudget(meterId, budget)
   }
-  readonly resolved: Engine['resolved'] = (token, answer) => {
-    this.#lookups.get(token)?.(answer)
-    this.#lookups.delete(token)
-  }
+  readonly resolved: Engine['resolved'] = (token, answer) => this.#names.answered(token, answer)
   readonly sample: Engine['sample'] = () => ({
     rules: [...this.#rules.values()].map(({ state }) => snapshot(state.counters)),
     meters: this.#meters.sample(),
@@ -96,12 +107,10 @@ class PortableEngine implements Engine {
   })
   readonly stop: Engine['stop'] = () => (this.#stopping ??= this.#stopAll())
 
-  readonly #resolve: EngineContext['resolve'] = (ruleId, host) => {
-    const { promise, resolve } = Promise.withResolvers<Resolved>()
-    const token = ++this.#lastToken
-    this.#lookups.set(token, resolve)
-    this.#events.emit({ kind: 'resolve', token, ruleId, host })
-    return promise
+  readonly #addressSet = (name: string): AddressSet => {
+    const set = this.#addressSets.get(name) ?? new AddressSet()
+    this.#addressSets.set(name, set)
+    return set
   }
 
   /** Returns a rule, and what opens it in place of `replaced`. */
@@ -133,7 +142,7 @@ class PortableEngine implements Engine {
     const rules = [...this.#rules.values()]
     for (const rule of rules) rule.close(0)
     await Promise.all(rules.map(({ state }) => state.ended))
-    this.#lookups.clear()
+    this.#names.stop()
     this.#meters.stop()
     this.#events.flush()
   }

@@ -35,14 +35,29 @@ export function selected(all: Iterable<Live>, { ids, rules, source, target }: Co
   })
 }
 
-export function pageOf(all: Iterable<Live>, query: ConnectionQuery): OpenConnections {
-  const found = selected(all, query).map(live => rowOf(live, query.sort))
-  const { key, id } = query.after ?? { key: Number.POSITIVE_INFINITY, id: 0 }
-  const rows = found
-    .filter(row => row.key < key || (row.key === key && row.id < id))
-    .sort((a, b) => b.key - a.key || b.id - a.id)
-    .slice(0, query.limit)
-  return { matched: found.length, rows }
+export function pageOf(
+  all: Iterable<Live>,
+  { sort, after, limit, ...selection }: ConnectionQuery
+): OpenConnections {
+  const now = performance.now()
+  const keyOf = keys[sort]
+  const { key, id } = after ?? { key: Number.POSITIVE_INFINITY, id: 0 }
+  const found = selected(all, selection)
+  const sums = { bytesIn: 0, bytesOut: 0 }
+  const keyed: Keyed[] = []
+  for (const live of found) {
+    sums.bytesIn += live.record.bytes.in
+    sums.bytesOut += live.record.bytes.out
+    const one = { live, key: keyOf(live, now) }
+    if (one.key < key || (one.key === key && live.record.id < id)) keyed.push(one)
+  }
+  keyed.sort((a, b) => b.key - a.key || b.live.record.id - a.live.record.id)
+  return { matched: found.length, ...sums, rows: keyed.slice(0, limit).map(one => rowOf(one, now)) }
+}
+
+interface Keyed {
+  readonly live: Live
+  readonly key: number
 }
 
 const endOfTime = 9e15 // above every time in ms since 1970
@@ -50,25 +65,26 @@ const endOfTime = 9e15 // above every time in ms since 1970
 /** The earlier, the larger. It stays as it is while time passes: pages go on where the one before has ended. */
 const keyOfTime = (ms: number): number => endOfTime - Math.floor(performance.timeOrigin + ms)
 
-const keys: Readonly<Record<ConnectionSort, (row: Omit<OpenConnection, 'key'>, live: Live) => number>> = {
-  age: (_, { record }) => keyOfTime(record.openedAt),
-  bytes: ({ bytesIn, bytesOut }) => bytesIn + bytesOut,
-  rate: ({ bytesIn, bytesOut, ageMs }) => ((bytesIn + bytesOut) * 1000) / Math.max(ageMs, 1),
-  idle: (_, { activeAt }) => keyOfTime(activeAt)
+const bytesOf = ({ record: { bytes } }: Live): number => bytes.in + bytes.out
+const ageOf = ({ record }: Live, now: number): number => Math.floor(now - record.openedAt)
+
+const keys: Readonly<Record<ConnectionSort, (live: Live, now: number) => number>> = {
+  age: ({ record }) => keyOfTime(record.openedAt),
+  bytes: bytesOf,
+  rate: (live, now) => (bytesOf(live) * 1000) / Math.max(ageOf(live, now), 1),
+  idle: ({ activeAt }) => keyOfTime(activeAt)
 }
 
-function rowOf(live: Live, sort: ConnectionSort): OpenConnection {
+function rowOf({ live, key }: Keyed, now: number): OpenConnection {
   const { record, listen, activeAt, heldBy } = live
-  const now = performance.now()
   const { id, ruleId, source, target, bytes } = record
-  const row = {
-    ...{ id, ruleId, source, listen, target, heldBy },
-    ageMs: Math.floor(now - record.openedAt),
-    idleMs: Math.floor(now - activeAt),
+  return {
+    ...{ id, key, ruleId, source, listen, target, heldBy },
+    ageMs: ageOf(live, now),
+    idleMs: Math.max(0, Math.floor(now - activeAt)),
     bytesIn: bytes.in,
     bytesOut: bytes.out,
     caller: null, // Node does not tell
     targetLeg: null
   }
-  return { ...row, key: keys[sort](row, live) }
 }

@@ -3,16 +3,22 @@ import { isIP } from 'node:net'
 import type { SocketAddress } from '../ended-connection.ts'
 import type { EngineRule, EngineTarget, Filters } from '../engine.ts'
 import { canonicalAddress } from '../net/address.ts'
-import { checkWeights } from '../net/balance.ts'
+import type { AddressSet } from '../net/address-set.ts'
+import { checkShares, checkWeights } from '../net/balance.ts'
 import { type CompiledFilters, compileFilters } from '../net/filter.ts'
+import type { SourceLimit } from '../source-guard.ts'
+import { type CompiledGuard, compileGuards } from './address-guards.ts'
 import { ConnectionRecord } from './connection-record.ts'
 import { type LiveCounters, type LivePortCounters, zeroCounters } from './counters.ts'
 import type { EngineContext } from './engine-context.ts'
 import { compileFirstRead, type SenderCheck } from './first-read.ts'
 import type { MeterChain } from './meters/meter-chain.ts'
+import type { Waiter } from './meters/waiter.ts'
 import type { Descriptors } from './net/descriptors.ts'
 import type { DialFailure } from './net/dial-failure.ts'
+import type { LocalPorts } from './net/local-ports.ts'
 import { writePreamble } from './preamble.ts'
+import type { Entered } from './source-limits.ts'
 import { TargetChooser } from './target-chooser.ts'
 import { type Attempt, TargetHealth } from './target-health.ts'
 
@@ -30,10 +36,13 @@ export class RuleState {
   readonly ended = this.#ending.promise
   readonly end = this.#ending.resolve
   readonly descriptors: Pick<Descriptors, 'arePlenty'>
+  readonly localPorts: LocalPorts
   readonly #context: EngineContext
   readonly #chooser: TargetChooser | null
   readonly #reset = new Set<number>() // targets
   #filters: CompiledFilters
+  #guards: readonly CompiledGuard[]
+  #limits: readonly SourceLimit[]
 
   /** Throws an EngineFault for an invalid filter or an unknown meter. Targets that `replaced` has keep their health. */
   constructor(rule: EngineRule, context: EngineContext, replaced: RuleState | null) {
@@ -41,22 +50,38 @@ export class RuleState {
     this.counters = zeroCounters(rule)
     this.health = new TargetHealth(rule, this.counters.targets, context.emit)
     if (replaced) this.health.continueFrom(replaced.health, indicesIn(rule.targets, replaced.rule.targets))
-    this.#chooser = rule.balance && new TargetChooser(rule.balance, rule.targets, this.counters.targets)
+    this.#chooser = rule.balance && new TargetChooser(rule.balance, rule, this.counters.targets)
     this.meters = context.meters.chain(rule.meters)
     this.firstRead = rule.firstRead && compileFirstRead(rule.firstRead)
     this.descriptors = context.descriptors
+    this.localPorts = context.localPorts
     this.#context = context
     this.#filters = compileFilters(rule)
+    this.#guards = compileGuards(rule, context.addressSet)
+    this.#limits = rule.sourceLimits
   }
 
   setFilters(filters: Filters): void {
     this.#filters = compileFilters(filters)
+    this.#guards = compileGuards(filters, this.#context.addressSet)
+    this.#limits = filters.sourceLimits
+  }
+
+  /** True if a change of the set may end connections. */
+  isGuardedBy(set: AddressSet): boolean {
+    return this.#guards.some(({ live, sets }) => live === 'reset' && sets.includes(set))
   }
 
   setWeights(weights: readonly number[]): void {
     if (!this.#chooser) return
     checkWeights(weights, this.rule.targets.length)
     this.#chooser.weights = weights
+  }
+
+  setShares(shares: readonly number[]): void {
+    if (!this.#chooser) return
+    checkShares(shares, this.rule.targets.length)
+    this.#chooser.shares = shares
   }
 
   /** Marks targets whose connections and flows end, also those that connect later. */
@@ -73,17 +98,17 @@ export class RuleState {
     const chooser = this.#chooser
     if (!chooser) return this.health.attempts()
     const address = canonicalAddress(source)
-    return this.health.chosenAttempts(targets => chooser.choose(targets, address))
+    return this.health.chosenAttempts((targets, of) => chooser.choose(targets, address, of))
   }
 
-  countRejection(reason: string): void {
+  countRejection(reason: string, count = 1): void {
     const { rejected } = this.counters
-    rejected[reason] = (rejected[reason] ?? 0) + 1
+    rejected[reason] = (rejected[reason] ?? 0) + count
   }
 
   /** Begins the record of a connection or flow. */
-  beginRecord(addresses: Addresses): ConnectionRecord {
-    return new ConnectionRecord(this.rule.id, ...addresses())
+  beginRecord(addresses: Addresses, serverName = ''): ConnectionRecord {
+    return new ConnectionRecord(this.rule.id, ...addresses(), serverName)
   }
 
   /** Returns what the target gets before the caller's first bytes, where the rule asks for it. */
@@ -100,8 +125,42 @@ export class RuleState {
   }
 
   sourceRefusal(address: string, port: number): string | null {
-    return this.#filters.source(canonicalAddress(address), port, null)
+    return this.#sourceRefusal(address, port, this.#guards)
   }
+
+  /** As `sourceRefusal`, for a connection that is open. */
+  liveRefusal(address: string, port: number): string | null {
+    const guards = this.#guards.filter(({ live }) => live === 'reset')
+    return this.#sourceRefusal(address, port, guards)
+  }
+
+  #sourceRefusal(address: string, port: number, guards: readonly CompiledGuard[]): string | null {
+    const canonical = canonicalAddress(address)
+    const refusing = () => guards.find(({ refuses }) => refuses(canonical))?.refusal ?? null
+    return this.#filters.source(canonical, port, null) ?? refusing()
+  }
+
+  /** Enters the limits of a caller's source, then the meters, or none of them. */
+  enter(address: string, waiter: Waiter | null): ReturnType<MeterChain['enter']> {
+    const entered = this.#enterSource(address)
+    if ('refusal' in entered) return entered
+    return this.meters.enter(waiter, entered.leave)
+  }
+
+  /** Counts a caller among those of its source. A proxy in front is no source. */
+  #enterSource(address: string): Entered {
+    if (this.#limits.length === 0 || this.firstRead?.trusts(address)) return { leave() {} }
+    return this.#context.sourceLimits.enter(this.#limits, canonicalAddress(address), this.#sourceOver)
+  }
+
+  /** Counts a caller whose handshake was wrong. */
+  handshakeFailed(address: string): void {
+    if (this.#limits.length === 0 || this.firstRead?.trusts(address)) return
+    this.#context.sourceLimits.fail(this.#limits, canonicalAddress(address), this.#sourceOver)
+  }
+
+  readonly #sourceOver = ({ name: limit }: SourceLimit, source: string): void =>
+    this.#context.emit({ kind: 'source-over', ruleId: this.rule.id, source, limit })
 
   targetRefusal(address: string, port: number, host: string): string | null {
     const isLoop = this.#context.ownPorts.includes(address, port)

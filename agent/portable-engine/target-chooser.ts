@@ -1,25 +1,39 @@
 // Chooses the target of a connection or flow by the balance of its rule. `native/src/target-chooser.cc` does the same.
 import type { Balance } from '../balance.ts'
-import type { EngineTarget } from '../engine.ts'
+import type { EngineRule, EngineTarget } from '../engine.ts'
+import { ipv6Network } from '../net/address.ts'
 import type { LiveTargetCounters } from './counters.ts'
+import type { Choose } from './target-health.ts'
 
 export class TargetChooser {
   weights: readonly number[]
+  shares: readonly number[]
   readonly #balance: Balance
   readonly #targets: readonly EngineTarget[]
   readonly #counters: readonly LiveTargetCounters[]
+  #of: Parameters<Choose>[1] = 'in-service' // whom the present choice is among
   readonly #credits: number[] // by target: of the smooth weighted round robin
 
-  constructor(balance: Balance, targets: readonly EngineTarget[], counters: readonly LiveTargetCounters[]) {
+  constructor(
+    balance: Balance,
+    { targets, shares }: Pick<EngineRule, 'targets' | 'shares'>,
+    counters: readonly LiveTargetCounters[]
+  ) {
     this.weights = balance.weights
+    this.shares = shares ?? targets.map(() => 1)
     this.#balance = balance
     this.#targets = targets
     this.#counters = counters
     this.#credits = targets.map(() => 0)
   }
 
-  /** Chooses one of `targets`, which are indices, for a canonical address; undefined: none has a weight. */
-  choose(targets: readonly number[], source: string): number | undefined {
+  /** Chooses one of `targets`, which are indices, for a canonical address; undefined: none has a weight, or share. */
+  choose(
+    targets: readonly number[],
+    source: string,
+    of: Parameters<Choose>[1] = 'in-service'
+  ): number | undefined {
+    this.#of = of
     const weighted = targets.filter(target => this.#weight(target) > 0)
     const tier = Math.min(...weighted.map(target => this.#balance.tiers[target] ?? 0))
     const candidates = weighted.filter(target => this.#balance.tiers[target] === tier)
@@ -32,12 +46,19 @@ export class TargetChooser {
       case 'random_two':
         return this.#ofTwo(candidates)
       case 'source_hash':
-        return least(candidates, target => this.#distance(target, source))[0]
+        return least(candidates, target => this.#distance(target, this.#networkOf(source)))[0]
     }
   }
 
+  /** The last resort has no shares: an ejected target has none. */
   #weight(target: number): number {
-    return this.weights[target] ?? 0
+    const share = this.#of === 'in-service' ? this.shares[target] : 1
+    return (this.weights[target] ?? 0) * (share ?? 1)
+  }
+
+  #networkOf(source: string): string {
+    const { ipv6Prefix = 128 } = this.#balance
+    return ipv6Prefix < 128 && source.includes(':') ? ipv6Network(source, ipv6Prefix) : source
   }
 
   /** What the target would have with one more, in proportion to its weight. */

@@ -17,6 +17,9 @@ export interface Attempt {
   abandoned(): void
 }
 
+/** Chooses one of the targets; undefined: none may be. */
+export type Choose = (targets: readonly number[], of: 'in-service' | 'any') => number | undefined
+
 /** Keeps the health in `counters`, which are the live counters of the rule's targets. */
 export class TargetHealth {
   readonly #targets: readonly Target[]
@@ -57,16 +60,14 @@ export class TargetHealth {
   }
 
   /**
-   * Yields attempts at the targets that `choose` takes, one after the other, from those that are left. Failed targets are
-   * left out, unless no other can be chosen at first.
+   * Yields attempts at the targets that `choose` takes, one after the other, from those that are left: first of those that
+   * are in service, then of those that are ejected and have not failed, then of all.
    */
-  *chosenAttempts(choose: (targets: readonly number[]) => number | undefined): Iterable<Attempt> {
+  *chosenAttempts(choose: Choose): Iterable<Attempt> {
     const left = new Set(this.#targets.keys())
     const due = () => [...left].filter(index => this.#targets[index]?.mayBeTried())
-    const first = choose(due())
-    const ignoresHealth = first === undefined
-    const next = () => choose(ignoresHealth ? [...left] : due())
-    for (let chosen = first ?? next(); chosen !== undefined; chosen = next()) {
+    const next = () => choose(due(), 'in-service') ?? choose(due(), 'any') ?? choose([...left], 'any')
+    for (let chosen = next(); chosen !== undefined; chosen = next()) {
       left.delete(chosen)
       yield this.probe(chosen)
     }
@@ -100,8 +101,8 @@ class Target {
   }
 
   continueFrom(other: Target): void {
-    const { health, consecutiveFailures, lastFailureAt, lastSuccessAt } = other.#counters
-    Object.assign(this.#counters, { health, consecutiveFailures, lastFailureAt, lastSuccessAt })
+    const { health, consecutiveFailures, failures, lastFailureAt, lastSuccessAt } = other.#counters
+    Object.assign(this.#counters, { health, consecutiveFailures, failures, lastFailureAt, lastSuccessAt })
     this.#failedAt = [...other.#failedAt]
     this.#successes = other.#successes
     this.retryAt = other.retryAt
@@ -142,6 +143,7 @@ class Target {
     const now = this.#now()
     this.#counters.lastFailureAt = systemClock.now()
     this.#counters.consecutiveFailures++
+    this.#counters.failures++
     this.#successes = 0
     this.retryAt = now + retryMs
     this.#failedAt = [...this.#failedAt, now].slice(-failuresToFail)

@@ -7,12 +7,38 @@ const shortestMs = 1_000
 const longestMs = 3_600_000
 const failureMs = 3_000
 const staleMs = 60_000
+/** A name in use is looked up again so long before its addresses expire, at most: nobody waits for it. */
+const aheadMs = 2_000
 const maxNames = 4_096
 
 interface Entry {
   readonly addresses: readonly string[] | null
+  readonly answeredAt: number // when the addresses were looked up
+  readonly freshUntil: number // of the addresses
   readonly expiresAt: number // of the addresses, or of the failure where there are none
-  readonly failure: { readonly reason: Reason; readonly firstAt: number; readonly until: number } | null
+  readonly failure: Failure | null
+}
+
+interface Failure {
+  readonly reason: Reason
+  readonly firstAt: number // of those in a row
+  readonly until: number
+}
+
+const none: Entry = { addresses: null, answeredAt: 0, freshUntil: 0, expiresAt: 0, failure: null }
+
+/** Returns expired addresses, for 60 s after they expired or lookups began to fail. */
+function staleAnswer({ addresses, expiresAt, failure }: Entry, now: number): Resolved | null {
+  const until = (failure?.firstAt ?? expiresAt) + staleMs
+  if (!addresses || now >= until) return null
+  const freshUntil = Math.min(failure?.until ?? now, until)
+  const usableUntil = Math.min(freshUntil + aheadMs, until)
+  return { ok: true, addresses, freshMs: freshUntil - now, usableMs: usableUntil - now }
+}
+
+function failedAnswer({ reason, until }: Failure, now: number): Resolved {
+  const freshMs = until - now
+  return { ok: false, reason, freshMs, usableMs: freshMs }
 }
 
 export function openCache(clock: Clock) {
@@ -26,38 +52,40 @@ export function openCache(clock: Clock) {
     }
     entries.set(name, entry)
   }
-  /** Returns expired addresses, for 60 s after they expired or lookups began to fail. */
-  const stale = (name: string): Resolved | null => {
-    const { addresses = null, expiresAt = 0, failure = null } = entries.get(name) ?? {}
-    const since = failure?.firstAt ?? expiresAt
-    return addresses && clock.monotonic() < since + staleMs ? { ok: true, addresses } : null
-  }
+  const stale = (name: string): Resolved | null => staleAnswer(entries.get(name) ?? none, clock.monotonic())
 
   return {
     stale,
-    /** Returns an answer that has not expired; for a recent failure a stale answer, or the failure. */
+    /** Returns how old the addresses of a name are, ms; null: it has none. */
+    ageMs(name: string): number | null {
+      const { addresses, answeredAt } = entries.get(name) ?? none
+      return addresses ? clock.monotonic() - answeredAt : null
+    },
+    /** Returns an answer that need not be looked up; for a recent failure a stale answer, or the failure. */
     fresh(name: string): Resolved | null {
       const now = clock.monotonic()
-      const { addresses = null, expiresAt = 0, failure = null } = entries.get(name) ?? {}
-      if (addresses && now < expiresAt) return { ok: true, addresses }
-      if (failure && now < failure.until) return stale(name) ?? { ok: false, reason: failure.reason }
-      return null
+      const { addresses, freshUntil, expiresAt, failure } = entries.get(name) ?? none
+      const usableMs = expiresAt - now
+      if (addresses && now < freshUntil) return { ok: true, addresses, freshMs: freshUntil - now, usableMs }
+      return failure && now < failure.until ? (stale(name) ?? failedAnswer(failure, now)) : null
     },
     /** Stores a result and returns the answer to give. */
     store(name: string, found: LookupResult): Resolved {
       const now = clock.monotonic()
       if (found.ok) {
         const { addresses, ttlMs } = found
-        const expiresAt = now + Math.min(Math.max(ttlMs, shortestMs), longestMs)
-        put(name, { addresses, expiresAt, failure: null })
-        return { ok: true, addresses }
+        const usableMs = Math.min(Math.max(ttlMs, shortestMs), longestMs)
+        const freshMs = usableMs - Math.min(aheadMs, usableMs / 2)
+        const [freshUntil, expiresAt] = [now + freshMs, now + usableMs]
+        put(name, { addresses, answeredAt: now, freshUntil, expiresAt, failure: null })
+        return { ok: true, addresses, freshMs, usableMs }
       }
       const until = now + failureMs
-      const { addresses = null, expiresAt = until, failure: earlier = null } = entries.get(name) ?? {}
-      const failure = { reason: found.reason, firstAt: earlier?.firstAt ?? now, until }
-      if (addresses && !isFinal(found.reason)) put(name, { addresses, expiresAt, failure })
-      else put(name, { addresses: null, expiresAt: until, failure })
-      return stale(name) ?? found
+      const old = entries.get(name) ?? none
+      const failure = { reason: found.reason, firstAt: old.failure?.firstAt ?? now, until }
+      if (old.addresses && !isFinal(found.reason)) put(name, { ...old, failure })
+      else put(name, { ...none, expiresAt: until, failure })
+      return stale(name) ?? failedAnswer(failure, now)
     }
   }
 }

@@ -6,6 +6,13 @@ import { openCache } from './cache.ts'
 import { dnsLookup, type Lookup, lookUpAddresses } from './dns.ts'
 import { openHosts } from './hosts.ts'
 
+export interface Resolver {
+  /** Returns addresses in the order of the hosts file, or those of DNS with IPv4 before IPv6. Never rejects. */
+  resolve(host: string): Promise<Resolved>
+  /** Returns how long ago DNS gave the addresses that `resolve` returns, ms; null: it does not have them from DNS. */
+  ageMs?(host: string): number | null
+}
+
 interface Options {
   readonly clock: Clock
   readonly lookup?: Lookup
@@ -13,8 +20,10 @@ interface Options {
 }
 
 const maxInFlight = 64
+/** How soon a change of the hosts file is noticed, for names in use and for others. */
+const hostsFresh = { freshMs: 500, usableMs: 2_000 }
 
-export function openResolver({ clock, lookup = dnsLookup(), hosts }: Options) {
+export function openResolver({ clock, lookup = dnsLookup(), hosts }: Options): Required<Resolver> {
   const addressesInHosts = openHosts(hosts)
   const cache = openCache(clock)
   const inFlight = new Map<string, Promise<Resolved>>()
@@ -30,13 +39,18 @@ export function openResolver({ clock, lookup = dnsLookup(), hosts }: Options) {
   }
 
   return {
-    /** Returns addresses in the order of the hosts file, or those of DNS with IPv4 before IPv6. Never rejects. */
-    async resolve(host: string): Promise<Resolved> {
+    ageMs(host) {
+      const name = nameOf(host)
+      return isIP(host) !== 0 || addressesInHosts(name) ? null : cache.ageMs(name)
+    },
+    async resolve(host) {
       if (isIP(host) !== 0) return { ok: true, addresses: [host] }
-      const name = host.toLowerCase().replace(/\.$/, '')
+      const name = nameOf(host)
       const addresses = addressesInHosts(name)
-      if (addresses) return { ok: true, addresses }
+      if (addresses) return { ok: true, addresses, ...hostsFresh }
       return cache.fresh(name) ?? inFlight.get(name) ?? query(name)
     }
   }
 }
+
+const nameOf = (host: string): string => host.toLowerCase().replace(/\.$/, '')

@@ -19,9 +19,9 @@ export function openConnections({ engine, rules, meters }: Options): AgentConnec
 
   return {
     list({ sort, after, limit, ...filter }) {
-      const { matched, rows } = engine.connections({ ...selectionOf(filter), sort, after, limit })
+      const { rows, ...sums } = engine.connections({ ...selectionOf(filter), sort, after, limit })
       return {
-        matched,
+        ...sums,
         rows: rows.flatMap(row => {
           const rule = rules.find(row.ruleId)
           const heldBy = row.heldBy === null ? null : (meters.keyOf(row.heldBy) ?? null)

@@ -2,7 +2,16 @@
 import type { Static, TSchema } from 'typebox'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Message } from '../../kernel/wire/message.ts'
-import type { Budget, EngineRule, EngineTarget, Meter, Sample } from '../engine.ts'
+import type {
+  Budget,
+  Counters,
+  EngineRule,
+  EngineTarget,
+  Meter,
+  MeterCounters,
+  Resolved,
+  Sample
+} from '../engine.ts'
 
 /** A rule as the server has sent it. */
 export interface RuleSpec {
@@ -20,7 +29,9 @@ export interface RuleSpec {
 }
 
 /** An engine rule during planning, when fields may change it. */
-export type EngineRuleDraft = { -readonly [K in Exclude<keyof EngineRule, 'id' | 'meters'>]: EngineRule[K] }
+export type EngineRuleDraft = {
+  -readonly [K in Exclude<keyof EngineRule, 'id' | 'meters' | 'shares'>]: EngineRule[K]
+}
 
 /** A rule of this agent that has the field, from `opened` to `gone`. Hooks get the same object at every call. */
 export interface FieldRule<B extends TSchema = TSchema> {
@@ -97,6 +108,16 @@ export interface AgentRules {
    * there is not one weight for each target.
    */
   setWeights(ruleId: string, weights: readonly number[]): void
+  /**
+   * Decides what the targets of a rule whose plan has a `balance` get now, beside their weights: for new connections and
+   * flows, until it is called again. A target that a change adds has its whole weight, unless the hook `changed` says
+   * otherwise. Plugins hear of ejections that begin and end (`TargetEvent`). Throws Refused where there is not one for each.
+   */
+  setShares(ruleId: string, shares: readonly TargetShare[]): void
+  /** Returns how the targets of a rule stand, in their order; of a rule that is not open none. */
+  standings(ruleId: string): readonly TargetStanding[]
+  /** Plans all rules anew. Live connections go on, but those that guards with `live: 'reset'` no longer allow. */
+  replan(): Promise<void>
   /** Returns the rules of this agent that have the field. */
   having<B extends TSchema>(field: FieldRef<B>): readonly FieldRule<B>[]
   /** Returns the rule of an event or a sample, until its last connection has ended. */
@@ -104,6 +125,32 @@ export interface AgentRules {
   /** Changes and saves settings; those not given stay. They apply to rules that open later, `drainMs` to all. */
   configure(settings: Partial<RuleSettings>): void
 }
+
+/** The part of its weight that a target gets, above 0 to 1; or why it is ejected. */
+export type TargetShare = number | Ejection
+
+/** An ejected target gets connections when no other target is left; the next priority precedes it. */
+export interface Ejection {
+  readonly reason: string // a code of at most 32 characters, shown as `ejected_reason`
+  readonly until: number // by AgentTime, ms since 1970; who has ejected it ends it
+}
+
+export interface TargetStanding {
+  readonly share: number // 0: ejected
+  readonly ejection: Ejection | null
+  readonly ejections: number // since the rule is open here
+}
+
+/** What `setShares` has changed. */
+export type TargetEvent =
+  | (Ejection & { readonly kind: 'target-ejected'; readonly rule: RuleSpec; readonly target: number }) // index in its targets
+  | {
+      readonly kind: 'target-returned'
+      readonly rule: RuleSpec
+      readonly target: number
+      readonly reason: string // why it was ejected
+      readonly share: number // with which it begins
+    }
 
 /** A rule field, for example as `defineField` returns it. */
 export interface FieldRef<B extends TSchema> {
@@ -140,6 +187,68 @@ export interface AgentMeters {
   totalBytes(key: string, sample: Sample): number
   /** Returns the key of a meter in an event or a sample. */
   keyOf(meterId: number): string | undefined
+  /** Returns what is set for a meter, and its counters when `sample` was taken; undefined for an unknown key. */
+  find(key: string, sample: Sample): MeterState | undefined
+}
+
+export interface MeterState {
+  readonly limits: MeterLimits
+  readonly budget: Budget | null
+  readonly refusals: Meter['refusals']
+  readonly counters: MeterCounters | null // null: the engine has not counted yet
+}
+
+/** The ways of callers through the rules of this agent, as the engine goes them. */
+export interface AgentPaths {
+  /** Returns the way through a rule; undefined: the agent does not have it in force. */
+  find(ruleId: string): RulePath | undefined
+  /**
+   * Resolves a host as for the engine, by its hosts file, its cache and its DNS servers, in the order in which addresses are
+   * dialed. Never rejects.
+   */
+  resolve(host: string, plan: Pick<EngineRule, 'preferIpv6'>): Promise<Resolved>
+  /** Returns how long ago DNS gave the addresses of a host, ms; null: they are not from DNS. */
+  ageMs(host: string): number | null
+}
+
+export interface RulePath {
+  readonly spec: RuleSpec
+  /** The engine's rule. */
+  readonly plan: Omit<EngineRule, 'id' | 'meters'>
+  /**
+   * Returns the reason for which the engine refuses a caller with this address, or null. Where the plan has a `firstRead`,
+   * it is the address of the sender in front, and the caller's own is judged later.
+   */
+  sourceRefusal(address: string, port: number): string | null
+  /** Returns the reason for which the engine does not dial this address of a target with this host, or null. */
+  targetRefusal(address: string, port: number, host: string): string | null
+}
+
+/** A caller of a rule, of whom somebody asks what becomes of them. */
+export interface AskedCaller {
+  readonly path: RulePath
+  readonly port: number // on which they call
+  readonly source: string | null // their address, of a proxy in front that of the proxy; null: nobody in particular
+  readonly sample: Sample
+  readonly counters: Counters | null // of the rule, in the sample; null: its port is closed
+  /** What the rule has refused in the last minute, by reason. */
+  readonly refused: ReadonlyMap<string, RecentRefusals>
+}
+
+export interface RecentRefusals {
+  readonly count: number // since the rule was opened
+  readonly agoMs: number // since the last of them; known to 5 s
+  /** True if the rule has accepted nobody after the last of them. */
+  readonly isLast: boolean
+}
+
+/** One decision about a caller. */
+export interface ExplainStep {
+  readonly kind: string // what decides: 'rule', 'quota', 'filter', 'limit'; at most 32 characters
+  readonly id: string // of the object that decides; at most 264 characters
+  readonly verdict: 'pass' | 'stop' | 'info' // 'stop': the caller comes no further
+  readonly reason: string | null // of a stop the code under which refusals are counted; at most 64 characters
+  readonly text: string // a sentence for its user; at most 500 characters
 }
 
 /** Limits for one meter; null members are unlimited. */

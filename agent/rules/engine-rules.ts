@@ -1,13 +1,15 @@
 // The rules in the engine. A rule of the server that changes has several, one after the other: the newest takes callers,
 // and live connections stay with the one that has accepted them.
-import type { Engine, EngineTarget } from '../engine.ts'
+import type { Engine, EngineTarget, Filters } from '../engine.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { MeterUse, RuleSpec } from '../plugin.ts'
 import type { Meters } from './meters.ts'
 import type { Plan } from './planner.ts'
+import type { TargetShares } from './target-shares.ts'
 
 interface Options {
   readonly engine: Pick<Engine, 'open' | 'close' | 'reset' | 'resetTargets' | 'setFilters'>
+  readonly shares: Pick<TargetShares, 'numbers'>
   readonly meters: Meters
   readonly journal: Pick<Journal, 'bind' | 'unbind'>
   /** Called when the last connection of a rule in the engine has ended; releases its meters. */
@@ -36,12 +38,18 @@ export class EngineRules {
     { spec, plan, uses }: Pick<EngineEntry, 'spec' | 'plan' | 'uses'>,
     replaces: number | null
   ): Promise<number> {
-    const { engine, meters, journal } = this.#options
+    const { engine, meters, journal, shares } = this.#options
     const id = ++this.#lastId
     this.#add(id, { spec, plan, uses, ended: Promise.withResolvers() })
     journal.bind(id, { id: spec.id, owner: spec.owner, targets: plan.targets })
     try {
-      await engine.open({ ...plan, id, meters: meters.join(uses) }, replaces ?? undefined)
+      const rule = {
+        ...plan,
+        id,
+        meters: meters.join(uses),
+        ...(plan.balance && { shares: shares.numbers(spec) })
+      }
+      await engine.open(rule, replaces ?? undefined)
     } catch (error) {
       journal.unbind(id)
       this.#remove(id)
@@ -74,7 +82,7 @@ export class EngineRules {
   }
 
   /** Sets the filters of the rule, also for connections that a change has left with earlier targets. */
-  setFilters(ruleId: string, filters: Pick<Plan, 'source' | 'target'>): void {
+  setFilters(ruleId: string, filters: Filters): void {
     for (const id of this.idsOf(ruleId)) this.#options.engine.setFilters(id, filters)
   }
 

@@ -1,6 +1,6 @@
 // The engine's meters by key. A meter exists while a rule passes it or a limit or budget is set.
 import type { Budget, Engine, Meter, Sample } from '../engine.ts'
-import type { AgentMeters, MeterLimits, MeterUse } from '../plugin.ts'
+import type { AgentMeters, MeterLimits, MeterState, MeterUse } from '../plugin.ts'
 
 /** A meter that refuses new connections for `reason`. */
 export interface ClosedMeter {
@@ -82,6 +82,13 @@ export class Meters implements AgentMeters {
   }
 
   keyOf = (meterId: number) => this.#keys.get(meterId)
+
+  find(key: string, { meters }: Sample): MeterState | undefined {
+    const entry = this.#entries.get(key)
+    if (!entry) return undefined
+    const { limits, budget, refusals } = entry
+    return { limits, budget, refusals, counters: meters.find(({ id }) => id === entry.id) ?? null }
+  }
 
   /** Returns the engine's ids of the meters that a rule passes. Each `join` is followed by one `leave`. */
   join(uses: readonly MeterUse[]): readonly number[] {

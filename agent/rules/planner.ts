@@ -1,6 +1,7 @@
 import { type Codec, Refused } from '../../kernel/wire/message.ts'
 import type { EngineRule } from '../engine.ts'
 import type {
+  AgentCall,
   AgentMeters,
   AgentPlugin,
   AgentShape,
@@ -13,8 +14,8 @@ import type {
 import type { Guardrails } from './guardrails.ts'
 import { defaultRefusals } from './meters.ts'
 
-/** A rule for the engine, without the ids of the rule and its meters. */
-export type Plan = Omit<EngineRule, 'id' | 'meters'>
+/** A rule for the engine, without the ids of the rule and its meters, and what changes from moment to moment. */
+export type Plan = Omit<EngineRule, 'id' | 'meters' | 'shares'>
 
 export type Planner = ReturnType<typeof openPlanner>
 
@@ -22,9 +23,10 @@ interface Options {
   readonly plugins: readonly AgentPlugin[]
   readonly codec: Codec
   readonly guardrails: () => Guardrails
+  readonly call: () => AgentCall
 }
 
-export function openPlanner({ plugins, codec, guardrails }: Options) {
+export function openPlanner({ plugins, codec, guardrails, call }: Options) {
   const fields = new Map(
     plugins.flatMap(({ fields = [] }) => fields.map(field => [field.key, field] as const))
   )
@@ -38,6 +40,7 @@ export function openPlanner({ plugins, codec, guardrails }: Options) {
       const value = codec.decode(field.message, bytes) // refuses a bad value also where only `setMeters` reads it
       field.plan?.(value, draft, spec)
     }
+    for (const plugin of plugins) plugin.plan?.(draft, spec, call())
     return draft
   }
 
@@ -107,8 +110,11 @@ const draftWithoutFields = (
   dialFrom: null,
   firstRead: null,
   preamble: null,
+  replyCap: null,
   source: null,
-  target: []
+  target: [],
+  addressGuards: [],
+  sourceLimits: []
 })
 
 function* shapesOf({ protocol, from, to, targets }: RuleSpec): Generator<AgentShape['shape']> {

@@ -1,21 +1,35 @@
 import { isDeepStrictEqual } from 'node:util'
 import { lowPortRemedy } from '../../config/low-port.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
+import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import type { Engine, EngineFault } from '../engine.ts'
+import type { Engine, EngineFault, Filters } from '../engine.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { AgentRules, Closing, MeterUse, RuleSettings, RuleSpec } from '../plugin.ts'
+import { checkShares } from '../net/balance.ts'
+import type {
+  AgentRules,
+  Closing,
+  MeterUse,
+  RuleSettings,
+  RuleSpec,
+  TargetEvent,
+  TargetShare
+} from '../plugin.ts'
 import type { RuleSettingsStore } from '../state/rule-settings.ts'
 import type { Closings } from './closings.ts'
 import { EngineRules } from './engine-rules.ts'
 import type { FieldRules } from './field-rules.ts'
 import type { Meters } from './meters.ts'
 import { ownMeterIn, type Plan, type Planner } from './planner.ts'
+import { TargetShares } from './target-shares.ts'
 
 interface Options {
-  readonly engine: Pick<Engine, 'open' | 'close' | 'reset' | 'resetTargets' | 'setFilters' | 'setWeights'>
+  readonly engine: Pick<
+    Engine,
+    'open' | 'close' | 'reset' | 'resetTargets' | 'setFilters' | 'setWeights' | 'setShares'
+  >
   readonly planner: () => Planner
   readonly meters: Meters
   readonly fieldRules: FieldRules
@@ -24,6 +38,7 @@ interface Options {
   readonly settings: RuleSettingsStore
   readonly clock: Pick<Clock, 'after'>
   readonly log: Log
+  readonly emit: (event: TargetEvent) => void
 }
 
 interface RunningRule {
@@ -53,6 +68,7 @@ const maxReopenMs = 60_000
 export class Rules implements AgentRules {
   readonly #options: Options
   readonly #engineRules: EngineRules
+  readonly #shares: TargetShares
   readonly #running = new Map<string, RunningRule>() // by rule id
   readonly #ruleOf = new Map<string, string>() // rule id by the key of the meter that only it passes
   readonly #turns = new Map<string, Promise<unknown>>() // the last one of each rule
@@ -62,7 +78,13 @@ export class Rules implements AgentRules {
 
   constructor(options: Options) {
     this.#options = options
-    this.#engineRules = new EngineRules({ ...options, ended: ({ spec, uses }) => this.#release(spec, uses) })
+    this.#shares = new TargetShares(options.emit)
+    const shares = this.#shares
+    this.#engineRules = new EngineRules({
+      ...options,
+      shares,
+      ended: ({ spec, uses }) => this.#release(spec, uses)
+    })
     options.closings.onChange(meter => this.#closingChanged(meter))
     options.closings.onCut(meter => this.#endFlows(meter))
   }
@@ -72,6 +94,21 @@ export class Rules implements AgentRules {
       const running = this.#running.get(spec.id)
       await (running ? this.#change(running, spec) : this.#begin(spec))
     })
+  }
+
+  async replan(): Promise<void> {
+    const { log } = this.#options
+    const again = [...this.#running.values()].map(async ({ spec: { id } }) => {
+      try {
+        await this.#inTurn(id, async () => {
+          const running = this.#running.get(id)
+          if (running) await this.#change(running, running.spec)
+        })
+      } catch (error) {
+        log.warn('rule.replan_failed', `the rule stays as it was: ${reasonOf(error)}`, { rule: id })
+      }
+    })
+    await Promise.all(again)
   }
 
   /** Closes a rule. A second close with 'cut' ends the connections that are still draining. */
@@ -111,7 +148,17 @@ export class Rules implements AgentRules {
   isOpen = (ruleId: string) => this.#running.has(ruleId)
   having: AgentRules['having'] = field => this.#options.fieldRules.having(field)
   engineIds = (matches: (spec: RuleSpec) => boolean) => this.#engineRules.matching(matches)
+  standings: AgentRules['standings'] = ruleId => {
+    const { spec } = this.#running.get(ruleId) ?? {}
+    return spec ? this.#shares.of(spec) : []
+  }
   find = (engineId: number) => this.#engineRules.find(engineId)?.spec
+  running = (ruleId: string): Pick<RunningRule, 'spec' | 'plan'> | undefined => this.#running.get(ruleId)
+  listens = (protocol: Plan['protocol'], port: number): boolean =>
+    [...this.#running.values()].some(
+      ({ plan, engineId }) =>
+        engineId !== null && plan.protocol === protocol && plan.from <= port && port <= plan.to
+    )
 
   setWeights(ruleId: string, weights: readonly number[]): void {
     const { engineId = null, plan } = this.#running.get(ruleId) ?? {}
@@ -121,6 +168,19 @@ export class Rules implements AgentRules {
     } catch (error) {
       throw refusalOf(error, plan)
     }
+  }
+
+  setShares(ruleId: string, shares: readonly TargetShare[]): void {
+    const { spec, plan, engineId = null } = this.#running.get(ruleId) ?? {}
+    if (!spec || !plan?.balance) return
+    try {
+      const numbers = shares.map(share => (typeof share === 'number' ? share : 0))
+      checkShares(numbers, plan.targets.length)
+      if (engineId !== null) this.#options.engine.setShares(engineId, numbers)
+    } catch (error) {
+      throw refusalOf(error, plan)
+    }
+    this.#shares.set(spec, shares)
   }
 
   async #begin(spec: RuleSpec): Promise<void> {
@@ -181,6 +241,9 @@ export class Rules implements AgentRules {
       this.#engineRules.setFilters(spec.id, filtersOf(plan))
     if (plan.balance && !isDeepStrictEqual(plan.balance, before.balance))
       this.setWeights(spec.id, plan.balance.weights)
+    if (!plan.balance) this.#shares.forget(spec.id)
+    else if (engineId !== null && this.#shares.has(spec.id))
+      this.#options.engine.setShares(engineId, this.#shares.numbers(spec))
   }
 
   /** Ends connections of ports that the change leaves, and of targets that it removes if it asks for that. */
@@ -251,6 +314,7 @@ export class Rules implements AgentRules {
   /** The rule no longer runs. */
   #forget({ spec, uses }: RunningRule): void {
     this.#running.delete(spec.id)
+    this.#shares.forget(spec.id)
     this.#ruleOf.delete(ownMeterIn(uses))
     this.#cancelReopening(spec.id)
     this.#release(spec, uses)
@@ -331,7 +395,9 @@ const pauseOf = ({ existing }: RuleSpec): Closing => {
   return { ...closing, mode: existing === 'drain' ? 'cut' : 'refuse' }
 }
 
-const filtersOf = ({ source, target }: Plan) => ({ source, target })
+const filtersOf = ({ source, target, addressGuards, sourceLimits }: Plan): Filters => ({
+  ...{ source, target, addressGuards, sourceLimits }
+})
 
 /** Returns true if nothing differs but filters and weights, which change without a new rule in the engine. */
 function changesLive(before: RunningRule, after: RunningRule): boolean {

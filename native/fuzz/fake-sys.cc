@@ -92,6 +92,7 @@ void signal_wakeup(int) {}
 void clear_wakeup(int) {}
 int64_t now_us() { return kernel->now_us; }
 int64_t unix_ms() { return kernel->now_us / 1000; }
+void fill_random(void* bytes, size_t size) { std::memset(bytes, 7, size); }
 int64_t descriptor_limit() { return 100; }
 int64_t descriptors_in_use() { return 0; }
 std::vector<Address> local_addresses() { return {}; }

@@ -249,7 +249,7 @@ void Simulation::answer_names() {
     if (options & 8) answer.addresses.push_back(*Address::parse("0.0.0.0"));  // connect fails
     if (options & 16) answer.addresses.push_back(*Address::parse("2001:db8::1"));
     answer.reason = "nxdomain";
-    worker_->resolved(event.value, answer);
+    worker_->names.answered(event.value, answer);
   }
 }
 

@@ -97,6 +97,13 @@ Address Address::with_port(uint16_t other) const {
   return address;
 }
 
+Address Address::network(unsigned bits) const {
+  Address address = *this;
+  for (unsigned i = 0; i < address.bytes.size(); i++)
+    if (8 * (i + 1) > bits) address.bytes[i] &= static_cast<uint8_t>(8 * i >= bits ? 0 : 0xff << (8 * (i + 1) - bits));
+  return address;
+}
+
 std::optional<Prefix> Prefix::parse(std::string_view text) {
   const size_t slash = text.find('/');
   const std::string_view host = text.substr(0, slash);

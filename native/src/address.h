@@ -30,6 +30,8 @@ struct Address {
   bool is_unspecified() const { return bytes == std::array<uint8_t, 16>{}; }
   bool is_loopback() const;
   Address with_port(uint16_t other) const;
+  /** The same with all bits after the first `bits` set to 0. */
+  Address network(unsigned bits) const;
   std::string text() const;  // without the port
 };
 

@@ -28,6 +28,13 @@ Connection::Connection(TcpRuleShard& shard, Caller caller)
         .set_preamble(worker().write_preamble(
             *shard.rule, caller_address_,
             caller.named.destination.value_or(sys::local_address(caller_->fd())), caller.server_name));
+  if (shard.rule->report_ends && !caller.server_name.empty())
+    server_name_ = std::make_unique<const std::string>(std::move(caller.server_name));
+}
+
+Reason Connection::enter() {
+  const Reason refusal = shard_.enter_source(caller_address_, source_uses_);
+  return refusal != kNoReason ? refusal : admission_.enter(worker().loop.now_us());
 }
 
 void Connection::begin() {
@@ -36,8 +43,9 @@ void Connection::begin() {
   dialer_ = std::make_unique<Dialer>(shard_, port_index_, caller_address_, *this);
   dialer_->begin();
   // Watched after the target's socket, so that epoll reports the target first.
-  if (!has_ended_ && !is_caller_watched_ && worker().loop.watch(caller_->fd(), *caller_) < 0)
-    end(Ending::reset, ConnectionEnd::dial_failed);
+  if (has_ended_ || is_caller_watched_) return;
+  if (const int error = worker().loop.watch(caller_->fd(), *caller_))
+    refuse(worker().context.local_refusal(-error));
 }
 
 void Connection::endpoint_ready(Endpoint& endpoint, uint32_t events) {
@@ -85,6 +93,7 @@ void Connection::dial_succeeded(ConnectedTarget connected) {
 
 void Connection::dial_failed(Reason refusal) {
   if (refusal != kNoReason) return refuse(refusal);
+  shard_.rule->reject(worker().context.refusals.no_target);
   end(Ending::reset, ConnectionEnd::dial_failed);
 }
 
@@ -184,7 +193,7 @@ void Connection::on_flush_timer(int64_t now_ms) {
 }
 
 void Connection::recheck_filters() {
-  Reason refusal = shard_.check_source(caller_address_);
+  Reason refusal = shard_.recheck_source(caller_address_);
   if (refusal == kNoReason && target_)
     refusal = shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
   if (refusal != kNoReason) refuse(refusal);
@@ -230,6 +239,7 @@ void Connection::end(Ending ending, ConnectionEnd why, Reason refusal) {
   if (target_) close_endpoint(std::move(target_), ending);
   admission_.leave();
   use_.release();
+  source_uses_.release();
   shard_.counters.ports[port_index_].active.add(-1);
   worker().context.descriptors.release(TcpRuleShard::kDescriptors);
   shard_.remove(*this);
@@ -246,7 +256,8 @@ void Connection::report_end(ConnectionEnd why, Reason refusal) {
                       .duration_ms = duration_ms,
                       .bytes = bytes_,
                       .end = why,
-                      .refusal = refusal});
+                      .refusal = refusal,
+                      .server_name = server_name()});
 }
 
 void Connection::close_endpoint(std::unique_ptr<Endpoint> endpoint, Ending ending) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "dialer.h"
@@ -29,8 +30,8 @@ class Connection final : public DeferredDelete,
  public:
   Connection(TcpRuleShard& shard, Caller caller);
 
-  /** Enters the rule's meters, or returns the reason of the refusal. */
-  Reason enter() { return admission_.enter(worker().loop.now_us()); }
+  /** Enters the limits of its source and the rule's meters, or returns the reason of the refusal. */
+  Reason enter();
   void begin();
   /** Resets both sides. */
   void reset(ConnectionEnd why) { end(Ending::reset, why); }
@@ -53,6 +54,7 @@ class Connection final : public DeferredDelete,
   TcpRuleShard& shard() { return shard_; }
   Worker& worker() { return shard_.worker; }
   bool has_ended() const { return has_ended_; }
+  std::string server_name() const { return server_name_ ? *server_name_ : std::string(); }
   /** Called with the direction whose end is forwarded first. */
   void ends_first(Direction direction) { ended_first_ = direction; }
   bool has_forwarded_end(Direction direction) const {
@@ -94,11 +96,13 @@ class Connection final : public DeferredDelete,
   const int port_index_;
   int target_index_ = -1;
   TargetUse use_;
+  SourceUses source_uses_;
   size_t index_ = 0;  // among the connections of its shard
   const int64_t opened_ms_;
   int64_t active_ms_ = 0;
   int64_t unacknowledged_ = INT64_MAX;  // bytes of a failed side that the other one may still get
   std::array<int64_t, 2> bytes_{};  // delivered, by direction
+  std::unique_ptr<const std::string> server_name_;  // only for a report of its end
   bool is_caller_watched_;
   bool has_ended_ = false;
   bool has_failed_side_ = false;

@@ -18,16 +18,19 @@ class Counter {
   std::atomic<int64_t> value_{0};
 };
 
-struct PortCounters {
+// Each on cache lines of its own: the rows of two threads never share one.
+struct alignas(64) PortCounters {
   Counter bytes[2];  // by direction
   Counter datagrams[2];
   Counter active;
 };
 
-struct TargetCounters {
+struct alignas(64) TargetCounters {
   Counter bytes[2];  // by direction
   Counter connections;
   Counter active;  // also connections that are being dialed
+  Counter connects;  // dials and probes that connected
+  Counter connect_ms;
 };
 
 /** Counts a connection or flow among those that a target has, until `release`. */

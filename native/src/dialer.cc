@@ -12,9 +12,7 @@ constexpr int64_t kAttemptDelayMs = 250;
 constexpr int64_t kDialTimeoutMs = 30'000;
 constexpr int64_t kProbeTimeoutMs = 5'000;
 
-/** Returns null for local errors, which say nothing about the target. */
 const char* failure_reason(int error) {
-  if (is_local_error(error)) return nullptr;
   switch (error) {
     case ECONNREFUSED: return "refused";
     case ETIMEDOUT: return "timeout";
@@ -48,7 +46,7 @@ void Dialer::cancel() {
   remaining_.clear();
   attempt_.abandon();
   use_.release();
-  if (token_ != 0) worker().cancel_resolve(std::exchange(token_, 0));
+  if (token_ != 0) worker().names.cancel(std::exchange(token_, 0));
 }
 
 void Dialer::next_target() {
@@ -78,7 +76,9 @@ void Dialer::try_target() {
   first_failure_ = nullptr;
   const Target& target = this->target();
   if (target.literal) return dial_addresses({*target.literal});
-  token_ = worker().resolve(*this, shard_.rule->id, target.host);
+  Names& names = worker().names;
+  if (const auto known = names.find(shard_.rule->id, target.host)) return on_resolved(*known);
+  token_ = names.ask(*this, shard_.rule->id, target.host);
   arm();
 }
 
@@ -102,6 +102,7 @@ void Dialer::dial_addresses(const std::vector<Address>& addresses) {
       refusal_ = refusal;
   }
   if (allowed.empty() && !addresses.empty()) return next_target();
+  dialed_at_ms_ = worker().loop.now_ms();
   remaining_ = interleave(allowed, shard_.rule->prefer_ipv6);
   std::ranges::reverse(remaining_);
   dial_next_address();
@@ -121,17 +122,24 @@ void Dialer::dial_next_address() {
 }
 
 bool Dialer::connect(const Address& address) {
+  EngineContext& context = worker().context;
+  const int64_t now_ms = worker().loop.now_ms();
+  const Address* from = shard_.rule->dial_from.for_target(address);
   Fd socket;
-  int error = sys::connect_to(address, shard_.rule->dial_from.for_target(address), socket);
+  const bool are_used_up = context.local_ports.are_used_up(address, from, now_ms);
+  int error = are_used_up ? -EADDRNOTAVAIL : sys::connect_to(address, from, socket);
+  if (error == -EADDRNOTAVAIL && !are_used_up) context.local_ports.used_up(address, from, now_ms);
   if (error == 0) {
     auto endpoint = std::make_unique<Endpoint>(std::move(socket), this);
     error = worker().loop.watch(endpoint->fd(), *endpoint);
     if (error == 0) {
-      attempts_.push_back({std::move(endpoint), address, worker().loop.now_ms() + kAttemptTimeoutMs});
+      attempts_.push_back({std::move(endpoint), address, now_ms + kAttemptTimeoutMs});
       return true;
     }
   }
-  if (first_failure_ == nullptr) first_failure_ = failure_reason(-error);
+  const Reason own = context.local_refusal(-error);
+  if (own == kNoReason && first_failure_ == nullptr) first_failure_ = failure_reason(-error);
+  if (refusal_ == kNoReason) refusal_ = own;
   return false;
 }
 
@@ -163,6 +171,9 @@ void Dialer::attempt_connected(size_t index) {
   Attempt attempt = std::move(attempts_[index]);
   attempts_.erase(attempts_.begin() + static_cast<ptrdiff_t>(index));
   attempt_.succeed();
+  TargetCounters& counters = shard_.counters.targets[target_];
+  counters.connects.add(1);
+  counters.connect_ms.add(worker().loop.now_ms() - dialed_at_ms_);
   TargetUse use = std::move(use_);
   cancel();
   owner_.dial_succeeded({std::move(attempt.endpoint), target_, attempt.address, is_failover_, std::move(use)});

@@ -66,6 +66,7 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   Reason refusal_ = kNoReason;
   int64_t token_ = 0;  // of a pending resolve; 0: none
   int64_t deadline_ms_ = 0;
+  int64_t dialed_at_ms_ = 0;  // the first address of the target
   int64_t next_attempt_ms_ = 0;  // when the next address is tried beside a slow one; 0: never
   TargetAttempt attempt_;
   TargetUse use_;

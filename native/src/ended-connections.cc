@@ -1,5 +1,7 @@
 #include "ended-connections.h"
 
+#include <utility>
+
 namespace sluice {
 
 namespace {
@@ -9,7 +11,7 @@ constexpr size_t kBatch = 256;
 }  // namespace
 
 void EndedConnections::add(EndedConnection ended) {
-  batch_.push_back(ended);
+  batch_.push_back(std::move(ended));
   if (batch_.size() >= kBatch)
     flush();
   else if (!timer_.is_armed())

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
 #include "descriptors.h"
 #include "engine-events.h"
+#include "local-ports.h"
 #include "own-ports.h"
 #include "reasons.h"
+#include "source-limits.h"
 
 namespace sluice {
 
@@ -39,11 +42,37 @@ struct EngineContext {
   OwnPorts tcp_ports;
   OwnPorts udp_ports;
   Descriptors descriptors;
+  LocalPorts local_ports;
   PeekHistogram peeks;
+  SourceRates source_rates;
   const struct {
-    Reason loop, descriptors, sni_miss, sni_timeout, sni_overflow, datagram_too_large;
-  } refusals{reasons.id_of("loop"),        reasons.id_of("descriptors"),  reasons.id_of("sni_miss"),
-             reasons.id_of("sni_timeout"), reasons.id_of("sni_overflow"), reasons.id_of("datagram_too_large")};
+    Reason loop, descriptors, no_memory, no_local_port, no_target, sni_miss, sni_timeout, sni_overflow,
+        datagram_too_large, datagram_unsent, pending_overflow;
+  } refusals{reasons.id_of("loop"),
+             reasons.id_of("descriptors"),
+             reasons.id_of("no_memory"),
+             reasons.id_of("no_local_port"),
+             reasons.id_of("no_target"),
+             reasons.id_of("sni_miss"),
+             reasons.id_of("sni_timeout"),
+             reasons.id_of("sni_overflow"),
+             reasons.id_of("datagram_too_large"),
+             reasons.id_of("datagram_unsent"),
+             reasons.id_of("pending_overflow")};
+
+  /** Names a failure of this host, which says nothing about a target; `kNoReason` for other errors. */
+  Reason local_refusal(int error) const {
+    switch (error) {
+      case EMFILE:
+      case ENFILE: return refusals.descriptors;
+      case EADDRNOTAVAIL:
+      case EAGAIN: return refusals.no_local_port;  // EAGAIN: of a datagram socket
+      case ENOBUFS:
+      case ENOMEM:
+      case ENOSPC: return refusals.no_memory;  // ENOSPC: fs.epoll.max_user_watches
+      default: return kNoReason;
+    }
+  }
 };
 
 }  // namespace sluice

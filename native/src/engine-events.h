@@ -40,6 +40,7 @@ struct EndedConnection {
   std::array<int64_t, 2> bytes;  // by direction
   ConnectionEnd end;
   Reason refusal;
+  std::string server_name{};  // for which the caller's TLS has asked
 };
 
 struct EngineEvent {
@@ -54,6 +55,7 @@ struct EngineEvent {
     splice_unsupported,
     pipe_size,  // value: bytes requested, other_value: bytes granted
     connections_ended,  // value: records lost
+    source_over,  // text: source, reason: name of the limit
   };
   Kind kind;
   int id = 0;  // rule or meter

@@ -12,6 +12,7 @@ namespace {
 
 /** The threads share the sockets of a wider port range, to save descriptors. */
 constexpr int kMaxUnsharedPorts = 16;
+constexpr size_t kMinCounts = 64;  // by name, before those of no rule are looked for
 constexpr double kMaxWeight = 1'000'000;
 
 EngineError error_from_errno(int error, const std::string& where) {
@@ -208,8 +209,8 @@ std::optional<EngineError> Engine::join_ports(const RuleConfig& config, PortBind
                        port_label(config) + " is taken" + (is_named ? " for '" + key + "'" : "")};
   for (const auto& [name, id] : binding.rules)
     if (id != config.replaces && !are_read_alike(config, *rules_.at(id)))
-      return EngineError{"EINVAL", port_label(config) + ": all rules that share it need an equal firstRead; " +
-                                       "rule " + std::to_string(id) + " has another"};
+      return EngineError{"EINVAL", port_label(config) + " is shared: its rules need the same proxies in front " +
+                                       "(proxy_in, firstRead), and those that it has have others"};
   if (is_replacing) binding.rules.erase(replaced);
   binding.rules[key] = config.id;
   binding.is_named = is_named;
@@ -274,6 +275,40 @@ void Engine::set_filters(int rule_id, std::shared_ptr<const Filters> filters) {
     worker->loop.post([&worker = *worker, rule_id] { worker.filters_changed(rule_id); });
 }
 
+std::shared_ptr<AddressSet> Engine::address_set(const std::string& name) {
+  auto& set = address_sets_[name];
+  if (!set) set = std::make_shared<AddressSet>();
+  return set;
+}
+
+void Engine::change_addresses(const std::string& name, const std::vector<Prefix>& add,
+                              const std::vector<Prefix>& remove) {
+  std::erase_if(address_sets_, [](const auto& one) { return one.second.use_count() == 1 && one.second->is_empty(); });
+  const auto set = address_set(name);
+  set->change(add, remove);
+  for (const auto& [id, rule] : rules_) {
+    const auto filters = rule->current_filters();
+    if (std::ranges::any_of(filters->address_guards,
+                            [&](const AddressGuard& guard) { return !guard.keeps_live && guard.uses(*set); }))
+      for (const auto& worker : workers_)
+        worker->loop.post([&worker = *worker, rule_id = id] { worker.filters_changed(rule_id); });
+  }
+}
+
+void Engine::join_counts(SourceLimit& limit) {
+  if (counts_.size() >= counts_kept_) {
+    std::erase_if(counts_, [](const auto& one) { return one.second.second.expired(); });
+    counts_kept_ = 2 * counts_.size() + kMinCounts;
+  }
+  auto& [id, counts] = counts_[limit.name];
+  if (id == 0) id = ++last_counts_;
+  limit.id = id;
+  limit.open = counts.lock();
+  if (limit.open) return;
+  limit.open = std::make_shared<OpenBySource>();
+  counts = limit.open;
+}
+
 void Engine::reset_targets(int rule_id, std::vector<int> targets) {
   if (!rules_.contains(rule_id)) return;
   serve_opened();
@@ -298,17 +333,17 @@ void Engine::on_all(const std::function<void(Worker&)>& work) {
   left.wait();
 }
 
-std::pair<std::vector<OpenConnection>, int64_t> Engine::connections(const ConnectionQuery& query) {
+ConnectionPage Engine::connections(const ConnectionQuery& query) {
   std::vector<OpenConnections> parts(workers_.size(), OpenConnections(query));
   on_all([&](Worker& worker) { worker.collect(parts[worker.index]); });
-  std::vector<OpenConnection> rows;
-  int64_t matched = 0;
+  ConnectionPage all;
   for (const OpenConnections& part : parts) {
-    rows.insert(rows.end(), part.rows.begin(), part.rows.end());
-    matched += part.matched;
+    all.rows.insert(all.rows.end(), part.page.rows.begin(), part.page.rows.end());
+    all.matched += part.page.matched;
+    for (size_t direction = 0; direction < 2; direction++) all.bytes[direction] += part.page.bytes[direction];
   }
-  keep_first(rows, query.limit);
-  return {std::move(rows), matched};
+  all.keep_first(query.limit);
+  return all;
 }
 
 int64_t Engine::end_connections(const ConnectionSelection& selection) {
@@ -318,11 +353,22 @@ int64_t Engine::end_connections(const ConnectionSelection& selection) {
 }
 
 bool Engine::set_weights(int rule_id, std::vector<double> weights) {
+  return change_weights(rule_id, &TargetWeights::weights, std::move(weights), kMaxWeight);
+}
+
+bool Engine::set_shares(int rule_id, std::vector<double> shares) {
+  return change_weights(rule_id, &TargetWeights::shares, std::move(shares), 1);
+}
+
+bool Engine::change_weights(int rule_id, std::vector<double> TargetWeights::*which, std::vector<double> values,
+                            double max) {
   const auto found = rules_.find(rule_id);
   if (found == rules_.end() || !found->second->balance) return true;
-  const auto is_weight = [](double weight) { return weight >= 0 && weight <= kMaxWeight; };
-  if (weights.size() != found->second->targets.size() || !std::ranges::all_of(weights, is_weight)) return false;
-  found->second->replace_weights(std::make_shared<const std::vector<double>>(std::move(weights)));
+  const auto is_valid = [max](double value) { return value >= 0 && value <= max; };
+  if (values.size() != found->second->targets.size() || !std::ranges::all_of(values, is_valid)) return false;
+  TargetWeights next = *found->second->current_weights();
+  next.*which = std::move(values);
+  found->second->replace_weights(std::move(next));
   return true;
 }
 
@@ -357,7 +403,7 @@ void Engine::meter_changed(Meter& meter) {
 void Engine::resolved(int64_t token, ResolveAnswer answer) {
   if (workers_.empty()) return;
   Worker& worker = *workers_[static_cast<size_t>(token) % workers_.size()];
-  worker.loop.post([&worker, token, answer = std::move(answer)] { worker.resolved(token, answer); });
+  worker.loop.post([&worker, token, answer = std::move(answer)] { worker.names.answered(token, answer); });
 }
 
 void Engine::stop() {
@@ -403,6 +449,9 @@ void Engine::write_rule(int rule_id, std::vector<double>& out) {
     const TargetHealth::Status status = rule.health.status(static_cast<int>(i));
     put(status.state);
     put(status.consecutive_failures);
+    put(status.failures);
+    put_sum([&](RuleCounters& counters) -> Counter& { return counters.targets[i].connects; });
+    put_sum([&](RuleCounters& counters) -> Counter& { return counters.targets[i].connect_ms; });
     put(status.last_failure_at);
     put(status.last_success_at);
   }

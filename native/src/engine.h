@@ -50,13 +50,21 @@ class Engine final : public MeterListener {
    */
   void close(int rule_id, int64_t drain_ms);
   void set_filters(int rule_id, std::shared_ptr<const Filters> filters);
+  /** The set of this name; guards of rules that name it see each change. */
+  std::shared_ptr<AddressSet> address_set(const std::string& name);
+  /** Changes a set, and ends the connections and flows that guards no longer allow. */
+  void change_addresses(const std::string& name, const std::vector<Prefix>& add, const std::vector<Prefix>& remove);
+  /** Gives the limit the counts that all limits of its name have. */
+  void join_counts(SourceLimit& limit);
   /** Resets the connections and flows to these targets of the rule. */
   void reset_targets(int rule_id, std::vector<int> targets);
   void reset(int rule_id, PortRange keep);
   /** Returns false when there is not one valid weight for each target. */
   bool set_weights(int rule_id, std::vector<double> weights);
+  /** As `set_weights`. */
+  bool set_shares(int rule_id, std::vector<double> shares);
   /** Returns a page of what is open, and how many are selected. Waits for the threads. */
-  std::pair<std::vector<OpenConnection>, int64_t> connections(const ConnectionQuery& query);
+  ConnectionPage connections(const ConnectionQuery& query);
   /** Resets what is selected; returns how many. Waits for the threads. */
   int64_t end_connections(const ConnectionSelection& selection);
   void set_meter(int id, const Limits& limits);
@@ -96,6 +104,7 @@ class Engine final : public MeterListener {
 
   /** Runs the work on each thread, and waits until all have done it. */
   void on_all(const std::function<void(Worker&)>& work);
+  bool change_weights(int rule_id, std::vector<double> TargetWeights::*which, std::vector<double> values, double max);
   void budget_exhausted(Meter& meter, uint64_t version, int64_t hold_ms) override;
   void meter_changed(Meter& meter) override;
   std::optional<EngineError> validate(const RuleConfig& config) const;
@@ -114,6 +123,10 @@ class Engine final : public MeterListener {
   std::vector<pthread_t> threads_;
   std::map<int, std::shared_ptr<Meter>> meters_;
   std::map<int, std::shared_ptr<Rule>> rules_;                 // open and draining
+  std::map<std::string, std::shared_ptr<AddressSet>> address_sets_;
+  std::map<std::string, std::pair<uint64_t, std::weak_ptr<OpenBySource>>> counts_;  // of limits, by name
+  size_t counts_kept_ = 0;  // beyond, those that no rule uses go
+  uint64_t last_counts_ = 0;
   std::vector<OpenedRule> opened_;                             // not served yet
   std::map<PortKey, PortBinding> bindings_;
 };

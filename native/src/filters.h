@@ -1,6 +1,7 @@
 // Filters decide which callers a rule accepts and which target addresses it dials.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "address.h"
 #include "reasons.h"
+#include "source-limits.h"
 
 namespace sluice {
 
@@ -29,12 +31,28 @@ struct Filter {
   Reason check(const Address& address, const std::string* name) const;
 };
 
+/** Judges callers by sets of addresses; deny wins, without an allow list everything else is allowed. */
+struct AddressGuard {
+  using Sets = std::vector<std::shared_ptr<AddressSet>>;
+  std::optional<Sets> allow;
+  Sets deny;
+  bool keeps_live;  // a change ends no connection
+  Reason refusal = kNoReason;
+
+  Reason check(const Address& address) const;
+  bool uses(const AddressSet& set) const;
+};
+
 /** The filters of a rule. Immutable: a change replaces them. */
 struct Filters {
   std::optional<Filter> source;
   std::vector<Filter> target;  // all must allow
+  std::vector<AddressGuard> address_guards;
+  std::vector<SourceLimit> source_limits;
 
   Reason check_source(const Address& address) const;
+  /** As `check_source`, for a connection that is open. */
+  Reason recheck_source(const Address& address) const;
   Reason check_target(const Address& address, const std::string& name) const;
 };
 

@@ -106,7 +106,7 @@ std::shared_ptr<const Preamble> preamble(const Napi::Object& raw) {
   return preamble;
 }
 
-Balance balance(const Napi::Object& raw) {
+Balance balance(const Napi::Object& raw, const Napi::Value& shares) {
   using By = Balance::By;
   const std::string by = text(raw.Get("by"));
   Balance balance;
@@ -115,11 +115,15 @@ Balance balance(const Napi::Object& raw) {
                : by == "random_two"      ? By::random_two
                                          : By::round_robin;
   each(raw.Get("tiers"), [&](const Napi::Value& tier) { balance.tiers.push_back(to_int64(tier)); });
-  balance.weights = std::make_shared<const std::vector<double>>(weights(raw.Get("weights")));
+  if (const Napi::Value prefix = raw.Get("ipv6Prefix"); is_present(prefix))
+    balance.ipv6_prefix = static_cast<unsigned>(to_int64(prefix));
+  TargetWeights by_target{weights(raw.Get("weights")), {}};
+  by_target.shares = is_present(shares) ? weights(shares) : std::vector<double>(by_target.weights.size(), 1);
+  balance.weights = std::make_shared<const TargetWeights>(std::move(by_target));
   return balance;
 }
 
-/** Sets a row of numbers, and the addresses as one text: far cheaper than objects. `readEnded` reads them. */
+/** Sets a row of numbers, and addresses and names as one text: far cheaper than objects. `readEnded` reads them. */
 void set_ended(Napi::Object object, const std::vector<EndedConnection>& ended) {
   std::string text;
   std::vector<double> row{static_cast<double>(ended.size())};
@@ -129,6 +133,7 @@ void set_ended(Napi::Object object, const std::vector<EndedConnection>& ended) {
       text += address.text() + '\n';
       put(address.port);
     }
+    text += one.server_name + '\n';
     put(one.target_index);
     put(one.rule);
     for (const int64_t value : {one.opened_at_ms, one.duration_ms, one.bytes[0], one.bytes[1]}) put(value);
@@ -141,35 +146,76 @@ void set_ended(Napi::Object object, const std::vector<EndedConnection>& ended) {
 
 }  // namespace
 
+std::vector<Prefix> prefixes(const Napi::Value& raw, std::string& error) {
+  std::vector<Prefix> all;
+  each(raw, [&](const Napi::Value& one) {
+    if (const auto prefix = Prefix::parse(text(one)))
+      all.push_back(*prefix);
+    else
+      error = text(one) + " is not an address prefix";
+  });
+  return all;
+}
+
 std::shared_ptr<const FirstRead> first_read(const Napi::Object& raw, Reasons& reasons, std::string& error) {
   const Napi::Value value = raw.Get("firstRead");
   if (!is_present(value)) return nullptr;
   const auto object = value.As<Napi::Object>();
   auto first_read = std::make_shared<FirstRead>();
-  each(object.Get("from"), [&](const Napi::Value& one) {
-    const auto prefix = Prefix::parse(text(one));
-    if (prefix)
-      first_read->from.push_back(*prefix);
-    else
-      error = text(one) + " is not an address prefix";
-  });
+  first_read->from = prefixes(object.Get("from"), error);
   const auto refusals = object.Get("refusals").As<Napi::Object>();
   first_read->header = reasons.id_of(text(refusals.Get("header")));
   first_read->untrusted = reasons.id_of(text(refusals.Get("untrusted")));
   return first_read;
 }
 
-std::shared_ptr<const Filters> filters(const Napi::Object& raw, Reasons& reasons, std::string& error) {
+AddressGuard address_guard(const Napi::Object& raw, Engine& engine) {
+  const auto sets = [&](const Napi::Value& names) {
+    AddressGuard::Sets found;
+    each(names, [&](const Napi::Value& name) { found.push_back(engine.address_set(text(name))); });
+    return found;
+  };
+  AddressGuard guard{.allow = {},
+                     .deny = sets(raw.Get("deny")),
+                     .keeps_live = text(raw.Get("live")) == "keep",
+                     .refusal = engine.reasons().id_of(text(raw.Get("refusal")))};
+  if (const Napi::Value allow = raw.Get("allow"); is_present(allow)) guard.allow = sets(allow);
+  return guard;
+}
+
+SourceLimit source_limit(const Napi::Object& raw, Engine& engine) {
+  using Of = SourceLimit::Of;
+  const std::string of = text(raw.Get("of"));
+  const Napi::Value refusal = raw.Get("refusal");
+  SourceLimit limit{.of = of == "open" ? Of::open : of == "new" ? Of::fresh : Of::failed,
+                    .name = text(raw.Get("name")),
+                    .id = 0,
+                    .open = nullptr,
+                    .max = std::max<int64_t>(0, to_int64(raw.Get("max"))),
+                    .per_ms = std::max<int64_t>(1, to_int64(raw.Get("perMs"))),
+                    .refusal = is_present(refusal) ? engine.reasons().id_of(text(refusal)) : kNoReason};
+  engine.join_counts(limit);
+  return limit;
+}
+
+std::shared_ptr<const Filters> filters(const Napi::Object& raw, Engine& engine, std::string& error) {
+  Reasons& reasons = engine.reasons();
   auto all = std::make_shared<Filters>();
   if (const Napi::Value source = raw.Get("source"); is_present(source))
     all->source = filter(source.As<Napi::Object>(), reasons, error);
   each(raw.Get("target"), [&](const Napi::Value& one) {
     all->target.push_back(filter(one.As<Napi::Object>(), reasons, error));
   });
+  each(raw.Get("addressGuards"), [&](const Napi::Value& one) {
+    all->address_guards.push_back(address_guard(one.As<Napi::Object>(), engine));
+  });
+  each(raw.Get("sourceLimits"), [&](const Napi::Value& one) {
+    all->source_limits.push_back(source_limit(one.As<Napi::Object>(), engine));
+  });
   return error.empty() ? all : nullptr;
 }
 
-RuleConfig rule(const Napi::Object& raw) {
+RuleConfig rule(const Napi::Object& raw, Reasons& reasons) {
   RuleConfig config;
   config.id = static_cast<int>(to_int64(raw.Get("id")));
   if (const Napi::Value replaces = raw.Get("replaces"); is_present(replaces))
@@ -185,7 +231,7 @@ RuleConfig rule(const Napi::Object& raw) {
     config.targets.push_back({host, port(target.Get("port")), Address::parse(host)});
   });
   if (const Napi::Value raw_balance = raw.Get("balance"); is_present(raw_balance))
-    config.balance = balance(raw_balance.As<Napi::Object>());
+    config.balance = balance(raw_balance.As<Napi::Object>(), raw.Get("shares"));
   config.prefer_ipv6 = raw.Get("preferIpv6").ToBoolean();
   if (const Napi::Value from = raw.Get("dialFrom"); is_present(from)) {
     const auto address = [&](const char* family) -> std::optional<Address> {
@@ -197,6 +243,11 @@ RuleConfig rule(const Napi::Object& raw) {
   config.probe_ms = std::max<int64_t>(0, to_int64(raw.Get("probeMs")));
   config.idle_ms = std::max<int64_t>(0, to_int64(raw.Get("idleMs")));
   config.flow_cap = std::max<int64_t>(0, to_int64(raw.Get("flowCap")));
+  if (const Napi::Value cap = raw.Get("replyCap"); is_present(cap)) {
+    const auto object = cap.As<Napi::Object>();
+    config.reply_cap = {number(object.Get("ratio")), to_int64(object.Get("provenAfter")),
+                        reasons.id_of(text(object.Get("refusal")))};
+  }
   config.report_ends = raw.Get("reportEnds").ToBoolean();
   if (const Napi::Value raw_preamble = raw.Get("preamble"); is_present(raw_preamble))
     config.preamble = preamble(raw_preamble.As<Napi::Object>());
@@ -233,8 +284,16 @@ std::optional<Budget> budget(const Napi::Value& raw) {
 }
 
 ResolveAnswer answer(const Napi::Object& raw) {
-  if (!raw.Get("ok").ToBoolean()) return {false, {}, text(raw.Get("reason"))};
-  return {true, addresses(raw.Get("addresses")), {}};
+  const auto ms = [&](const char* name) {
+    const Napi::Value value = raw.Get(name);
+    return is_present(value) ? to_int64(value) : 0;
+  };
+  const bool is_ok = raw.Get("ok").ToBoolean();
+  return {.is_ok = is_ok,
+          .addresses = is_ok ? addresses(raw.Get("addresses")) : std::vector<Address>{},
+          .reason = is_ok ? "" : text(raw.Get("reason")),
+          .fresh_ms = ms("freshMs"),
+          .usable_ms = ms("usableMs")};
 }
 
 ConnectionSelection selection(const Napi::Object& raw, std::string& error) {
@@ -273,11 +332,14 @@ ConnectionQuery query(const Napi::Object& raw, std::string& error) {
   return query;
 }
 
-Napi::Object connections(Napi::Env env, const std::vector<OpenConnection>& rows, int64_t matched) {
+Napi::Object connections(Napi::Env env, const ConnectionPage& page) {
   std::string text;
-  std::vector<double> row{static_cast<double>(matched), static_cast<double>(rows.size())};
+  std::vector<double> row;
   const auto put = [&](auto value) { row.push_back(static_cast<double>(value)); };
-  for (const OpenConnection& one : rows) {
+  put(page.matched);
+  for (const int64_t bytes : page.bytes) put(bytes);
+  put(page.rows.size());
+  for (const OpenConnection& one : page.rows) {
     for (const Address& address : {one.source, one.listen, one.target}) {
       text += address.text() + '\n';
       put(address.port);

@@ -21,6 +21,8 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
                            InstanceMethod<&NativeEngine::reset>("reset"),
                            InstanceMethod<&NativeEngine::set_filters>("setFilters"),
                            InstanceMethod<&NativeEngine::set_weights>("setWeights"),
+                           InstanceMethod<&NativeEngine::set_shares>("setShares"),
+                           InstanceMethod<&NativeEngine::change_addresses>("changeAddresses"),
                            InstanceMethod<&NativeEngine::set_meter>("setMeter"),
                            InstanceMethod<&NativeEngine::set_budget>("setBudget"),
                            InstanceMethod<&NativeEngine::remove_meter>("removeMeter"),
@@ -73,9 +75,9 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
 
   void open(const Napi::CallbackInfo& info) {
     const auto raw = info[0].As<Napi::Object>();
-    RuleConfig config = convert::rule(raw);
+    RuleConfig config = convert::rule(raw, engine_->reasons());
     std::string error;
-    config.filters = convert::filters(raw, engine_->reasons(), error);
+    config.filters = convert::filters(raw, *engine_, error);
     config.first_read = convert::first_read(raw, engine_->reasons(), error);
     if (!error.empty()) return throw_error("EINVAL", error);
     const auto refused = engine_->open(std::move(config), convert::numbers(raw.Get("meters")));
@@ -94,13 +96,24 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
   }
   void set_filters(const Napi::CallbackInfo& info) {
     std::string error;
-    auto filters = convert::filters(info[1].As<Napi::Object>(), engine_->reasons(), error);
+    auto filters = convert::filters(info[1].As<Napi::Object>(), *engine_, error);
     if (!filters) return throw_error("EINVAL", error);
     engine_->set_filters(info[0].As<Napi::Number>(), std::move(filters));
+  }
+  void change_addresses(const Napi::CallbackInfo& info) {
+    std::string error;
+    const auto add = convert::prefixes(info[1], error);
+    const auto remove = convert::prefixes(info[2], error);
+    if (!error.empty()) return throw_error("EINVAL", error);
+    engine_->change_addresses(info[0].As<Napi::String>(), add, remove);
   }
   void set_weights(const Napi::CallbackInfo& info) {
     if (!engine_->set_weights(info[0].As<Napi::Number>(), convert::weights(info[1])))
       throw_error("EINVAL", "weights has not one number of 0 to 1000000 for each target");
+  }
+  void set_shares(const Napi::CallbackInfo& info) {
+    if (!engine_->set_shares(info[0].As<Napi::Number>(), convert::weights(info[1])))
+      throw_error("EINVAL", "shares has not one number of 0 to 1 for each target");
   }
   void set_meter(const Napi::CallbackInfo& info) {
     engine_->set_meter(info[0].As<Napi::Number>(),
@@ -125,8 +138,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     const ConnectionQuery query = convert::query(info[0].As<Napi::Object>(), error);
     if (!error.empty()) throw_error("EINVAL", error);
     if (!error.empty()) return info.Env().Undefined();
-    const auto [rows, matched] = engine_->connections(query);
-    return convert::connections(info.Env(), rows, matched);
+    return convert::connections(info.Env(), engine_->connections(query));
   }
   Napi::Value end_connections(const Napi::CallbackInfo& info) {
     std::string error;

@@ -27,21 +27,22 @@ double key_of(const OpenConnection& row, ConnectionQuery::Sort sort, int64_t now
 }  // namespace
 
 void OpenConnections::add(OpenConnection row) {
-  matched++;
+  page.matched++;
+  for (size_t direction = 0; direction < 2; direction++) page.bytes[direction] += row.bytes[direction];
   row.key = key_of(row, query_.sort, now_ms_);
-  if (std::pair{row.key, row.id} < std::pair{query_.after_key, query_.after_id}) rows.push_back(row);
+  if (std::pair{row.key, row.id} < std::pair{query_.after_key, query_.after_id}) page.rows.push_back(row);
 }
 
 void OpenConnections::finish() {
-  keep_first(rows, query_.limit);
-  for (OpenConnection& row : rows) {
+  page.keep_first(query_.limit);
+  for (OpenConnection& row : page.rows) {
     if (row.sockets[0] >= 0) row.listen = sys::local_address(row.sockets[0]);
     for (size_t side = 0; side < 2; side++)
       if (row.sockets[side] >= 0) row.figures[side] = sys::tcp_figures(row.sockets[side]);
   }
 }
 
-void keep_first(std::vector<OpenConnection>& rows, size_t limit) {
+void ConnectionPage::keep_first(size_t limit) {
   const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(limit, rows.size()));
   std::partial_sort(rows.begin(), end, rows.end(), [](const OpenConnection& a, const OpenConnection& b) {
     return std::pair{a.key, a.id} > std::pair{b.key, b.id};

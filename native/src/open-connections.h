@@ -55,6 +55,16 @@ struct OpenConnection {
   std::array<sys::TcpFigures, 2> figures{};
 };
 
+/** Rows, and what is selected on all pages. */
+struct ConnectionPage {
+  std::vector<OpenConnection> rows;
+  int64_t matched = 0;
+  std::array<int64_t, 2> bytes{};  // by direction
+
+  /** Sorts as a page is sorted, and keeps the first `limit` rows. */
+  void keep_first(size_t limit);
+};
+
 /** The part of a page that one thread has. */
 class OpenConnections {
  public:
@@ -68,15 +78,11 @@ class OpenConnections {
   /** Keeps the rows of the page, and asks the system about their sockets. */
   void finish();
 
-  std::vector<OpenConnection> rows;
-  int64_t matched = 0;
+  ConnectionPage page;
 
  private:
   const ConnectionQuery& query_;
   int64_t now_ms_ = 0;
 };
-
-/** Sorts as a page is sorted, and keeps the first `limit` rows. */
-void keep_first(std::vector<OpenConnection>& rows, size_t limit);
 
 }  // namespace sluice

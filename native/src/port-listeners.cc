@@ -86,7 +86,8 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
 
   void begin() {
     loop().arm_after(timer_, kArrivalMs);
-    if (loop().watch(endpoint_->fd(), *endpoint_) < 0) drop();
+    if (const int error = loop().watch(endpoint_->fd(), *endpoint_))
+      end(nullptr, context().local_refusal(-error));
   }
   /** Ends the wait and counts neither its duration nor a refusal. */
   void drop() { end(nullptr, kNoReason); }
@@ -102,7 +103,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
 
   void endpoint_ready(Endpoint&, uint32_t events) override {
     if (has_ended_) return;
-    if (events & EPOLLERR) return drop();
+    if (events & EPOLLERR) return leave();
     while (endpoint_->is_readable) {
       auto& buffer = owner_.worker_.buffer;
       const size_t limit = std::min(buffer.size(), ClientHello::kMaxBytes - bytes_.size());
@@ -111,7 +112,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
         endpoint_->is_readable = false;
         return;
       }
-      if (count < 0) return drop();
+      if (count < 0) return leave();
       if (count == 0) return end(nullptr, awaits_header_ ? header_refusal() : context().refusals.sni_miss);
       bytes_.insert(bytes_.end(), buffer.data(), buffer.data() + count);
       if (awaits_header_) read_header();
@@ -140,6 +141,11 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
     if (hello.kind == ClientHello::Kind::incomplete && bytes_.size() < ClientHello::kMaxBytes) return;
     server_name_ = std::move(hello.name);
     end(owner_.find_shard(server_name_), context().refusals.sni_miss);
+  }
+  /** The caller has reset its connection. */
+  void leave() {
+    owner_.refusal_shard().report(endpoint_->fd(), caller_.source, ConnectionEnd::caller_reset);
+    drop();
   }
   Reason header_refusal() const { return first_->header; }
   void on_timeout() { end(nullptr, awaits_header_ ? header_refusal() : context().refusals.sni_timeout); }
@@ -229,24 +235,27 @@ void PortListeners::on_accepted(Fd socket, const Address& caller, uint16_t port)
 void PortListeners::start_arrival(Fd socket, const Address& sender, uint16_t port) {
   const auto first = first_read();
   const auto& refusals = worker_.context.refusals;
-  if (first != nullptr && !first->trusts(sender)) return refuse(socket.get(), first->untrusted);
+  if (first != nullptr && !first->trusts(sender)) {
+    refusal_shard().handshake_failed(sender);
+    return refuse(socket.get(), sender, first->untrusted);
+  }
   if (first == nullptr && is_denied(sender)) {  // it takes no place of those who wait
     TcpRuleShard& shard = refusal_shard();
     shard.refuse(socket.get(), sender, shard.check_source(sender));
     return sys::arm_reset(socket.get());
   }
   if (arriving_->load() >= kMaxArriving)
-    return refuse(socket.get(), first != nullptr ? first->header : refusals.sni_overflow);
+    return refuse(socket.get(), sender, first != nullptr ? first->header : refusals.sni_overflow);
   if (!worker_.context.descriptors.reserve(TcpRuleShard::kDescriptors))
-    return refuse(socket.get(), refusals.descriptors);
+    return refuse(socket.get(), sender, refusals.descriptors);
   const int port_index = port - shards_.front()->rule->from;
   arrivals_.push_back(std::make_unique<Arrival>(*this, std::move(socket), sender, port_index));
   arrivals_.back()->index = arrivals_.size() - 1;
   arrivals_.back()->begin();
 }
 
-void PortListeners::refuse(int socket, Reason reason) {
-  refusal_shard().rule->reject(reason);
+void PortListeners::refuse(int socket, const Address& sender, Reason reason) {
+  refusal_shard().refuse(socket, sender, reason);
   sys::arm_reset(socket);
 }
 
@@ -256,10 +265,11 @@ void PortListeners::finish_arrival(Arrival& arrival, TcpRuleShard* shard, Reason
   Reason refusal = reason;
   if (shard != nullptr) refusal = shard->check_source(caller.named.source);
   if (shard != nullptr && refusal == kNoReason) return shard->start_connection(std::move(caller));
-  if (shard != nullptr)
-    shard->refuse(caller.endpoint->fd(), caller.named.source, refusal);
-  else if (refusal != kNoReason)
-    refusal_shard().rule->reject(refusal);
+  if (refusal != kNoReason) {
+    if (shard == nullptr) refusal_shard().handshake_failed(caller.named.source);
+    (shard != nullptr ? *shard : refusal_shard())
+        .refuse(caller.endpoint->fd(), caller.named.source, refusal, std::move(caller.server_name));
+  }
   caller.endpoint->reset();
   worker_.loop.delete_later(std::move(caller.endpoint));
   worker_.context.descriptors.release(TcpRuleShard::kDescriptors);

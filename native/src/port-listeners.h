@@ -34,11 +34,11 @@ class PortListeners final : public DeferredDelete {
 
   void on_accepted(Fd socket, const Address& caller, uint16_t port);
   void start_arrival(Fd socket, const Address& sender, uint16_t port);
-  /** Hands the caller to `shard`. Without a shard, resets the caller and counts `reason`, if any. */
+  /** Hands the caller to `shard`. Without a shard, resets the caller and counts and reports `reason`, if any. */
   void finish_arrival(Arrival& arrival, TcpRuleShard* shard, Reason reason);
   void remove_arrival(Arrival& arrival);
-  /** Resets a caller that has no rule yet, and counts it. */
-  void refuse(int socket, Reason reason);
+  /** Resets a caller that has no rule yet; counts and reports it. */
+  void refuse(int socket, const Address& sender, Reason reason);
   /** What callers begin with; equal in all rules of the port. */
   const std::shared_ptr<const FirstRead>& first_read() const { return shards_.front()->rule->first_read; }
   /** Finds the rule by exact name, then by wildcard, then the default one; null if there is none. */

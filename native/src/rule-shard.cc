@@ -50,6 +50,41 @@ Reason RuleShard::check_target(const Address& address, const std::string& host) 
   return own.includes(address, context.bind, worker.local_addresses) ? context.refusals.loop : filters().check_target(address, host);
 }
 
+/** A proxy in front is no source: many callers come from it, and its own health checks. */
+Reason RuleShard::enter_source(const Address& caller, SourceUses& uses) {
+  const auto& limits = filters().source_limits;
+  if (limits.empty() || is_trusted_sender(caller)) return kNoReason;
+  const Source source = Source::of(caller);
+  for (const SourceLimit& limit : limits) {
+    if (limit.of == SourceLimit::Of::failed) continue;
+    if (limit.of == SourceLimit::Of::fresh) {
+      if (const Reason refusal = take_from(limit, source)) return refusal;
+    } else if (limit.open->enter(source, limit.max)) {
+      uses.add(limit.open, source);
+    } else {
+      return limit.refusal;
+    }
+  }
+  return kNoReason;
+}
+
+void RuleShard::handshake_failed(const Address& caller) {
+  if (is_trusted_sender(caller)) return;
+  for (const SourceLimit& limit : filters().source_limits)
+    if (limit.of == SourceLimit::Of::failed) take_from(limit, Source::of(caller));
+}
+
+Reason RuleShard::take_from(const SourceLimit& limit, const Source& source) {
+  const auto taken =
+      worker.context.source_rates.take(limit.id, source, limit.max, limit.per_ms, worker.loop.now_ms());
+  if (limit.refusal == kNoReason && taken == SourceRates::Taken::empty)
+    worker.context.events.push_advisory({.kind = EngineEvent::Kind::source_over,
+                                         .id = rule->id,
+                                         .text = source.text(),
+                                         .reason = limit.name});
+  return taken == SourceRates::Taken::taken ? kNoReason : limit.refusal;
+}
+
 void RuleShard::dns_failed(const std::string& host, const std::string& reason) {
   counters.dns_failures.add(1);
   worker.context.events.push_advisory(

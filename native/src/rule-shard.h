@@ -47,7 +47,12 @@ class RuleShard : public DeferredDelete {
 
   /** Return the reason of a refusal, or `kNoReason`. */
   Reason check_source(const Address& caller) { return filters().check_source(caller); }
+  Reason recheck_source(const Address& caller) { return filters().recheck_source(caller); }
   Reason check_target(const Address& address, const std::string& host);
+  /** Counts a caller among those of its source, until `uses` is released; returns the reason of a refusal. */
+  Reason enter_source(const Address& caller, SourceUses& uses);
+  /** Counts a caller whose handshake was wrong. */
+  void handshake_failed(const Address& caller);
   bool is_reset(int target) const { return target >= 0 && !reset_targets_.empty() && reset_targets_[target]; }
   void dns_failed(const std::string& host, const std::string& reason);
   /** Report once per rule. */
@@ -67,6 +72,11 @@ class RuleShard : public DeferredDelete {
   void end_when_empty();
 
  private:
+  /** Takes one from the limit's bucket of the source; returns the reason of a refusal. */
+  Reason take_from(const SourceLimit& limit, const Source& source);
+  bool is_trusted_sender(const Address& caller) const {
+    return rule->first_read != nullptr && rule->first_read->trusts(caller);
+  }
   const Filters& filters();
   void on_drained() { reset_all(ConnectionEnd::rule_closed); }
 

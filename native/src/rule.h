@@ -14,6 +14,7 @@
 #include "filters.h"
 #include "first-read.h"
 #include "preamble.h"
+#include "reply-cap.h"
 #include "target-health.h"
 
 namespace sluice {
@@ -24,12 +25,19 @@ struct Target {
   std::optional<Address> literal;  // set when the host is an address
 };
 
-/** How connections are spread over the targets; `tiers` and `weights` are by target. */
+/** By target. Replaced as a whole, while connections are dialed. */
+struct TargetWeights {
+  std::vector<double> weights;
+  std::vector<double> shares;  // the part of its weight that a target has now; 0: it is ejected
+};
+
+/** How connections are spread over the targets; `tiers` are by target. */
 struct Balance {
   enum class By : uint8_t { round_robin, least_connections, source_hash, random_two };
   By by;
+  unsigned ipv6_prefix = 128;  // of `source_hash`
   std::vector<int64_t> tiers;
-  std::shared_ptr<const std::vector<double>> weights;
+  std::shared_ptr<const TargetWeights> weights;
 };
 
 /** The local addresses from which targets are dialed; where there is none the system chooses. */
@@ -62,6 +70,7 @@ struct RuleConfig {
   bool report_ends = false;
   std::shared_ptr<const FirstRead> first_read;  // may be null
   std::shared_ptr<const Preamble> preamble;  // may be null
+  std::optional<ReplyCap> reply_cap;
   std::shared_ptr<const Filters> filters;
 
   int port_count() const { return to - from + 1; }
@@ -108,13 +117,14 @@ struct Rule : RuleConfig {
     filters_version.fetch_add(1, std::memory_order_release);
   }
   /** The weights of a rule with `balance`. */
-  std::shared_ptr<const std::vector<double>> current_weights() {
+  std::shared_ptr<const TargetWeights> current_weights() {
     const std::lock_guard lock(mutex_);
     return balance->weights;
   }
-  void replace_weights(std::shared_ptr<const std::vector<double>> next) {
+  void replace_weights(TargetWeights next) {
+    auto shared = std::make_shared<const TargetWeights>(std::move(next));
     const std::lock_guard lock(mutex_);
-    balance->weights = std::move(next);
+    balance->weights = std::move(shared);
   }
   std::map<Reason, int64_t> rejected() {
     const std::lock_guard lock(mutex_);

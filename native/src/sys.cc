@@ -9,11 +9,13 @@
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -57,9 +59,14 @@ int bind_address(int socket, const Address& address) {
   return result(bind(socket, reinterpret_cast<sockaddr*>(&raw), size));
 }
 
+/** Beyond net.core.rmem_max and wmem_max where the process may (CAP_NET_ADMIN). */
+void set_buffer(int socket, int forced, int limited, int bytes) {
+  if (set(socket, SOL_SOCKET, forced, bytes) < 0) set(socket, SOL_SOCKET, limited, bytes);
+}
+
 void set_datagram_options(int socket, Family family) {
-  set(socket, SOL_SOCKET, SO_RCVBUF, kUdpBufferBytes);
-  set(socket, SOL_SOCKET, SO_SNDBUF, kUdpBufferBytes);
+  set_buffer(socket, SO_RCVBUFFORCE, SO_RCVBUF, kUdpBufferBytes);
+  set_buffer(socket, SO_SNDBUFFORCE, SO_SNDBUF, kUdpBufferBytes);
   if (family == Family::v6)
     set(socket, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
   else
@@ -217,6 +224,13 @@ int64_t unix_ms() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+void fill_random(void* bytes, size_t size) {
+  // Up to 256 bytes come whole; it fails only before Linux 3.17, whose seeds are then the time.
+  if (getrandom(bytes, size, 0) == static_cast<ssize_t>(size)) return;
+  const int64_t time = now_us();
+  std::memcpy(bytes, &time, std::min(size, sizeof time));
 }
 
 int64_t descriptor_limit() {

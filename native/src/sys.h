@@ -100,6 +100,9 @@ void clear_wakeup(int wakeup);
 int64_t now_us();
 int64_t unix_ms();
 
+/** Without a file: a container or a chroot may have no /dev/urandom (getrandom(2)). */
+void fill_random(void* bytes, size_t size);
+
 /** Raises the soft limit of descriptors to the hard one and returns it. */
 int64_t descriptor_limit();
 int64_t descriptors_in_use();

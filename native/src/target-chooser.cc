@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
+
+#include "sys.h"
 
 namespace sluice {
 
@@ -31,19 +34,26 @@ uint32_t hash(const std::string& text) {
   return bits ^ bits >> 16;
 }
 
+uint32_t random_seed() {
+  uint32_t seed = 0;
+  sys::fill_random(&seed, sizeof seed);
+  return seed;
+}
+
 }  // namespace
 
 TargetChooser::TargetChooser(Rule& rule)
-    : rule_(rule), credits_(rule.targets.size()), random_(std::random_device()()) {}
+    : rule_(rule), credits_(rule.targets.size()), random_(random_seed()) {}
 
 int TargetChooser::next(Dial& dial, int64_t now_ms) {
   weights_ = rule_.current_weights();
-  const bool is_first = dial.tried.empty();
   dial.tried.resize(rule_.targets.size());
-  std::vector<int> left = candidates(dial, now_ms);
-  if (left.empty() && is_first) {
-    dial.ignores_health = true;
+  std::vector<int> left;
+  for (const auto& [is_last_resort, ignores_health] : {std::pair(false, false), {true, false}, {true, true}}) {
+    is_last_resort_ = is_last_resort;
+    dial.ignores_health = ignores_health;
     left = candidates(dial, now_ms);
+    if (!left.empty()) break;
   }
   if (left.empty()) return -1;
   const int target = left.size() == 1 ? left[0] : choose(left, dial.source);
@@ -51,7 +61,7 @@ int TargetChooser::next(Dial& dial, int64_t now_ms) {
   return target;
 }
 
-std::vector<int> TargetChooser::candidates(const Dial& dial, int64_t now_ms) {
+std::vector<int> TargetChooser::candidates(const Dial& dial, int64_t now_ms) const {
   std::vector<int> found;
   for (int target = 0; target < static_cast<int>(rule_.targets.size()); target++)
     if (!dial.tried[target] && weight(target) > 0 &&
@@ -68,7 +78,8 @@ int TargetChooser::choose(const std::vector<int>& candidates, const Address& sou
     case Balance::By::random_two: return choose_of_two(candidates);
     case Balance::By::source_hash: break;
   }
-  const std::string text = source.text();
+  const bool is_shortened = source.family == Family::v6 && rule_.balance->ipv6_prefix < 128;
+  const std::string text = (is_shortened ? source.network(rule_.balance->ipv6_prefix) : source).text();
   return least(candidates, [&](int target) { return distance(target, text); })[0];
 }
 

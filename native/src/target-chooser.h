@@ -17,23 +17,30 @@ class TargetChooser {
   struct Dial {
     Address source;
     std::vector<bool> tried{};  // by target
-    bool ignores_health = false;
+    bool ignores_health = false;  // of the target that was chosen last
   };
-  /** Returns the next target for a dial, or -1. Failed targets that are not due are left out, unless all are. */
+  /**
+   * Returns the next target for a dial, or -1: first of those that are in service, then of those that are ejected and have
+   * not failed, then of all.
+   */
   int next(Dial& dial, int64_t now_ms);
 
  private:
-  std::vector<int> candidates(const Dial& dial, int64_t now_ms);
+  std::vector<int> candidates(const Dial& dial, int64_t now_ms) const;
   int choose(const std::vector<int>& candidates, const Address& source);
   int choose_in_turn(const std::vector<int>& candidates);
   int choose_of_two(std::vector<int> candidates);
   int choose_at_random(const std::vector<int>& candidates);
   double load(int target) const;
   double distance(int target, const std::string& source) const;
-  double weight(int target) const { return (*weights_)[target]; }
+  /** The last resort has no shares: an ejected target has none. */
+  double weight(int target) const {
+    return weights_->weights[target] * (is_last_resort_ ? 1 : weights_->shares[target]);
+  }
 
   Rule& rule_;
-  std::shared_ptr<const std::vector<double>> weights_;
+  std::shared_ptr<const TargetWeights> weights_;
+  bool is_last_resort_ = false;  // of the present choice
   std::vector<double> credits_;  // by target: of the smooth weighted round robin
   std::minstd_rand random_;
 };

@@ -81,6 +81,7 @@ void TargetHealth::failed(int index, const std::string& reason, int64_t now_ms) 
     target.last_failure_at = sys::unix_ms();
     target.failure_number = ++failure_count_;
     target.consecutive_failures++;
+    target.failures++;
     target.successes = 0;
     target.retry_ms = now_ms + kRetryMs;
     target.failures_ms.push_back(now_ms);

@@ -1,7 +1,6 @@
 // The health of a rule's targets, from the results of the last attempts to connect. Shared by threads.
 #pragma once
 
-#include <cerrno>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -11,11 +10,6 @@
 #include <vector>
 
 namespace sluice {
-
-/** True for a failed connect that says nothing about the target. */
-inline bool is_local_error(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM || error == EADDRNOTAVAIL;
-}
 
 class TargetHealth {
  public:
@@ -41,6 +35,7 @@ class TargetHealth {
   struct Status {
     State state = State::unknown;
     int consecutive_failures = 0;
+    int64_t failures = 0;
     int64_t last_failure_at = -1;  // ms since 1970; -1: never
     int64_t last_success_at = -1;
   };

@@ -1,5 +1,7 @@
 #include "tcp-rule-shard.h"
 
+#include <utility>
+
 #include "connection.h"
 
 namespace sluice {
@@ -50,7 +52,8 @@ TcpRuleShard::~TcpRuleShard() = default;
 void TcpRuleShard::start_connection(Caller caller) {
   auto connection = std::make_unique<Connection>(*this, std::move(caller));
   if (const Reason refusal = connection->enter()) {
-    refuse(connection->caller_->fd(), connection->caller_address_, refusal);
+    refuse(connection->caller_->fd(), connection->caller_address_, refusal, connection->server_name());
+    connection->source_uses_.release();
     worker.context.descriptors.release(kDescriptors);
     connection->close_endpoint(std::move(connection->caller_), Connection::Ending::reset);
     worker.loop.delete_later(std::move(connection));
@@ -78,8 +81,13 @@ std::vector<Connection*> TcpRuleShard::all_connections() const {
   return all;
 }
 
-void TcpRuleShard::refuse(int socket, const Address& caller, Reason refusal) {
+void TcpRuleShard::refuse(int socket, const Address& caller, Reason refusal, std::string server_name) {
   rule->reject(refusal);
+  report(socket, caller, ConnectionEnd::refused, refusal, std::move(server_name));
+}
+
+void TcpRuleShard::report(int socket, const Address& caller, ConnectionEnd why, Reason refusal,
+                          std::string server_name) {
   if (!rule->report_ends) return;
   worker.ended.add({.rule = rule->id,
                     .source = caller,
@@ -89,8 +97,9 @@ void TcpRuleShard::refuse(int socket, const Address& caller, Reason refusal) {
                     .opened_at_ms = sys::unix_ms(),
                     .duration_ms = 0,
                     .bytes = {},
-                    .end = ConnectionEnd::refused,
-                    .refusal = refusal});
+                    .end = why,
+                    .refusal = refusal,
+                    .server_name = std::move(server_name)});
 }
 
 void TcpRuleShard::reset_all(ConnectionEnd why) {

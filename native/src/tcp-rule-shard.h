@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "rule-shard.h"
@@ -21,7 +22,10 @@ class TcpRuleShard final : public RuleShard {
   /** Starts a connection for a caller that the source filter allows and whose descriptors are reserved. */
   void start_connection(Caller caller);
   /** Counts, and reports where the rule asks for it, a caller that is refused. */
-  void refuse(int socket, const Address& caller, Reason refusal);
+  void refuse(int socket, const Address& caller, Reason refusal, std::string server_name = {});
+  /** Reports, where the rule asks for it, a caller that got no connection. */
+  void report(int socket, const Address& caller, ConnectionEnd why, Reason refusal = kNoReason,
+              std::string server_name = {});
   void reset_all(ConnectionEnd why) override;
   void reset(PortRange keep) override;
   void collect(OpenConnections& found) const override;

@@ -36,8 +36,9 @@ TokenBucket::Available TokenBucket::available(int64_t now_us) {
   if (!rate_) return {kMaxTokens, kMaxTokens};
   // At most half a burst, so that the bucket does not overflow before a late wake-up.
   const double min_grant = std::min(std::floor(burst() / 2), std::ceil(rate_->per_sec * kMinGrantS));
-  return {static_cast<int64_t>(std::clamp(std::floor(tokens_), -1.0, static_cast<double>(kMaxTokens))),
-          std::clamp<int64_t>(static_cast<int64_t>(min_grant), 1, kMaxTokens)};
+  constexpr auto max = static_cast<double>(kMaxTokens);  // what is larger has no int64_t
+  return {static_cast<int64_t>(std::clamp(std::floor(tokens_), -1.0, max)),
+          static_cast<int64_t>(std::clamp(min_grant, 1.0, max))};
 }
 
 int64_t TokenBucket::take(int64_t count, int64_t now_us) {

@@ -1,5 +1,6 @@
 #include "udp-dialer.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "udp-rule-shard.h"
@@ -16,13 +17,15 @@ void UdpDialer::begin() {
 void UdpDialer::cancel() {
   attempt_.abandon();
   use_.release();
-  if (token_ != 0) shard_.worker.cancel_resolve(std::exchange(token_, 0));
+  if (token_ != 0) shard_.worker.names.cancel(std::exchange(token_, 0));
 }
 
 void UdpDialer::try_next() {
   while (begin_next_target()) {
     if (!target().literal) {
-      token_ = shard_.worker.resolve(*this, shard_.rule->id, target().host);
+      Names& names = shard_.worker.names;
+      if (const auto known = names.find(shard_.rule->id, target().host)) return on_resolved(*known);
+      token_ = names.ask(*this, shard_.rule->id, target().host);
       return;
     }
     if (connect({*target().literal})) return;
@@ -79,7 +82,7 @@ bool UdpDialer::connect(const std::vector<Address>& addresses) {
       continue;
     }
     Fd socket;
-    const int error = sys::connect_datagram(address, shard_.rule->dial_from.for_target(address), socket);
+    const int error = connect_to(address, socket);
     if (error == 0 && shard_.worker.is_self_connected(socket.get(), address)) {
       failure = "refused";
       continue;
@@ -89,8 +92,10 @@ bool UdpDialer::connect(const std::vector<Address>& addresses) {
           {std::move(socket), address, std::move(attempt_), is_failover_, std::move(use_)});
       return true;
     }
-    if (failure == nullptr && !is_local_error(-error))
+    const Reason own = shard_.worker.context.local_refusal(-error);
+    if (own == kNoReason && failure == nullptr)
       failure = error == sys::kNoSuchSource ? "source_unavailable" : "unreachable";
+    if (refusal_ == kNoReason) refusal_ = own;
   }
   if (failure != nullptr) {
     attempt_.fail(failure, shard_.worker.loop.now_ms());
@@ -99,6 +104,17 @@ bool UdpDialer::connect(const std::vector<Address>& addresses) {
     attempt_.abandon();
   }
   return false;
+}
+
+/** Connects, unless no local port was left a moment ago. */
+int UdpDialer::connect_to(const Address& address, Fd& socket) {
+  LocalPorts& ports = shard_.worker.context.local_ports;
+  const int64_t now_ms = shard_.worker.loop.now_ms();
+  const Address* from = shard_.rule->dial_from.for_target(address);
+  if (ports.are_used_up(address, from, now_ms)) return -EAGAIN;
+  const int error = sys::connect_datagram(address, from, socket);
+  if (error == -EAGAIN) ports.used_up(address, from, now_ms);
+  return error;
 }
 
 TargetChooser* UdpDialer::chooser() const { return shard_.chooser.get(); }

@@ -34,6 +34,7 @@ class UdpDialer final : private ResolveRequester {
   void begin_attempt();
   void on_resolved(const ResolveAnswer& answer) override;
   bool connect(const std::vector<Address>& addresses);
+  int connect_to(const Address& address, Fd& socket);
   const Target& target() const;
   TargetChooser* chooser() const;
 

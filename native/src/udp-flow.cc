@@ -41,11 +41,30 @@ UdpFlow::UdpFlow(UdpRuleShard& shard, const UdpPath& path, const NamedCaller& ca
       opened_ms_(shard.worker.loop.now_ms()),
       last_active_ms_(opened_ms_) {}
 
-Reason UdpFlow::enter() { return admission_.enter(shard_.worker.loop.now_us()); }
+Reason UdpFlow::enter() {
+  const Reason refusal = shard_.enter_source(caller_.source, source_uses_);
+  return refusal != kNoReason ? refusal : admission_.enter(shard_.worker.loop.now_us());
+}
+
+void UdpFlow::begin(int datagrams) {
+  expected_ = datagrams;
+  dialer_.begin();
+  expected_ = 0;
+}
+
+void UdpFlow::dial_failed(Reason refusal) {
+  const size_t lost = expected_ + (buffered_ ? buffered_->size() : 0);
+  const bool has_refusal = refusal != kNoReason;
+  shard_.rule->reject(has_refusal ? refusal : shard_.worker.context.refusals.no_target, static_cast<int64_t>(lost));
+  end(has_refusal ? ConnectionEnd::refused : ConnectionEnd::dial_failed, refusal);
+}
 
 void UdpFlow::receive(SlotRange run) {
   last_active_ms_ = shard_.worker.loop.now_ms();
   reply_source_ = shard_.batch().reply_source(run.end - 1);
+  if (const auto& cap = shard_.rule->reply_cap)
+    for (int slot = run.first; slot < run.end; slot++)
+      replies_.ask(*cap, static_cast<int64_t>(shard_.batch().size(slot)));
   if (target_) return forward(Direction::in, run);
   for (int slot = run.first; slot < run.end; slot++) buffer(slot);
 }
@@ -63,11 +82,17 @@ void UdpFlow::ready(uint32_t) {
 }
 
 void UdpFlow::recheck_filters() {
-  const Reason source = shard_.check_source(caller_.source);
-  if (source != kNoReason) return end(ConnectionEnd::refused, source);
+  const Reason source = shard_.recheck_source(caller_.source);
+  if (source != kNoReason) return refuse(source);
   if (!target_) return;
   const Reason refusal = shard_.check_target(address_, shard_.rule->targets[target_index_].host);
-  if (refusal != kNoReason) end(ConnectionEnd::refused, refusal);
+  if (refusal != kNoReason) refuse(refusal);
+}
+
+void UdpFlow::refuse(Reason refusal) {
+  if (has_ended_) return;
+  shard_.rule->reject(refusal);
+  end(ConnectionEnd::refused, refusal);
 }
 
 void UdpFlow::end(ConnectionEnd why, Reason refusal) {
@@ -77,9 +102,9 @@ void UdpFlow::end(ConnectionEnd why, Reason refusal) {
   dialer_.cancel();
   attempt_.abandon();
   use_.release();
+  source_uses_.release();
   admission_.leave();
   buffered_.reset();
-  if (refusal != kNoReason) shard_.rule->reject(refusal);
   if (shard_.rule->report_ends) report_end(why, refusal);
   shard_.remove(*this);
 }
@@ -93,7 +118,8 @@ void UdpFlow::dial_succeeded(ConnectedUdpTarget connected) {
   if (shard_.is_reset(target_index_)) return end(ConnectionEnd::rule_closed);
   recheck_filters();
   if (has_ended_) return;
-  if (shard_.worker.loop.watch(target_.get(), *this, EPOLLIN) != 0) return end(ConnectionEnd::dial_failed);
+  if (const int error = shard_.worker.loop.watch(target_.get(), *this, EPOLLIN))
+    return refuse(shard_.worker.context.local_refusal(-error));
   shard_.counters.targets[target_index_].connections.add(1);
   if (connected.is_failover) shard_.counters.failovers.add(1);
   send_buffered();
@@ -104,7 +130,8 @@ void UdpFlow::buffer(int slot) {
   if (!buffered_) buffered_ = std::make_unique<std::vector<std::vector<std::byte>>>();
   size_t total = batch.size(slot);
   for (const auto& one : *buffered_) total += one.size();
-  if (!buffered_->empty() && (buffered_->size() == kMaxBuffered || total > kMaxBufferedBytes)) return;
+  if (!buffered_->empty() && (buffered_->size() == kMaxBuffered || total > kMaxBufferedBytes))
+    return shard_.rule->reject(shard_.worker.context.refusals.pending_overflow);
   buffered_->emplace_back(batch.bytes(slot), batch.bytes(slot) + batch.size(slot));
 }
 
@@ -144,13 +171,19 @@ void UdpFlow::forward(Direction direction, SlotRange run) {
   if (has_ended_) return;
   for (int slot = run.first; slot < run.end; slot++) {
     const auto size = static_cast<int64_t>(shard_.batch().size(slot));
-    const Reason refusal = admission_.admit_datagram(direction, size, shard_.worker.loop.now_us());
+    const Reason refusal = admit(direction, size);
     if (refusal == kNoReason) continue;
     shard_.rule->reject(refusal);
     queue(direction, {run.first, slot});
     run.first = slot + 1;
   }
   queue(direction, run);
+}
+
+Reason UdpFlow::admit(Direction direction, int64_t size) {
+  const auto& cap = shard_.rule->reply_cap;
+  if (direction == Direction::out && cap && !replies_.may_reply(*cap, size)) return cap->refusal;
+  return admission_.admit_datagram(direction, size, shard_.worker.loop.now_us());
 }
 
 void UdpFlow::queue(Direction direction, SlotRange run) {
@@ -163,12 +196,12 @@ void UdpFlow::queue(Direction direction, SlotRange run) {
 }
 
 void UdpFlow::on_sent(Direction direction, int count, int64_t bytes, int error) {
-  if (error != 0) {
+  if (error != 0 || (direction == Direction::in && is_evicted_)) {
     admission_.undo_datagrams(direction, bytes);
-    if (direction == Direction::in) evict(error);
+    shard_.rule->reject(shard_.worker.context.refusals.datagram_unsent, count);
+    if (direction == Direction::in && error != 0) evict(error);
     return;
   }
-  if (direction == Direction::in && is_evicted_) return admission_.undo_datagrams(direction, bytes);
   if (direction == Direction::in && !has_ended_) return hold(count, bytes);
   this->count(direction, count, bytes);
 }

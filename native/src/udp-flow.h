@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "reply-cap.h"
 #include "udp-batch.h"
 #include "udp-dialer.h"
 
@@ -20,17 +21,16 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
  public:
   UdpFlow(UdpRuleShard& shard, const UdpPath& path, const NamedCaller& caller);
 
-  /** Enters the rule's meters, or returns the reason of the refusal. */
+  /** Enters the limits of its source and the rule's meters, or returns the reason of the refusal. */
   Reason enter();
-  /** Starts dialing; the flow may end within the call. */
-  void begin() { dialer_.begin(); }
+  /** Starts dialing for this many datagrams, which follow; the flow may end within the call. */
+  void begin(int datagrams);
   /** Handles datagrams of the caller. Replies leave from the local address to which the last one was sent. */
   void receive(SlotRange run);
   /** Handles replies of the target. */
   void ready(uint32_t events) override;
   /** Ends the flow if the current filters no longer allow it. */
   void recheck_filters();
-  /** Ends the flow; a refusal is counted. */
   void end(ConnectionEnd why, Reason refusal = kNoReason);
   /** Counts what was sent at least `kSettleMs` ago. Returns true if something is still to be counted. */
   bool settle_old(int64_t now_ms);
@@ -51,15 +51,15 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
 
  private:
   void dial_succeeded(ConnectedUdpTarget connected) override;
-  void dial_failed(Reason refusal) override {
-    end(refusal == kNoReason ? ConnectionEnd::dial_failed : ConnectionEnd::refused, refusal);
-  }
+  void dial_failed(Reason refusal) override;
+  void refuse(Reason refusal);
   void on_sent(Direction direction, int count, int64_t bytes, int error) override;
   void send_alone(std::byte* bytes, size_t size);
   void buffer(int slot);
   void send_buffered();
   /** Queues the datagrams that the meters admit; drops the others. */
   void forward(Direction direction, SlotRange run);
+  Reason admit(Direction direction, int64_t size);
   void queue(Direction direction, SlotRange run);
   void count(Direction direction, int count, int64_t bytes);
   void hold(int count, int64_t bytes);
@@ -78,11 +78,14 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   Address address_;
   TargetAttempt attempt_;
   TargetUse use_;
+  SourceUses source_uses_;
+  ReplyAccount replies_;
   int target_index_ = -1;
   ReplySource reply_source_;
   bool needs_preamble_;   // before the next datagram to the target
   std::string preamble_;  // written for the first datagram
   std::unique_ptr<std::vector<std::vector<std::byte>>> buffered_;  // until there is a target
+  int expected_ = 0;  // datagrams that have arrived and are not buffered yet
   const int64_t id_;
   const int64_t opened_ms_;
   int64_t last_active_ms_;

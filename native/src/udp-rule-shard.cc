@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <span>
 
 #include "error-name.h"
@@ -14,14 +13,17 @@ namespace {
 
 /** Batches that are read from a listener before others are served. */
 constexpr int kBatchesPerWake = 4;
+/** Until a socket is watched that the system could not watch. */
+constexpr int64_t kRetryMs = 100;
 constexpr int64_t kRefusalMemoryMs = 10'000;
 /** Sweeps for idle flows per idle time; they are never further apart than `kMaxSweepMs`. */
 constexpr int64_t kSweepsPerIdle = 4;
 constexpr int64_t kMaxSweepMs = 5'000;
 
 uint64_t random_seed() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
+  uint64_t seed = 0;
+  sys::fill_random(&seed, sizeof seed);
+  return seed;
 }
 
 uint64_t mix(uint64_t hash, uint64_t value) {
@@ -35,7 +37,7 @@ class UdpRuleShard::Listener final : public FdWatcher {
  public:
   Listener(UdpRuleShard& shard, const BoundSocket& bound)
       : shard_(&shard), socket_(bound.socket), port_index_(bound.address.port - shard.rule->from) {
-    shard.worker.loop.watch(socket_->get(), *this, EPOLLIN);
+    watch();
   }
 
   void ready(uint32_t) override {
@@ -45,15 +47,22 @@ class UdpRuleShard::Listener final : public FdWatcher {
   bool has(const BoundSocket& bound) const { return socket_ == bound.socket; }
   int descriptor() const { return socket_->get(); }
   void close() {
+    timer_.cancel();
     shard_->worker.loop.unwatch(socket_->get());
     shard_ = nullptr;
     socket_.reset();
   }
 
  private:
+  void watch() {
+    EventLoop& loop = shard_->worker.loop;
+    if (loop.watch(socket_->get(), *this, EPOLLIN) < 0) loop.arm_after(timer_, kRetryMs);
+  }
+
   UdpRuleShard* shard_;
   std::shared_ptr<Fd> socket_;
   const int port_index_;
+  MethodTimer<Listener, &Listener::watch> timer_{*this};
 };
 
 size_t UdpRuleShard::Hash::operator()(const Key& key) const {
@@ -208,7 +217,7 @@ UdpFlow* UdpRuleShard::create_flow(const UdpPath& path, const NamedCaller& calle
   counters.connections.add(1);
   counters.ports[path.port_index].active.add(1);
   arm_sweep();
-  flow->begin();
+  flow->begin(datagrams);
   return flow->has_ended() ? nullptr : flow;
 }
 

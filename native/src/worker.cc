@@ -1,7 +1,5 @@
 #include "worker.h"
 
-#include <random>
-
 #include "port-listeners.h"
 #include "udp-rule-shard.h"
 
@@ -9,9 +7,8 @@ namespace sluice {
 
 namespace {
 std::array<char, 16> random_id() {
-  std::random_device device;
   std::array<char, 16> id{};
-  for (char& byte : id) byte = static_cast<char>(device());
+  sys::fill_random(id.data(), id.size());
   return id;
 }
 }  // namespace
@@ -42,7 +39,12 @@ class Worker::BudgetHold final : public DeferredDelete {
 };
 
 Worker::Worker(EngineContext& context, size_t index, size_t count)
-    : context(context), index(index), pipes(context), count_(count), connection_id_(random_id()) {}
+    : context(context),
+      index(index),
+      names(loop, context.events, index, count),
+      pipes(context),
+      count_(count),
+      connection_id_(random_id()) {}
 
 Worker::~Worker() = default;
 
@@ -150,6 +152,7 @@ void Worker::meter_changed(Meter& meter) {
 }
 
 void Worker::start_hold(std::shared_ptr<Meter> meter, uint64_t version, int64_t hold_ms) {
+  if (!meter->is_exhausted_since(version)) return;  // of an older mark: a newer hold may run already
   const int id = meter->id;
   holds_[id] = std::make_unique<BudgetHold>(*this, std::move(meter), version, hold_ms);
 }
@@ -164,21 +167,6 @@ bool Worker::is_self_connected(int socket, const Address& target) {
   if (!local_addresses.include(target)) return false;
   const Address own = sys::local_address(socket);
   return own.port == target.port && (own.same_host(target) || target.is_unspecified());
-}
-
-int64_t Worker::resolve(ResolveRequester& requester, int rule_id, const std::string& host) {
-  const int64_t token = ++resolves_started_ * static_cast<int64_t>(count_) + static_cast<int64_t>(index);
-  pending_resolves_[token] = &requester;
-  context.events.push({.kind = EngineEvent::Kind::resolve, .id = rule_id, .value = token, .text = host});
-  return token;
-}
-
-void Worker::resolved(int64_t token, const ResolveAnswer& answer) {
-  const auto found = pending_resolves_.find(token);
-  if (found == pending_resolves_.end()) return;
-  ResolveRequester& requester = *found->second;
-  pending_resolves_.erase(found);
-  requester.on_resolved(answer);
 }
 
 void Worker::stop() {

@@ -12,6 +12,7 @@
 #include "engine-context.h"
 #include "event-loop.h"
 #include "local-addresses.h"
+#include "names.h"
 #include "open-connections.h"
 #include "pipe-pool.h"
 #include "rule.h"
@@ -32,21 +33,6 @@ using BoundSockets = std::vector<BoundSocket>;
 /** Counts the callers of a port that have no rule yet, on all threads. */
 using ArrivalCount = std::shared_ptr<std::atomic<int>>;
 
-/** JavaScript's answer to a 'resolve' event. */
-struct ResolveAnswer {
-  bool is_ok = false;
-  std::vector<Address> addresses;
-  std::string reason;  // of a failure
-};
-
-class ResolveRequester {
- public:
-  virtual void on_resolved(const ResolveAnswer& answer) = 0;
-
- protected:
-  ~ResolveRequester() = default;
-};
-
 class Worker {
  public:
   Worker(EngineContext& context, size_t index, size_t count);
@@ -63,12 +49,8 @@ class Worker {
   void meter_changed(Meter& meter);
   /** Resets the connections of an exhausted meter after `hold_ms`, unless its budget is raised before. */
   void start_hold(std::shared_ptr<Meter> meter, uint64_t version, int64_t hold_ms);
-  void resolved(int64_t token, const ResolveAnswer& answer);
   void stop();
 
-  /** Asks JavaScript for the addresses of a host. Returns a token for `cancel_resolve`. */
-  int64_t resolve(ResolveRequester& requester, int rule_id, const std::string& host);
-  void cancel_resolve(int64_t token) { pending_resolves_.erase(token); }
   /** Returns an id for a connection or flow; no other one of the engine has it. */
   int64_t new_id() { return ++ids_ * static_cast<int64_t>(count_) + static_cast<int64_t>(index); }
   /** True on the one thread that does what a rule needs only once, such as probes. */
@@ -87,6 +69,7 @@ class Worker {
   EngineContext& context;
   const size_t index;
   EventLoop loop;
+  Names names;
   LocalAddresses local_addresses{loop};
   PipePool pipes;
   std::array<char, 16 * 1024> buffer;  // for copying; no bytes stay in it
@@ -103,11 +86,9 @@ class Worker {
 
   const size_t count_;
   std::array<char, 16> connection_id_;  // of the last preamble: random, then counting
-  int64_t resolves_started_ = 0;
   int64_t ids_ = 0;
   std::unordered_map<int, std::unique_ptr<RuleShard>> shards_;              // by rule
   std::map<PortRange, std::unique_ptr<PortListeners>> listeners_;           // TCP
-  std::unordered_map<int64_t, ResolveRequester*> pending_resolves_;         // by token
   std::unordered_map<int, std::unique_ptr<BudgetHold>> holds_;              // by meter
 };
 

@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type AgentPlugin, defineField, defineObjectKind, type MeterLimits } from '../../agent/plugin.ts'
+import {
+  type AgentPlugin,
+  defineField,
+  defineObjectKind,
+  type ExplainStep,
+  type MeterLimits
+} from '../../agent/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import {
   capability,
@@ -80,6 +86,25 @@ export default {
       }
     })
   ],
+  explain({ path: { spec }, sample, refused }, { meters }) {
+    return [{ scope: 'owner', id: spec.owner } as const, { scope: 'rule', id: spec.id } as const].flatMap(
+      ({ scope, id }): ExplainStep[] => {
+        const { limits, counters } = meters.find(meterOf(scope, id), sample) ?? {}
+        if (!limits) return []
+        const step = { kind: 'limit', id: meterOf(scope, id) } as const
+        const { connections, newConnections } = refusals[scope]
+        if (limits.connections !== null && (counters?.active ?? 0) >= limits.connections) {
+          const text = `${counters?.active} connections of ${limits.connections} are open: a new one is refused`
+          return [{ ...step, verdict: 'stop', reason: connections, text }]
+        }
+        if (limits.newConnections && refused.get(newConnections)?.isLast) {
+          const text = `callers come faster than ${limits.newConnections.perSec} a second: the last was refused`
+          return [{ ...step, verdict: 'stop', reason: newConnections, text }]
+        }
+        return []
+      }
+    )
+  },
   connected(stream, { meters, takeSample, clock }) {
     const reported = new Map<number, number>()
     const report = (): void => {

@@ -12,6 +12,9 @@ const unknownHealth = {
   active: 0,
   health: 'unknown',
   consecutiveFailures: 0,
+  failures: 0,
+  connects: 0,
+  connectMs: 0,
   lastFailureAt: null,
   lastSuccessAt: null
 } as const

@@ -1,6 +1,12 @@
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { type AgentCall, type AgentPlugin, defineField, type RuleSpec } from '../../agent/plugin.ts'
+import {
+  type AgentCall,
+  type AgentPlugin,
+  defineField,
+  type RuleSpec,
+  type TargetEvent
+} from '../../agent/plugin.ts'
 import { openAgentTime } from '../../agent/rules/agent-time.ts'
 import { openClosings } from '../../agent/rules/closings.ts'
 import { FieldRules } from '../../agent/rules/field-rules.ts'
@@ -59,6 +65,7 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
   const log = recordLog()
   const bound: number[] = []
   const unbound: number[] = []
+  const targetEvents: TargetEvent[] = []
   const guardrails = openGuardrails(
     { allow_ports: ['8000-8999'], allow_targets: [], deny_targets: ['169.254.0.0/16'] },
     []
@@ -70,7 +77,7 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
   const time = openAgentTime({ clock, journal: { now: () => 0, isTimeKnown: () => false } })
   const call = () => ({ codec }) as AgentCall // hooks get it as it is
   const plugins = [plugin]
-  const planner = openPlanner({ plugins, codec, guardrails: () => guardrails })
+  const planner = openPlanner({ plugins, codec, guardrails: () => guardrails, call })
   const rules = new Rules({
     engine,
     meters,
@@ -80,7 +87,8 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
     journal: { bind: id => void bound.push(id), unbind: id => void unbound.push(id) },
     settings,
     clock,
-    log
+    log,
+    emit: event => void targetEvents.push(event)
   })
   engine.start({
     bind: [],
@@ -88,7 +96,7 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
       for (const event of batch) if (event.kind === 'closed') rules.ended(event.counters.ruleId)
     }
   })
-  return { engine, rules, meters, codec, clock, log, bound, unbound, dir }
+  return { engine, rules, meters, codec, clock, log, bound, unbound, dir, targetEvents }
 }
 
 const refusals = { connections: 'a', newConnections: 'b', bytes: 'c', budget: 'd' }

@@ -8,10 +8,14 @@ import { dialing } from './cases/dialing.ts'
 import { ended } from './cases/ended.ts'
 import { filters } from './cases/filters.ts'
 import { firstRead } from './cases/first-read.ts'
+import { guards } from './cases/guards.ts'
 import { health } from './cases/health.ts'
 import { lifecycle } from './cases/lifecycle.ts'
+import { limitsOnPaths } from './cases/limits-on-paths.ts'
 import { looking, udpLooking } from './cases/looking.ts'
+import { losses, udpLosses } from './cases/losses.ts'
 import { meters } from './cases/meters.ts'
+import { names } from './cases/names.ts'
 import { preamble } from './cases/preamble.ts'
 import { replacing } from './cases/replacing.ts'
 import { tlsNames } from './cases/tls-names.ts'
@@ -19,6 +23,7 @@ import { udpBalance } from './cases/udp-balance.ts'
 import { udpEnded } from './cases/udp-ended.ts'
 import { udpFirstRead } from './cases/udp-first-read.ts'
 import { udpFlows } from './cases/udp-flows.ts'
+import { udpGuards } from './cases/udp-guards.ts'
 import { udpLifecycle } from './cases/udp-lifecycle.ts'
 import { udpLimits } from './cases/udp-limits.ts'
 import { udpMeters } from './cases/udp-meters.ts'
@@ -29,9 +34,12 @@ import { udpTargets } from './cases/udp-targets.ts'
 export const cases = {
   ...bytes,
   ...dialing,
+  ...names,
+  ...losses,
   ...dialFrom,
   ...lifecycle,
   ...filters,
+  ...guards,
   ...meters,
   ...closing,
   ...budget,
@@ -41,6 +49,7 @@ export const cases = {
   ...preamble,
   ...firstRead,
   ...balance,
+  ...limitsOnPaths,
   ...looking,
   ...replacing
 }
@@ -48,9 +57,11 @@ export const udpCases = {
   ...udpFlows,
   ...udpLifecycle,
   ...udpLimits,
+  ...udpGuards,
   ...udpMeters,
   ...udpClosing,
   ...udpTargets,
+  ...udpLosses,
   ...udpEnded,
   ...udpPreamble,
   ...udpFirstRead,

@@ -64,6 +64,8 @@ export function engineFixture(
   }
 }
 
+export const noGuards = { addressGuards: [], sourceLimits: [] } as const
+
 let lastRuleId = 0
 
 /** A rule on a free port. A number as target is a port of 127.0.0.1. */
@@ -92,8 +94,10 @@ export async function ruleTo(
     dialFrom: null,
     firstRead: null,
     preamble: null,
+    replyCap: null,
     source: null,
     target: [],
+    ...noGuards,
     ...changes
   }
 }
@@ -183,8 +187,12 @@ export const portCounters = ({ ports: [first] }: Counters) => {
 }
 
 /** Opens a rule to an echo target. */
-export async function openEchoRule(t: Test, engine: Engine, idleMs = 0): Promise<EngineRule> {
-  const rule = await ruleTo([await openTarget(t, echo)], { idleMs })
+export async function openEchoRule(
+  t: Test,
+  engine: Engine,
+  changes: Partial<EngineRule> = {}
+): Promise<EngineRule> {
+  const rule = await ruleTo([await openTarget(t, echo)], changes)
   await engine.open(rule)
   return rule
 }

@@ -2,7 +2,7 @@
 import { seededRandom } from '../bench/soak/seeded-random.ts'
 import { binaryHeader, headerCases, ipv4, ipv6, withChecksum } from './proxy-headers.ts'
 
-/** Makes headers by the seed: right ones, changed ones, cut ones, and noise. */
+/** Makes headers by the seed: right ones, changed, cut and too long ones, and noise. */
 export function* generateHeaders(count: number, seed = 20_261_123): Generator<Buffer> {
   const { below } = seededRandom(seed)
   const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T // never of an empty list
@@ -47,7 +47,16 @@ export function* generateHeaders(count: number, seed = 20_261_123): Generator<Bu
     const bytes = pick([...table, binary(), line()])
     return bytes.subarray(0, below(bytes.length))
   }
+  const tooLong = () => {
+    const start = pick(['UNKNOWN', 'TCP4 1.2.3.4 5.6.7.8 9 10', `TCP6 ${address()} ${address()} 1 2`])
+    const values = [[4, noise(440 + below(150))]] as const
+    return pick([
+      Buffer.from(`PROXY ${start}${pick([' ', '0', ' 1']).repeat(below(110))}\r\n`),
+      binaryHeader({ kind: 0x11, block: ipv4, values }),
+      withChecksum({ kind: 0x21, block: ipv6, values })
+    ])
+  }
   const mixed = () => Buffer.concat([pick([line(), binary(), changed()]), noise(below(60))])
   for (let i = 0; i < count; i++)
-    yield pick([line, right6, binary, changed, cut, mixed, () => noise(below(40))])()
+    yield pick([line, right6, binary, changed, cut, tooLong, mixed, () => noise(below(40))])()
 }

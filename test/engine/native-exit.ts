@@ -34,7 +34,10 @@ async function openForwarder({ from, port }: Ports): Promise<void> {
     dialFrom: null,
     firstRead: null,
     preamble: null,
+    replyCap: null,
     source: null,
+    addressGuards: [],
+    sourceLimits: [],
     target: []
   })
 }

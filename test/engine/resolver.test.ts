@@ -21,7 +21,11 @@ function resolverFixture(t: Test, table: Record<string, readonly [four: Answer, 
   }
   const hosts = join(t.testdir(), 'hosts')
   const resolver = openResolver({ clock, lookup, hosts })
-  return { clock, asked, table, hosts, resolve: resolver.resolve }
+  const resolve = async (host: string) => {
+    const { freshMs, usableMs, ...answer } = await resolver.resolve(host)
+    return answer
+  }
+  return { clock, asked, table, hosts, resolve, answerOf: resolver.resolve }
 }
 
 const a = (address: string, ttl = 60): Address[] => [{ address, ttl }]
@@ -57,16 +61,52 @@ t.test(
     await clock.advance(250)
     t.same(await pending, found('10.0.0.1'))
 
-    await clock.advance(29_000)
+    await clock.advance(27_000)
     await resolve('web.test')
     t.equal(asked.length, 2)
-    await clock.advance(2_000)
+    await clock.advance(3_000)
     const again = resolve('web.test')
     await clock.advance(250)
     await again
     t.equal(asked.length, 4)
   }
 )
+
+t.test('an answer says for how long it is fresh and usable', async t => {
+  const { answerOf, clock, table, hosts } = resolverFixture(t, { 'web.test': [a('10.0.0.1', 10), 'ENODATA'] })
+  const answer = { ok: true, addresses: ['10.0.0.1'] }
+
+  t.same(await answerOf('web.test'), { ...answer, freshMs: 8_000, usableMs: 10_000 })
+  await clock.advance(4_000)
+  t.same(await answerOf('web.test'), { ...answer, freshMs: 4_000, usableMs: 6_000 })
+  table['web.test'] = ['ESERVFAIL', 'ESERVFAIL']
+  await clock.advance(6_000)
+  t.same(await answerOf('web.test'), { ...answer, freshMs: 3_000, usableMs: 5_000 })
+  await clock.advance(59_000)
+  t.same(await answerOf('web.test'), { ...answer, freshMs: 1_000, usableMs: 1_000 })
+  await clock.advance(1_000)
+  const failed = { ok: false, reason: 'servfail', freshMs: 2_000, usableMs: 2_000 }
+  t.same(await answerOf('web.test'), failed)
+  writeFileSync(hosts, '10.0.0.9 web.test')
+  t.match(await answerOf('web.test'), { ok: true, addresses: ['10.0.0.9'] })
+})
+
+t.test('a name is looked up again before its addresses expire: 2 s, or half of a shorter TTL', async t => {
+  for (const [ttl, freshMs] of [
+    [1, 500],
+    [90, 88_000]
+  ] as const) {
+    const { resolve, clock, asked } = resolverFixture(t, { 'web.test': [a('10.0.0.1', ttl), 'ENODATA'] })
+    await resolve('web.test')
+
+    await clock.advance(freshMs - 1)
+    await resolve('web.test')
+    t.equal(asked.length, 2)
+    await clock.advance(1)
+    await resolve('web.test')
+    t.equal(asked.length, 4)
+  }
+})
 
 t.test('an address resolves to itself', async t => {
   const { resolve, asked } = resolverFixture(t)
@@ -77,21 +117,14 @@ t.test('an address resolves to itself', async t => {
 })
 
 t.test('the TTL of an answer is limited to between a second and an hour', async t => {
-  for (const [ttl, freshMs] of [
+  for (const [ttl, usableMs] of [
     [0, 1_000],
     [1, 1_000],
     [90, 90_000],
     [86_400, 3_600_000]
   ] as const) {
-    const { resolve, clock, asked } = resolverFixture(t, { 'web.test': [a('10.0.0.1', ttl), 'ENODATA'] })
-    await resolve('web.test')
-
-    await clock.advance(freshMs - 1)
-    await resolve('web.test')
-    t.equal(asked.length, 2, `${ttl} s is still known`)
-    await clock.advance(1)
-    await resolve('web.test')
-    t.equal(asked.length, 4, `${ttl} s is over`)
+    const { answerOf } = resolverFixture(t, { 'web.test': [a('10.0.0.1', ttl), 'ENODATA'] })
+    t.match(await answerOf('web.test'), { usableMs }, `${ttl} s`)
   }
 })
 
@@ -139,7 +172,7 @@ t.test('an attempt times out after 3 s, and its lookup is aborted', async t => {
   t.notOk(signals.some(({ aborted }) => aborted))
   await clock.advance(1)
 
-  t.same(await pending, failed('timeout'))
+  t.match(await pending, failed('timeout'))
   t.ok(signals.every(({ aborted }) => aborted))
 })
 
@@ -308,9 +341,9 @@ t.test('a real DNS server is asked, and its TTLs are used', async t => {
   const lookup = dnsLookup([address])
   const { resolve } = openResolver({ clock: systemClock, lookup, hosts: join(t.testdir(), 'none') })
 
-  t.same(await resolve('web.test'), found('192.0.2.7', '2001:db8::7'))
-  t.same(await resolve('gone.test'), failed('nxdomain'))
-  t.same(await resolve('broken.test'), failed('servfail'))
+  t.match(await resolve('web.test'), found('192.0.2.7', '2001:db8::7'))
+  t.match(await resolve('gone.test'), failed('nxdomain'))
+  t.match(await resolve('broken.test'), failed('servfail'))
   await resolve('web.test')
 
   t.match(await lookup('web.test', 4, AbortSignal.timeout(3_000)), [{ address: '192.0.2.7', ttl: 42 }])
@@ -320,7 +353,7 @@ t.test('a real DNS server is asked, and its TTLs are used', async t => {
 t.test('a step of the clock neither keeps nor ends an answer or a failure', async t => {
   for (const ms of [1000, 2 * 3_600_000, 400 * 24 * 3_600_000].flatMap(ms => [ms, -ms])) {
     const { resolve, asked, clock } = resolverFixture(t, {
-      'web.test': [a('10.0.0.1', 5), 'ENODATA'],
+      'web.test': [a('10.0.0.1', 7), 'ENODATA'],
       'bad.test': ['ESERVFAIL', 'ESERVFAIL']
     })
     const both = async () => void [await resolve('web.test'), await resolve('bad.test')]

@@ -42,7 +42,10 @@ await engine.open({
   dialFrom: null,
   firstRead: null,
   preamble: null,
+  replyCap: null,
   source: null,
+  addressGuards: [],
+  sourceLimits: [],
   target: []
 })
 

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import type { Test } from 'tap'
 
-/** Addresses by host name, or `SERVFAIL` to answer with that error. Other names get NXDOMAIN. */
-export type Zone = Readonly<Record<string, readonly string[] | 'SERVFAIL'>>
+/** Addresses by host name, `SERVFAIL` to answer with that error, or `SILENT` to answer nothing. Other names get NXDOMAIN. */
+export type Zone = Readonly<Record<string, readonly string[] | 'SERVFAIL' | 'SILENT'>>
 
 export interface Dns {
   readonly address: string // with its port, as `setServers` takes it
@@ -21,7 +21,8 @@ export async function openDns(t: Test, zone: Zone, ttlSecs: number): Promise<Dns
   server.on('message', (query, from) => {
     const { name, type } = questionOf(query)
     questions.push(`${name} ${type === types.a ? 'A' : type === types.aaaa ? 'AAAA' : type}`)
-    server.send(replyTo(query, zone[name], type, ttlSecs), from.port, from.address)
+    const known = zone[name]
+    if (known !== 'SILENT') server.send(replyTo(query, known, type, ttlSecs), from.port, from.address)
   })
   server.bind(0, '127.0.0.1')
   await once(server, 'listening')
@@ -40,7 +41,12 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 }
 }
 
-function replyTo(query: Buffer, known: Zone[string] | undefined, type: number, ttlSecs: number): Buffer {
+function replyTo(
+  query: Buffer,
+  known: readonly string[] | 'SERVFAIL' | undefined,
+  type: number,
+  ttlSecs: number
+): Buffer {
   if (known === undefined) return head(query, codes.nxdomain, 0)
   if (known === 'SERVFAIL') return head(query, codes.servfail, 0)
   const matching = known.filter(address => (isIPv4(address) ? types.a : types.aaaa) === type)

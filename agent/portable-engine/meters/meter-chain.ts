@@ -9,14 +9,19 @@ export class MeterChain {
     this.#meters = meters
   }
 
-  /** Enters all meters, or none; returns the reason of the refusal. A flow never waits: its `waiter` is null. */
-  enter(waiter: Waiter | null): Admission | { readonly refusal: string } {
+  /**
+   * Enters all meters, or none; returns the reason of the refusal. A flow never waits: its `waiter` is null. `onLeave` is
+   * called when the admission ends, or at once where it is refused.
+   */
+  enter(waiter: Waiter | null, onLeave: () => void = () => {}): Admission | { readonly refusal: string } {
     for (const meter of this.#meters) {
       const refusal = meter.connectionRefusal()
-      if (refusal !== null) return { refusal }
+      if (refusal === null) continue
+      onLeave()
+      return { refusal }
     }
     for (const meter of this.#meters) meter.enter(waiter)
-    return new Admission(this.#meters, waiter)
+    return new Admission(this.#meters, waiter, onLeave)
   }
 }
 
@@ -25,12 +30,14 @@ export class Admission {
   readonly #meters: readonly Meter[]
   readonly #waiter: Waiter | null
   readonly #retries = { in: () => this.#waiter?.resume('in'), out: () => this.#waiter?.resume('out') }
+  readonly #onLeave: () => void
   #hasLeft = false
   heldBy: number | null = null // id of the meter that let nothing through when it was asked last
 
-  constructor(meters: readonly Meter[], waiter: Waiter | null) {
+  constructor(meters: readonly Meter[], waiter: Waiter | null, onLeave: () => void) {
     this.#meters = meters
     this.#waiter = waiter
+    this.#onLeave = onLeave
   }
 
   /** Returns how many of `want` bytes may be read now. 0: the waiter is resumed when asking again may succeed. */
@@ -68,6 +75,7 @@ export class Admission {
   leave(): void {
     if (this.#hasLeft) return
     this.#hasLeft = true
+    this.#onLeave()
     for (const meter of this.#meters) {
       for (const retry of Object.values(this.#retries)) meter.dequeue(retry)
       meter.leave(this.#waiter)

@@ -1,4 +1,4 @@
-import { canonicalAddress, familyOf, isLocalAddress, isUnspecified } from '../../net/address.ts'
+import { canonicalAddress, isOwnAddress } from '../../net/address.ts'
 
 /** The ports of one protocol that this engine listens on. Dialing one would connect the engine to itself. */
 export class OwnPorts {
@@ -23,18 +23,6 @@ export class OwnPorts {
 
   /** Returns true when a dial to the canonical address and port would connect to a listener of this engine. */
   includes(address: string, port: number): boolean {
-    return this.#ports.has(port) && this.#isBound(dialedAddress(address))
+    return this.#ports.has(port) && isOwnAddress(this.#bound, address)
   }
-
-  #isBound(address: string): boolean {
-    if (this.#bound.includes(address)) return true
-    const family = familyOf(address)
-    return this.#bound.some(own => isUnspecified(own) && familyOf(own) === family) && isLocalAddress(address)
-  }
-}
-
-/** Replaces the unspecified address: a dial to it connects to the loopback address of its family. */
-function dialedAddress(address: string): string {
-  if (!isUnspecified(address)) return address
-  return familyOf(address) === 'ipv4' ? '127.0.0.1' : '::1'
 }

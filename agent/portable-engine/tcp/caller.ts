@@ -5,16 +5,14 @@ import type { SocketAddress } from '../../ended-connection.ts'
 export interface Caller {
   readonly socket: Socket
   readonly source: SocketAddress
+  readonly listen: SocketAddress // the local address of its socket
   readonly destination: SocketAddress | null // where it has connected, if a header says it
   readonly serverName: string // for which its TLS has asked, or empty
 }
 
 export function callerOf(socket: Socket): Caller {
   const { remoteAddress: address = '', remotePort: port = 0 } = socket
-  return { socket, source: { address, port }, destination: null, serverName: '' }
+  const { localAddress = '', localPort = 0 } = socket
+  const listen = { address: localAddress, port: localPort }
+  return { socket, source: { address, port }, listen, destination: null, serverName: '' }
 }
-
-/** Returns the local address of its socket. */
-export const listenAddressOf = ({
-  socket: { localAddress: address = '', localPort: port = 0 }
-}: Caller): SocketAddress => ({ address, port })

@@ -8,7 +8,7 @@ import type { Direction, Waiter } from '../meters/waiter.ts'
 import type { Live } from '../open-connections.ts'
 import type { Addresses, RuleState } from '../rule-state.ts'
 import { timeoutMs } from '../timeout.ts'
-import { type Caller, listenAddressOf } from './caller.ts'
+import type { Caller } from './caller.ts'
 import { type ConnectedTarget, connectTarget } from './dialer.ts'
 import { watchPendingCaller } from './pending-caller.ts'
 import type { Metering } from './pump.ts'
@@ -16,6 +16,7 @@ import { Relay } from './relay.ts'
 import { resetSocket } from './reset-socket.ts'
 
 const dialLimitMs = 30_000
+const noTarget = 'no_target'
 
 export class Connection implements Waiter {
   readonly #caller: Socket
@@ -35,8 +36,8 @@ export class Connection implements Waiter {
     this.port = port
     this.#state = state
     this.#record = beginRecord(state, caller)
-    const { source, destination, serverName } = caller
-    const addresses = (): ReturnType<Addresses> => [source, destination ?? listenAddressOf(caller)]
+    const { source, listen, destination, serverName } = caller
+    const addresses = (): ReturnType<Addresses> => [source, destination ?? listen]
     this.#preamble = state.preambleOf(addresses, serverName)
   }
 
@@ -44,7 +45,10 @@ export class Connection implements Waiter {
   async run(admission: Admission): Promise<void> {
     this.#admission = admission
     const callerClosed = closeOf(this.#caller)
-    const limit = setTimeout(() => this.#ending.abort(), dialLimitMs)
+    const limit = setTimeout(() => {
+      this.#state.countRejection(noTarget)
+      this.#ending.abort()
+    }, dialLimitMs)
     const endWatch = watchPendingCaller(this.#caller, () => {
       this.#record.because(this.#caller.destroyed ? 'caller_reset' : 'caller_closed')
       this.#ending.abort()
@@ -150,22 +154,34 @@ export class Connection implements Waiter {
   }
 
   #filterRefusal(): string | null {
-    const refusal = this.#state.sourceRefusal(this.#source.address, this.#source.port)
+    const refusal = this.#state.liveRefusal(this.#source.address, this.#source.port)
     if (refusal !== null || !this.#target) return refusal
     const { address, port, host } = this.#target
     return this.#state.targetRefusal(address, port, host)
   }
 
   #refuse(reason: string | null): void {
-    if (reason !== null && !this.#ending.signal.aborted) this.#state.countRejection(reason)
+    if (!this.#ending.signal.aborted) this.#state.countRejection(reason ?? noTarget)
     this.#record.because(reason === null ? 'dial_failed' : 'refused', reason)
     this.reset('dial_failed')
   }
 }
 
-/** Begins the record of a caller. */
-export const beginRecord = (state: RuleState, caller: Caller): ConnectionRecord =>
-  state.beginRecord(() => [caller.source, listenAddressOf(caller)])
+const beginRecord = (state: RuleState, caller: Caller): ConnectionRecord =>
+  state.beginRecord(() => [caller.source, caller.listen], caller.serverName)
+
+/** Reports, where the rule asks for it, a caller that got no connection. */
+export function reportCaller(
+  state: RuleState,
+  caller: Caller,
+  why: ConnectionEnd,
+  refusal: string | null
+): void {
+  if (!state.rule.reportEnds) return
+  const record = beginRecord(state, caller)
+  record.because(why, refusal)
+  state.endRecord(record)
+}
 
 const closeOf = (socket: Socket): Promise<void> =>
   new Promise(resolve => socket.once('close', () => resolve()))

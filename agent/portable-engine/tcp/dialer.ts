@@ -17,7 +17,7 @@ export interface ConnectedTarget {
   readonly port: number
 }
 
-/** Connects to the first target that accepts, which is then active. Else returns why filters refused addresses; null: they did not. */
+/** Connects to the first target that accepts, which is then active. Else returns why this host refused it; null: the targets did. */
 export async function connectTarget(
   state: RuleState,
   listenPort: number,
@@ -34,7 +34,10 @@ export async function connectTarget(
     counters.active--
     if (signal.aborted) return { refusal: null }
     if ('refusal' in outcome) refusal ??= outcome.refusal
-    else isFailover = true
+    else {
+      isFailover = true
+      refusal ??= outcome.lack ?? null
+    }
   }
   return { refusal }
 }
@@ -47,18 +50,29 @@ export async function dialTarget(
   signal: AbortSignal
 ): Promise<Omit<ConnectedTarget, 'isFailover'> | { readonly refusal: string } | DialFailure> {
   const target = state.target(attempt.index, listenPort)
-  const outcome = await dialHost(target.host, target.port, state, signal)
+  const outcome = await dialHost(target, state, signal)
   if ('socket' in outcome) attempt.succeeded()
   else if ('failure' in outcome && outcome.failure !== null) attempt.failed(outcome.failure)
   else attempt.abandoned()
   return 'socket' in outcome ? { ...target, ...outcome } : outcome
 }
 
-async function dialHost(host: string, port: number, state: RuleState, signal: AbortSignal) {
+async function dialHost(
+  { host, port, counters }: ReturnType<RuleState['target']>,
+  state: RuleState,
+  signal: AbortSignal
+) {
   const addresses = await state.addressesOf(host, signal)
   if ('failure' in addresses) return addresses
   const { allowed, refusal } = state.allowedAddresses(addresses, port, host)
   if (allowed.length === 0 && refusal !== null) return { refusal }
   const { preferIpv6, dialFrom } = state.rule
-  return connectFirst(interleave(allowed, preferIpv6 ? 'ipv6' : 'answer'), port, dialFrom, signal)
+  const beganAt = performance.now()
+  const order = interleave(allowed, preferIpv6 ? 'ipv6' : 'answer')
+  const outcome = await connectFirst(order, port, dialFrom, state.localPorts, signal)
+  if ('socket' in outcome) {
+    counters.connects++
+    counters.connectMs += performance.now() - beganAt
+  }
+  return outcome
 }

@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import type { DialFrom } from '../../engine.ts'
 import { familyOf } from '../../net/address.ts'
-import { type DialFailure, failureOf } from '../net/dial-failure.ts'
+import { type DialFailure, failureOf, lackOf } from '../net/dial-failure.ts'
+import type { LocalPorts } from '../net/local-ports.ts'
 import { resetSocket } from './reset-socket.ts'
 import { socketOptions } from './tcp-listener.ts'
 
@@ -21,6 +22,7 @@ export function connectFirst(
   addresses: readonly string[],
   port: number,
   from: DialFrom | null,
+  localPorts: LocalPorts,
   signal: AbortSignal
 ): Promise<ConnectedAddress | DialFailure> {
   const { promise, resolve } = Promise.withResolvers<ConnectedAddress | DialFailure>()
@@ -28,6 +30,7 @@ export function connectFirst(
   const remaining = [...addresses]
   let stagger: NodeJS.Timeout | undefined
   let failure: string | null = null
+  let lack: string | null = null
 
   const settle = (outcome: ConnectedAddress | DialFailure) => {
     clearTimeout(stagger)
@@ -41,10 +44,16 @@ export function connectFirst(
 
   const dial = (address: string) => {
     const localAddress = from?.[familyOf(address)] ?? undefined
+    if (localPorts.areUsedUp(address, port, localAddress ?? null)) {
+      lack ??= 'no_local_port'
+      return next()
+    }
     const socket = connect({ host: address, port, localAddress, ...socketOptions, autoSelectFamily: false })
     const limit = setTimeout(() => socket.destroy(), attemptMs)
     const onClose = () => {
       clearTimeout(limit)
+      if (lackIn(socket) === 'no_local_port') localPorts.usedUp(address, port, localAddress ?? null)
+      lack ??= lackIn(socket)
       failure ??= socket.errored ? failureOf(socket.errored) : 'timeout'
       if (attempts.delete(socket)) next()
     }
@@ -65,7 +74,7 @@ export function connectFirst(
     clearTimeout(stagger)
     const address = remaining.shift()
     if (address !== undefined) dial(address)
-    else if (attempts.size === 0) settle({ failure })
+    else if (attempts.size === 0) settle({ failure, lack })
     if (remaining.length > 0) stagger = setTimeout(next, staggerMs)
   }
 
@@ -74,6 +83,8 @@ export function connectFirst(
   next()
   return promise
 }
+
+const lackIn = ({ errored }: Socket): string | null => errored && lackOf(errored)
 
 /** A dial of a free port of this host may be given that very port (simultaneous open, RFC 9293 section 3.5). */
 const isSelfConnected = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): boolean =>

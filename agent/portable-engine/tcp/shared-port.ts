@@ -6,6 +6,7 @@ import type { EngineContext } from '../engine-context.ts'
 import type { SenderCheck } from '../first-read.ts'
 import type { RuleState } from '../rule-state.ts'
 import { type Caller, callerOf } from './caller.ts'
+import { reportCaller } from './connection.ts'
 import { peekClientHello, readProxyHeader } from './first-bytes.ts'
 import { resetSocket } from './reset-socket.ts'
 
@@ -23,8 +24,9 @@ const fallbackName = ''
 const nameOf = ({ state }: Acceptor): string => state.rule.name ?? fallbackName
 const mayShare = ({ state: { rule } }: Acceptor): boolean => rule.name !== null || rule.fallback
 
-/** Why a caller is refused; null: it is gone. */
+/** Why a caller is refused; null: it has reset its connection. */
 interface Refused {
+  readonly caller: Caller
   readonly refusal: string | null
 }
 
@@ -49,11 +51,10 @@ export class SharedPort {
     const isTaken = others.some(other => nameOf(other) === name || !mayShare(other) || !mayShare(acceptor))
     if (isTaken) throw engineFault('EADDRINUSE', `port ${this.#port} already has ${name || 'such a rule'}`)
     const { rule } = acceptor.state
-    const [oldest] = others
-    if (oldest && !isDeepStrictEqual(rule.firstRead, oldest.state.rule.firstRead))
+    if (others.some(other => !isDeepStrictEqual(rule.firstRead, other.state.rule.firstRead)))
       throw engineFault(
         'EINVAL',
-        `port ${this.#port}: all rules that share it need an equal firstRead; rule ${oldest.state.rule.id} has another`
+        `port ${this.#port} is shared: its rules need the same proxies in front (proxy_in, firstRead), and those that it has have others`
       )
     if (replaced) this.leave(replaced)
     this.#acceptors.set(name, acceptor)
@@ -81,16 +82,16 @@ export class SharedPort {
     const caller = callerOf(socket)
     if (!firstRead && only) return only.accept(caller, port)
     if (firstRead && !firstRead.trusts(caller.source.address))
-      return this.#refuse(socket, firstRead.refusals.untrusted)
+      return this.#fail({ caller, refusal: firstRead.refusals.untrusted })
     if (!firstRead && this.#isDenied(caller)) return this.#dispatch(caller, port)
     if (this.#waiting.size >= maxWaiting)
-      return this.#refuse(socket, firstRead?.refusals.header ?? 'sni_overflow')
-    if (!this.#context.descriptors.reserve(1)) return this.#refuse(socket, 'descriptors')
+      return this.#refuse({ caller, refusal: firstRead?.refusals.header ?? 'sni_overflow' })
+    if (!this.#context.descriptors.reserve(1)) return this.#refuse({ caller, refusal: 'descriptors' })
     this.#waiting.add(socket)
     const found = await this.#identify(caller, firstRead)
     this.#waiting.delete(socket)
     this.#context.descriptors.release(1) // before the connection reserves this one and that of its target
-    if ('refusal' in found) this.#refuse(socket, found.refusal)
+    if ('refusal' in found) this.#fail(found)
     else this.#dispatch(found, port)
   }
 
@@ -122,8 +123,8 @@ export class SharedPort {
 
   async #readHeader(sender: Caller, refusal: string): Promise<Caller | Refused> {
     const header = await readProxyHeader(sender.socket)
-    if (header === 'closed') return { refusal: null }
-    if (typeof header === 'string' || header.kind !== 'right') return { refusal }
+    if (header === 'closed') return { caller: sender, refusal: null }
+    if (typeof header === 'string' || header.kind !== 'right') return { caller: sender, refusal }
     if (!header.named) return sender
     return { ...sender, source: header.named.caller, destination: header.named.destination }
   }
@@ -131,10 +132,10 @@ export class SharedPort {
   async #readName(caller: Caller): Promise<Caller | Refused> {
     const beganAt = performance.now()
     const outcome = await peekClientHello(caller.socket)
-    if (outcome === 'closed') return { refusal: null }
+    if (outcome === 'closed') return { caller, refusal: null }
     this.#context.peeks.add(performance.now() - beganAt)
-    if (outcome === 'timeout') return { refusal: 'sni_timeout' }
-    if (outcome === 'ended') return { refusal: 'sni_miss' }
+    if (outcome === 'timeout') return { caller, refusal: 'sni_timeout' }
+    if (outcome === 'ended') return { caller, refusal: 'sni_miss' }
     return { ...caller, serverName: typeof outcome === 'object' ? outcome.name : '' }
   }
 
@@ -142,7 +143,7 @@ export class SharedPort {
     const named = this.#find(caller.serverName) ?? this.#acceptors.get(fallbackName)
     const acceptor = this.#isDenied(caller) ? this.#unmatched : named // which refuses it
     if (acceptor) acceptor.accept(caller, port)
-    else this.#refuse(caller.socket, 'sni_miss')
+    else this.#fail({ caller, refusal: 'sni_miss' })
   }
 
   /** An exact name wins over a wildcard. */
@@ -150,8 +151,17 @@ export class SharedPort {
     return this.#acceptors.get(name) ?? this.#acceptors.get(name.replace(/^[^.]*/, '*'))
   }
 
-  #refuse(socket: Socket, reason: string | null): void {
-    if (reason !== null) this.#unmatched?.state.countRejection(reason)
-    resetSocket(socket)
+  /** The caller's handshake was wrong, or it is gone. */
+  #fail(refused: Refused): void {
+    const { caller, refusal } = refused
+    if (refusal !== null) this.#unmatched?.state.handshakeFailed(caller.source.address)
+    this.#refuse(refused)
+  }
+
+  #refuse({ caller, refusal }: Refused): void {
+    const state = this.#unmatched?.state
+    if (refusal !== null) state?.countRejection(refusal)
+    if (state) reportCaller(state, caller, refusal === null ? 'caller_reset' : 'refused', refusal)
+    resetSocket(caller.socket)
   }
 }

@@ -8,7 +8,7 @@ import type { Admission } from '../meters/meter-chain.ts'
 import type { Live } from '../open-connections.ts'
 import { RuleState } from '../rule-state.ts'
 import type { Caller } from './caller.ts'
-import { beginRecord, Connection } from './connection.ts'
+import { Connection, reportCaller } from './connection.ts'
 import { startHealthProbes } from './health-probes.ts'
 import type { Listeners } from './listeners.ts'
 import { resetSocket } from './reset-socket.ts'
@@ -74,6 +74,10 @@ export class TcpRule implements Acceptor {
 
   setFilters(filters: Filters): void {
     this.state.setFilters(filters)
+    this.recheckFilters()
+  }
+
+  recheckFilters(): void {
     for (const connection of this.#connections) connection.recheckFilters()
   }
 
@@ -98,7 +102,7 @@ export class TcpRule implements Acceptor {
     if (!descriptors.reserve(descriptorsPerConnection)) return 'descriptors'
     const counters = this.state.portCounters(port)
     const connection = new Connection(caller, counters, this.state)
-    const admission = this.state.meters.enter(connection)
+    const admission = this.state.enter(caller.source.address, connection)
     if (!('refusal' in admission)) {
       void this.#run(connection, counters, admission)
       return null
@@ -108,12 +112,8 @@ export class TcpRule implements Acceptor {
   }
 
   #refuse(caller: Caller, reason: string): void {
-    if (this.state.rule.reportEnds) {
-      const record = beginRecord(this.state, caller)
-      record.because('refused', reason)
-      this.state.endRecord(record)
-    }
     this.state.countRejection(reason)
+    reportCaller(this.state, caller, 'refused', reason)
     resetSocket(caller.socket)
   }
 

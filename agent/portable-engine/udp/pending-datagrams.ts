@@ -6,11 +6,17 @@ export class PendingDatagrams {
   #datagrams: Buffer[] = []
   #totalBytes = 0
 
-  add(bytes: Buffer): void {
+  get count(): number {
+    return this.#datagrams.length
+  }
+
+  /** Returns false when it is too much. */
+  add(bytes: Buffer): boolean {
     const fits = this.#datagrams.length < maxDatagrams && this.#totalBytes + bytes.length <= maxBytes
-    if (!fits && this.#datagrams.length > 0) return
+    if (!fits && this.#datagrams.length > 0) return false
     this.#datagrams.push(bytes)
     this.#totalBytes += bytes.length
+    return true
   }
 
   /** Removes and returns all, oldest first. */

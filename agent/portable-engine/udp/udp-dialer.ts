@@ -1,7 +1,7 @@
 // Connects datagram sockets to a rule's targets: health, DNS, filters, failover.
 import { familyOf, interleave } from '../../net/address.ts'
 import type { LiveTargetCounters } from '../counters.ts'
-import { failureOf } from '../net/dial-failure.ts'
+import { failureOf, lackOf } from '../net/dial-failure.ts'
 import type { RuleState } from '../rule-state.ts'
 import type { Attempt } from '../target-health.ts'
 import { connectSocket, type SocketAddress, type SocketHandlers, type UdpSocket } from './udp-socket.ts'
@@ -22,7 +22,7 @@ export interface UdpDialRule {
   readonly unreachable: UnreachableAddresses
 }
 
-/** Connects to the first target with a route, which is then active. Else returns why filters refused addresses; null: they did not. */
+/** Connects to the first target with a route, which is then active. Else returns why this host refused it; null: the targets did. */
 export async function connectUdpTarget(
   rule: UdpDialRule,
   listenPort: number,
@@ -48,7 +48,9 @@ export async function connectUdpTarget(
   return { refusal }
 }
 
-/** Returns a socket, or the first `refusal` by filters and the `failure`; null: not the target's fault. */
+const errorOf = (error: NodeJS.ErrnoException) => error
+
+/** Returns a socket, or the first `refusal` by this host and the `failure`; null: not the target's fault. */
 async function dialHost(
   host: string,
   port: number,
@@ -63,12 +65,14 @@ async function dialHost(
   const order = unreachable.moveLast(interleave(answer, state.rule.preferIpv6 ? 'ipv6' : 'answer'), port)
   const { allowed, refusal } = state.allowedAddresses(order, port, host)
   let failure: string | null = null
+  let lack: string | null = null
   for (const address of allowed) {
     if (signal.aborted) break
     const from = state.rule.dialFrom?.[familyOf(address)] ?? null
-    const socket = await connectSocket({ address, port }, from, handlers).catch(failureOf)
-    if (socket !== null && typeof socket !== 'string') return { socket, address }
-    failure ??= socket
+    const socket = await connectSocket({ address, port }, from, handlers).catch(errorOf)
+    if (!(socket instanceof Error)) return { socket, address }
+    failure ??= failureOf(socket)
+    lack ??= lackOf(socket)
   }
-  return { refusal, failure }
+  return { refusal: refusal ?? lack, failure }
 }

@@ -6,6 +6,7 @@ import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
 import type { Live } from '../open-connections.ts'
 import { PendingDatagrams } from './pending-datagrams.ts'
+import { ReplyAccount } from './reply-account.ts'
 import { type ConnectedUdpTarget, connectUdpTarget, type UdpDialRule } from './udp-dialer.ts'
 import type { SocketAddress, UdpSocket } from './udp-socket.ts'
 
@@ -46,6 +47,7 @@ export class UdpFlow {
   readonly #pending = new PendingDatagrams()
   readonly #record: ConnectionRecord
   #preamble: Buffer | null // of the next datagram to the target
+  readonly #replies: ReplyAccount | null
   #replySocket: UdpSocket
   #target: ConnectedUdpTarget | null = null
   #isAttemptReported = false
@@ -61,6 +63,8 @@ export class UdpFlow {
     this.#caller = caller
     this.#replySocket = socket
     this.#owner = owner
+    const { replyCap } = owner.state.rule
+    this.#replies = replyCap && new ReplyAccount(replyCap)
     this.#admission = admission
     this.#record = owner.state.beginRecord(() => [caller, socket.local])
     this.#preamble = owner.state.preambleOf(() => [caller, destination ?? socket.local], '')
@@ -89,7 +93,7 @@ export class UdpFlow {
       handlers,
       this.#ending.signal
     )
-    if (!('socket' in outcome)) return this.#refuse(outcome.refusal)
+    if (!('socket' in outcome)) return this.#dialFailed(outcome.refusal)
 
     this.#target = outcome
     if (this.#hasEnded) this.#release(outcome)
@@ -101,8 +105,9 @@ export class UdpFlow {
   receive(bytes: Buffer, socket: UdpSocket): void {
     this.#replySocket = socket
     this.lastSeenAt = performance.now()
+    this.#replies?.ask(bytes.length)
     if (this.#target) this.#send('in', bytes)
-    else this.#pending.add(bytes)
+    else if (!this.#pending.add(bytes)) this.#owner.state.countRejection('pending_overflow')
   }
 
   /** Returns what those see who look at it. A flow waits for no meter. */
@@ -122,12 +127,14 @@ export class UdpFlow {
     const { state } = this.#owner
     const target = this.#target
     const refusal =
-      state.sourceRefusal(this.#caller.address, this.#caller.port) ??
+      state.liveRefusal(this.#caller.address, this.#caller.port) ??
       (target && state.targetRefusal(target.address, target.port, target.host))
-    if (refusal !== null) this.#refuse(refusal)
+    if (refusal === null || this.#hasEnded) return
+    this.#owner.state.countRejection(refusal)
+    this.end('refused', refusal)
   }
 
-  /** Idempotent. `refusal`: the reason to count, if any. */
+  /** Idempotent. */
   end(why: ConnectionEnd, refusal: string | null = null): void {
     if (this.#hasEnded) return
     this.#record.because(why, refusal)
@@ -135,13 +142,14 @@ export class UdpFlow {
     this.#settle()
     this.#pending.takeAll()
     this.#admission.leave()
-    if (refusal !== null) this.#owner.state.countRejection(refusal)
     this.#owner.flowEnded(this)
     if (this.#target) this.#release(this.#target)
   }
 
-  #refuse(reason: string | null): void {
-    this.end(reason === null ? 'dial_failed' : 'refused', reason)
+  #dialFailed(refusal: string | null): void {
+    if (this.#hasEnded) return
+    this.#owner.state.countRejection(refusal ?? 'no_target', this.#pending.count)
+    this.end(refusal === null ? 'dial_failed' : 'refused', refusal)
   }
 
   #release({ attempt, socket, counters }: ConnectedUdpTarget): void {
@@ -191,7 +199,8 @@ export class UdpFlow {
   }
 
   #refusalBySize(direction: Direction, bytes: Buffer): string | null {
-    const preambleBytes = direction === 'in' ? (this.#preamble?.length ?? 0) : 0
+    if (direction === 'out') return this.#replies?.refusalOf(bytes.length) ?? null
+    const preambleBytes = this.#preamble?.length ?? 0
     return preambleBytes > 0 && preambleBytes + bytes.length > maxDatagramBytes ? 'datagram_too_large' : null
   }
 
@@ -204,8 +213,10 @@ export class UdpFlow {
 
   #sent(direction: Direction, bytes: number, errno: string | null): void {
     const isRefused = errno !== null || (direction === 'in' && this.#isEvicted)
-    if (isRefused) this.#admission.release(direction, bytes)
-    else if (direction === 'in' && !this.#hasEnded) this.#hold(bytes)
+    if (isRefused) {
+      this.#admission.release(direction, bytes)
+      this.#owner.state.countRejection('datagram_unsent')
+    } else if (direction === 'in' && !this.#hasEnded) this.#hold(bytes)
     else this.#count(direction, bytes)
     if (errno !== null && direction === 'in') this.#targetFailed(errno)
   }

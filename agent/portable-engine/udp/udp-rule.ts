@@ -75,6 +75,10 @@ export class UdpRule implements FlowOwner {
 
   setFilters(filters: Filters): void {
     this.state.setFilters(filters)
+    this.recheckFilters()
+  }
+
+  recheckFilters(): void {
     for (const flow of this.#flows) flow.recheckFilters()
   }
 
@@ -148,7 +152,7 @@ export class UdpRule implements FlowOwner {
       return null
     }
     if (!this.#context.descriptors.reserve(1)) return this.#refuse('descriptors') // for the target's socket
-    const admission = this.state.meters.enter(null)
+    const admission = this.state.enter(address, null)
     if (!('refusal' in admission)) return this.#run(new UdpFlow(arrival, this, admission))
 
     this.#context.descriptors.release(1)

@@ -1,8 +1,17 @@
 // Limits of the system's network that forwarding meets.
 import { defineCheck, type Finding } from '../exports.ts'
-import { numberIn } from '../host.ts'
+import { type Host, numberIn } from '../host.ts'
 
-type Id = 'network.few_ports' | 'network.conntrack_full' | 'network.conntrack_small' | 'network.backlog'
+type Id =
+  | 'network.few_ports'
+  | 'network.time_wait'
+  | 'network.udp_buffers'
+  | 'network.conntrack_full'
+  | 'network.conntrack_small'
+  | 'network.backlog'
+
+/** What the engine asks for. */
+const udpBuffer = 4 * 2 ** 20
 
 export const network = defineCheck<Id>({
   name: 'network',
@@ -12,6 +21,16 @@ export const network = defineCheck<Id>({
       status: 'warn',
       when: 'less than 16,384 ports are for outgoing connections: no more connections to one target are possible',
       remedy: 'sysctl net.ipv4.ip_local_port_range="16384 65535"'
+    },
+    'network.time_wait': {
+      status: 'warn',
+      when: 'half as many connections as there are local ports are in TIME_WAIT: a target to which most of them went has soon none left, and callers are refused as no_local_port',
+      remedy: 'sysctl net.ipv4.tcp_tw_reuse=1'
+    },
+    'network.udp_buffers': {
+      status: 'warn',
+      when: 'datagrams were dropped because a buffer was full, and UDP sockets may have less than the 4 MiB that the engine asks for',
+      remedy: 'sysctl net.core.rmem_max=4194304 net.core.wmem_max=4194304, and restart the agent'
     },
     'network.conntrack_full': {
       status: 'warn',
@@ -35,6 +54,7 @@ export const network = defineCheck<Id>({
     const [from = 0, to = 65_535] = range ?? []
     if (to - from + 1 < 16_384)
       found.push({ id: 'network.few_ports', message: `net.ipv4.ip_local_port_range is ${from} to ${to}` })
+    found.push(...timeWaitOf(host, to - from + 1), ...udpBuffersOf(host))
     const most = numberIn(host, '/proc/sys/net/netfilter/nf_conntrack_max')
     const used = numberIn(host, '/proc/sys/net/netfilter/nf_conntrack_count') ?? 0
     if (most !== null && used > most * 0.8)
@@ -46,3 +66,28 @@ export const network = defineCheck<Id>({
     return found.length > 0 ? found : [{ ok: `outgoing connections have the ports ${from} to ${to}` }]
   }
 })
+
+/** Only this setting lets a port in TIME_WAIT be used again for a target on another host (ip-sysctl). */
+function timeWaitOf(host: Host, ports: number): Finding<Id>[] {
+  const waiting = Number(/^TCP:.* tw (\d+)/m.exec(host.read('/proc/net/sockstat') ?? '')?.[1] ?? 0)
+  if (numberIn(host, '/proc/sys/net/ipv4/tcp_tw_reuse') === 1 || waiting < ports / 2) return []
+  return [{ id: 'network.time_wait', message: `${waiting} connections are in TIME_WAIT, of ${ports} ports` }]
+}
+
+function udpBuffersOf(host: Host): Finding<Id>[] {
+  const sizes = ['rmem_max', 'wmem_max'].map(
+    name => numberIn(host, `/proc/sys/net/core/${name}`) ?? udpBuffer
+  )
+  const [names = [], values = []] = (host.read('/proc/net/snmp') ?? '')
+    .split('\n')
+    .filter(line => line.startsWith('Udp:'))
+    .map(line => line.split(' '))
+  const dropped = ['RcvbufErrors', 'SndbufErrors']
+    .map(name => Number(values[names.indexOf(name)] ?? 0))
+    .reduce((a, b) => a + b)
+  if (dropped === 0 || Math.min(...sizes) >= udpBuffer) return []
+  const limits = `net.core.rmem_max is ${sizes[0]}, wmem_max ${sizes[1]}`
+  return [
+    { id: 'network.udp_buffers', message: `${dropped} datagrams were dropped since the start; ${limits}` }
+  ]
+}

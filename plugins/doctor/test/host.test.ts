@@ -34,6 +34,18 @@ t.test('limits of the network are found', async t => {
   const ofBusy = ['network.few_ports', 'network.conntrack_full', 'network.backlog']
 
   t.same(idsOf(await findingsOf('network', reads(busy))), ofBusy)
+  const snmp = 'Udp: InDatagrams RcvbufErrors SndbufErrors\nUdp: 9 3 0\n'
+  const dropping = {
+    '/proc/net/sockstat': 'sockets: used 9\nTCP: inuse 5 orphan 0 tw 20000 alloc 8 mem 1\n',
+    '/proc/net/snmp': `Tcp: A\nTcp: 1\n${snmp}`,
+    '/proc/sys/net/core/rmem_max': '212992\n'
+  }
+  const reuse = '/proc/sys/net/ipv4/tcp_tw_reuse'
+  const [tw, buffers] = ['network.time_wait', 'network.udp_buffers']
+  t.same(idsOf(await findingsOf('network', reads({ ...dropping, [range]: '32768 60999' }))), [tw, buffers])
+  t.same(idsOf(await findingsOf('network', reads({ ...dropping, [range]: '32768 60999', [reuse]: '1' }))), [
+    buffers
+  ])
   const small = reads({ [`${conntrack}_max`]: '1000\n', [`${conntrack}_count`]: '9\n' })
   t.same(idsOf(await findingsOf('network', small)), ['network.conntrack_small'])
   const reserved = reads({

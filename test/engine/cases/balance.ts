@@ -1,6 +1,6 @@
 // Balance: connections are spread over targets.
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import type { Balance } from '../../../agent/balance.ts'
 import type { EngineRule } from '../../../agent/engine.ts'
@@ -70,6 +70,8 @@ async function open(
 
 const count = (all: string, name: string): number => all.split(name).length - 1
 const activeOf = ({ counters }: EngineFixture): number[] => counters().targets.map(({ active }) => active)
+
+const refusals = { header: 'proxy_header', untrusted: 'proxy_untrusted' }
 
 /** A thread of an engine may be one off for each target. */
 const isAbout = (value: number, expected: number): boolean => Math.abs(value - expected) <= 4
@@ -142,7 +144,7 @@ export const balance: Record<string, EngineCase> = {
     const { engine, rule } = await open(t, openEngine, balance, ports)
     const swapped = await ruleTo(ports.toReversed(), { balance: balanced('source_hash', [2, 1, 1]) })
     await engine.open(swapped)
-    const chooser = new TargetChooser(balance, rule.targets, zeroCounters(rule).targets)
+    const chooser = new TargetChooser(balance, rule, zeroCounters(rule).targets)
 
     const seen = new Set<string>()
     for (let host = 1; host <= 24; host++) {
@@ -192,13 +194,108 @@ export const balance: Record<string, EngineCase> = {
     t.equal(await fixture.call(1), 'a')
   },
 
+  async 'a share is a part of the weight, and comes and goes while the rule runs'(t, openEngine) {
+    const { engine, rule, call } = await open(t, openEngine, balanced('round_robin', [1, 1]))
+    engine.setShares(rule.id, [0.25, 1])
+
+    const targets = await call(40)
+
+    t.ok(isAbout(count(targets, 'a'), 8), targets)
+    engine.setWeights(rule.id, [4, 1])
+    const equal = await call(40)
+    t.ok(isAbout(count(equal, 'a'), 20), equal)
+    for (const shares of [[1], [1, -1], [1, Number.NaN], [1, 1.5]])
+      t.throws(() => engine.setShares(rule.id, shares), { code: 'EINVAL' }, String(shares))
+    engine.setShares(12_345, [1])
+  },
+
+  async 'an ejected target gets none, the next tier precedes it, and it is the last resort'(t, openEngine) {
+    const [a = 0, b = 0, c = 0] = await greet(t, 3)
+    const tiers = [0, 0, 1]
+    const { engine, rule, call } = await open(t, openEngine, balanced('round_robin', [1, 1, 1], tiers), [
+      a,
+      b,
+      c
+    ])
+    engine.setShares(rule.id, [0, 1, 1])
+    t.equal(await call(4), 'bbbb')
+    engine.setShares(rule.id, [0, 0, 1])
+    t.equal(await call(4), 'cccc')
+    engine.setShares(rule.id, [0, 0, 0])
+    t.match(await call(4), /^[ab]+$/)
+
+    const closed = [await freePort(), await freePort()]
+    const broken = await open(t, openEngine, balanced('round_robin', [1, 1, 1], tiers), [a, ...closed])
+    broken.engine.setShares(broken.rule.id, [0, 1, 1])
+    t.equal(await broken.call(8), 'aaaaaaaa', 'when the others do not connect')
+  },
+
+  async 'a rule opens with the shares that it is given'(t, openEngine) {
+    const { engine } = engineFixture(t, openEngine)
+    const rule = await ruleTo(await greet(t, 2), { balance: balanced('round_robin', [1, 1]), shares: [0, 1] })
+    await engine.open(rule)
+
+    t.equal((await call(t, rule)).target, 'b')
+  },
+
+  async 'a failed target is dialed when no other connects'(t, openEngine) {
+    const port = await freePort()
+    const dying = createServer(socket => socket.end('y'))
+    await once(dying.listen(0, '127.0.0.1'), 'listening')
+    const ports = [port, (dying.address() as AddressInfo).port]
+    const fixture = await open(t, openEngine, balanced('round_robin', [1, 1]), ports)
+    while (fixture.counters().targets[0]?.health !== 'failed') t.equal(await fixture.call(1), 'y')
+    t.equal(fixture.counters().targets[0]?.failures, 3)
+
+    await openTarget(t, socket => socket.write('z'), { port })
+    dying.close()
+    await once(dying, 'close')
+
+    t.equal(await fixture.call(1), 'z')
+  },
+
+  async 'connects are counted with their time, and failures in all'(t, openEngine) {
+    const [a = 0] = await greet(t, 1)
+    const fixture = await open(t, openEngine, balanced('round_robin', [1, 1]), [a, await freePort()])
+    await fixture.call(4)
+
+    const [first, second] = fixture.counters().targets
+    t.equal(first?.connects, 4)
+    t.ok((first?.connectMs ?? -1) >= 0)
+    t.match(second, { connects: 0, connectMs: 0 })
+    t.ok((second?.failures ?? 0) > 0)
+  },
+
+  async 'IPv6 callers of one network keep one target, where the balance says so'(t, openEngine) {
+    const { engine } = engineFixture(t, openEngine)
+    const firstRead = { form: 'proxy_protocol', from: ['127.0.0.0/8'], refusals } as const
+    const balance = { ...balanced('source_hash', [1, 1, 1]), ipv6Prefix: 64 }
+    const rule = await ruleTo(await greet(t, 3), { balance, firstRead })
+    await engine.open(rule)
+    const chooser = new TargetChooser(balance, rule, zeroCounters(rule).targets)
+    const homes = new Set<string>()
+    for (let at = 1; at <= 24; at++) {
+      const family = at % 8 === 0 ? 'TCP4' : 'TCP6'
+      const own = family === 'TCP4' ? `10.0.0.${at}` : `2001:db8:0:${at % 8}:${at}::${at}`
+      const socket = connect({ port: rule.from, host: '127.0.0.1' })
+      t.teardown(() => socket.destroy())
+      socket.write(`PROXY ${family} ${own} ${family === 'TCP4' ? '10.9.9.9' : '::9'} 1 2\r\n`)
+      const [greeting] = await once(socket, 'data')
+      const network = family === 'TCP4' ? own : `2001:db8:0:${at % 8}::1`
+      t.equal('abc'.charAt(chooser.choose([0, 1, 2], network) ?? 3), String(greeting), own)
+      homes.add(String(greeting))
+    }
+    t.ok(homes.size > 1)
+  },
+
   async 'a rule with an impossible balance is refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     for (const balance of [
       balanced('round_robin', [1, 1]),
       balanced('round_robin', [-1]),
       balanced('round_robin', [1], [0.5]),
-      balanced('magic' as never, [1])
+      balanced('magic' as never, [1]),
+      { ...balanced('source_hash', [1]), ipv6Prefix: 129 }
     ])
       await t.rejects(engine.open(await ruleTo([9], { balance })), { code: 'EINVAL' })
     t.same(engine.sample().rules, [])

@@ -179,7 +179,7 @@ export const bytes: Record<string, EngineCase> = {
 
   async 'a connection that is silent in both directions for the idle time is reset'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
-    const rule = await openEchoRule(t, engine, 300)
+    const rule = await openEchoRule(t, engine, { idleMs: 300 })
     const caller = await openCaller(t, rule.from)
     const beganAt = performance.now()
     while (performance.now() - beganAt < 600) {

@@ -36,7 +36,11 @@ export const dialing: Record<string, EngineCase> = {
 
     t.equal(await endOf(caller), 'reset')
     await until(() => portCounters(counters()).active === 0)
-    t.match(counters(), { connectionsTotal: 1, targets: [{ connectionsTotal: 0 }], rejected: {} })
+    t.match(counters(), {
+      connectionsTotal: 1,
+      targets: [{ connectionsTotal: 0 }],
+      rejected: { no_target: 1 }
+    })
   },
 
   async 'the next address is tried when the first refuses'(t, openEngine) {
@@ -202,7 +206,7 @@ export const dialing: Record<string, EngineCase> = {
     t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
     t.equal(await exchange(await openCaller(t, rule.from), 'hello'), 'hello')
 
-    t.match(counters(), { dnsFailures: 1, connectionsTotal: 2, rejected: {} })
+    t.match(counters(), { dnsFailures: 1, connectionsTotal: 2, rejected: { no_target: 1 } })
     const failures = events.filter(({ kind }) => kind === 'dns-failed')
     t.same(failures, [{ kind: 'dns-failed', ruleId: rule.id, host: 'flaky.test', reason: 'nxdomain' }])
   }

@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import type { EndedConnection } from '../../../agent/ended-connection.ts'
 import type { EngineRule } from '../../../agent/engine.ts'
 import { freePort } from '../../support/ports.ts'
+import { clientHello } from '../client-hellos.ts'
 import {
   collect,
   type EngineCase,
@@ -12,6 +13,7 @@ import {
   endOf,
   engineFixture,
   exchange,
+  noGuards,
   type OpenEngine,
   openCaller,
   openTarget,
@@ -64,6 +66,7 @@ export const ended: Record<string, EngineCase> = {
         source: { address: host, port },
         listen: { address: host, port: rule.from },
         target: { index: 0, address: '127.0.0.1', port: target },
+        serverName: null,
         openedAt: record.openedAt,
         durationMs: record.durationMs,
         bytesIn: 9,
@@ -139,9 +142,68 @@ export const ended: Record<string, EngineCase> = {
 
     engine.setMeter(1, unlimited)
     await exchange(await openCaller(t, rule.from), 'hello')
-    engine.setFilters(rule.id, { source: { ...deny, deny: [{ cidr: '127.0.0.1' }] }, target: [] })
+    engine.setFilters(rule.id, {
+      ...noGuards,
+      source: { ...deny, deny: [{ cidr: '127.0.0.1' }] },
+      target: []
+    })
     t.match(await nextEnded(fixture, 2), { end: 'refused', bytesIn: 5, refusal: 'source_denied' })
     t.match(fixture.counters().rejected, { source_denied: 2, too_many: 1 })
+  },
+
+  async 'callers of a port of names have records with the name for which they asked, also where no rule has it'(
+    t,
+    openEngine
+  ) {
+    const fixture = await open(t, openEngine, echo, { name: 'one.test' })
+    const { rule } = fixture
+    const call = async (servername: string) => {
+      const caller = await openCaller(t, rule.from)
+      caller.end(await clientHello({ servername }))
+      await endOf(caller)
+    }
+
+    await call('one.test')
+    t.match(await nextEnded(fixture, 0), { serverName: 'one.test', end: 'caller_closed', refusal: null })
+    await call('other.test')
+    const refused = { ruleId: rule.id, end: 'refused', target: null, bytesIn: 0 }
+    const listen = { address: '127.0.0.1', port: rule.from }
+    t.match(await nextEnded(fixture, 1), {
+      ...refused,
+      listen,
+      serverName: 'other.test',
+      refusal: 'sni_miss'
+    })
+    const silent = await openCaller(t, rule.from)
+    silent.end()
+    await endOf(silent)
+    t.match(await nextEnded(fixture, 2), { ...refused, listen, serverName: null, refusal: 'sni_miss' })
+    const resetting = await openCaller(t, rule.from)
+    resetting.write('\x16')
+    resetting.resetAndDestroy()
+    t.match(await nextEnded(fixture, 3), { ...refused, listen, end: 'caller_reset', refusal: null })
+    t.match(fixture.counters().rejected, { sni_miss: 2 })
+  },
+
+  async 'senders whose header is wrong or not trusted have records'(t, openEngine) {
+    const firstRead = (cidr: string) =>
+      ({
+        form: 'proxy_protocol',
+        from: [cidr],
+        refusals: { header: 'no_header', untrusted: 'stranger' }
+      }) as const
+    const fixture = await open(t, openEngine, echo, { firstRead: firstRead('127.0.0.1') })
+    const refused = { end: 'refused', target: null, serverName: null }
+
+    const caller = await openCaller(t, fixture.rule.from)
+    caller.write('GET / HTTP/1.1\r\n\r\n')
+    t.match(await nextEnded(fixture, 0), {
+      ...refused,
+      refusal: 'no_header',
+      source: { address: '127.0.0.1' }
+    })
+    await openCaller(t, fixture.rule.from, '::1')
+    t.match(await nextEnded(fixture, 1), { ...refused, refusal: 'stranger', source: { address: '::1' } })
   },
 
   async 'a connection without a target has a record without one'(t, openEngine) {

@@ -6,6 +6,7 @@ import {
   endOf,
   engineFixture,
   exchange,
+  noGuards,
   openCaller,
   openEchoRule,
   openTarget,
@@ -78,13 +79,13 @@ export const filters: Record<string, EngineCase> = {
     await exchange(six, 'hello')
     const deny = (cidr: string) => ({ allow: null, deny: [{ cidr }], refusal: 'source_denied' })
 
-    engine.setFilters(rule.id, { source: deny('::1'), target: [] })
+    engine.setFilters(rule.id, { ...noGuards, source: deny('::1'), target: [] })
 
     t.equal(await endOf(six), 'reset')
     t.equal(await exchange(four, 'still here'), 'still here')
-    engine.setFilters(rule.id, { source: null, target: [deny('127.0.0.1')] })
+    engine.setFilters(rule.id, { ...noGuards, source: null, target: [deny('127.0.0.1')] })
     t.equal(await endOf(four), 'reset')
-    engine.setFilters(rule.id, { source: null, target: [] })
+    engine.setFilters(rule.id, { ...noGuards, source: null, target: [] })
     t.equal(await exchange(await openCaller(t, rule.from), 'again'), 'again')
     t.match(counters().rejected, { source_denied: 2 })
   },

@@ -8,6 +8,7 @@ import {
   endOf,
   engineFixture,
   exchange,
+  noGuards,
   openCaller,
   openEchoRule,
   openTarget,
@@ -211,7 +212,7 @@ export const lifecycle: Record<string, EngineCase> = {
 
     engine.setMeter(1, limited({ connections: 1 }))
     engine.setBudget(1, { mark: 0, holdMs: 0 })
-    engine.setFilters(rule.id, { source: null, target: [] })
+    engine.setFilters(rule.id, { ...noGuards, source: null, target: [] })
     engine.resolved(1, { ok: false, reason: 'timeout' })
     await engine.close(rule.id, 0)
     engine.removeMeter(1)

@@ -1,6 +1,6 @@
 // Records of ended flows, for the rules that ask for them.
 import { freePort } from '../../support/ports.ts'
-import { type EngineCase, engineFixture, ruleTo, until } from '../engine-fixture.ts'
+import { type EngineCase, engineFixture, noGuards, ruleTo, until } from '../engine-fixture.ts'
 import { endedIn, nextEnded } from './ended.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
@@ -20,6 +20,7 @@ export const udpEnded: Record<string, EngineCase> = {
         source: { address: host, port: caller.port },
         listen: { address: host, port: rule.from },
         target: { index: 0, address: '127.0.0.1', port: target.port },
+        serverName: null,
         openedAt: record.openedAt,
         durationMs: record.durationMs,
         bytesIn: 5,
@@ -49,9 +50,9 @@ export const udpEnded: Record<string, EngineCase> = {
     const deny = { allow: null, deny: [{ cidr: '127.0.0.1' }], refusal: 'source_denied' }
 
     await (await openUdpCaller(t, rule.from)).exchange('hello')
-    engine.setFilters(rule.id, { source: deny, target: [] })
+    engine.setFilters(rule.id, { ...noGuards, source: deny, target: [] })
     t.match(await nextEnded(fixture, 0), { end: 'refused', refusal: 'source_denied', bytesIn: 5 })
-    engine.setFilters(rule.id, { source: null, target: [] })
+    engine.setFilters(rule.id, { ...noGuards, source: null, target: [] })
 
     await (await openUdpCaller(t, rule.from)).exchange('hello')
     await engine.close(rule.id, 60_000)

@@ -1,6 +1,6 @@
 // Refused flows: the flow cap, filters, own listeners.
 import { freePort } from '../../support/ports.ts'
-import { type EngineCase, engineFixture, portCounters, until } from '../engine-fixture.ts'
+import { type EngineCase, engineFixture, noGuards, portCounters, until } from '../engine-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 export const udpLimits: Record<string, EngineCase> = {
@@ -75,14 +75,14 @@ export const udpLimits: Record<string, EngineCase> = {
     await six.exchange('hello')
     const deny = (cidr: string) => ({ allow: null, deny: [{ cidr }], refusal: 'source_denied' })
 
-    engine.setFilters(rule.id, { source: deny('::1'), target: [] })
+    engine.setFilters(rule.id, { ...noGuards, source: deny('::1'), target: [] })
 
     await until(() => portCounters(counters()).active === 1)
     t.equal(await four.exchange('still here'), 'still here')
-    engine.setFilters(rule.id, { source: null, target: [deny('127.0.0.1')] })
+    engine.setFilters(rule.id, { ...noGuards, source: null, target: [deny('127.0.0.1')] })
     await until(() => portCounters(counters()).active === 0)
     t.same(counters().rejected, { source_denied: 2 })
-    engine.setFilters(rule.id, { source: null, target: [] })
+    engine.setFilters(rule.id, { ...noGuards, source: null, target: [] })
     t.equal(await six.exchange('again'), 'again')
   },
 
@@ -94,6 +94,7 @@ export const udpLimits: Record<string, EngineCase> = {
     await until(() => events.length > 0)
 
     engine.setFilters(rule.id, {
+      ...noGuards,
       source: null,
       target: [{ allow: [], deny: [], refusal: 'denied_by_agent' }]
     })

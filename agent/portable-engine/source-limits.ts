@@ -1,0 +1,90 @@
+// Limits for each source of callers by itself.
+import { sourceOf } from '../net/address-set.ts'
+import type { SourceLimit } from '../source-guard.ts'
+
+/** Sources of all limits together; those that came least recently are forgotten: their buckets are full again. */
+const maxBuckets = 65_536
+const sayAgainMs = 1_000
+
+interface Bucket {
+  tokens: number
+  filledAt: number
+  saidAt: number
+}
+
+/** A caller that is refused, or what gives its places back. */
+export type Entered = { readonly refusal: string } | { readonly leave: () => void }
+
+export class SourceLimits {
+  readonly #open = new Map<string, number>() // by limit and source; of those that have any
+  readonly #buckets = new Map<string, Bucket>() // by limit and source, the least recent first
+
+  /** Counts a caller; `over` is called with each limit that refuses nobody. */
+  enter(
+    limits: readonly SourceLimit[],
+    address: string,
+    over: (limit: SourceLimit, source: string) => void
+  ): Entered {
+    const source = sourceOf(address)
+    const held: string[] = []
+    const leave = (): void => {
+      for (const key of held.splice(0)) this.#leave(key)
+    }
+    for (const limit of limits) {
+      const key = `${limit.name} ${source}`
+      if (limit.of === 'open' && this.#enter(key, limit.max)) held.push(key)
+      else if (
+        limit.of === 'open' ||
+        (limit.of === 'new' && !this.#take(limit, key, () => over(limit, source)))
+      ) {
+        if (limit.refusal === null) continue
+        leave()
+        return { refusal: limit.refusal }
+      }
+    }
+    return { leave }
+  }
+
+  /** Counts a caller whose handshake was wrong. */
+  fail(
+    limits: readonly SourceLimit[],
+    address: string,
+    over: (limit: SourceLimit, source: string) => void
+  ): void {
+    const source = sourceOf(address)
+    for (const limit of limits)
+      if (limit.of === 'failed') this.#take(limit, `${limit.name} ${source}`, () => over(limit, source))
+  }
+
+  #enter(key: string, max: number): boolean {
+    const open = this.#open.get(key) ?? 0
+    if (open < max) this.#open.set(key, open + 1)
+    return open < max
+  }
+
+  #leave(key: string): void {
+    const open = (this.#open.get(key) ?? 1) - 1
+    if (open > 0) this.#open.set(key, open)
+    else this.#open.delete(key)
+  }
+
+  #take({ max, perMs, refusal }: SourceLimit, key: string, say: () => void): boolean {
+    const now = performance.now()
+    const bucket = this.#buckets.get(key) ?? { tokens: max, filledAt: now, saidAt: now - sayAgainMs }
+    this.#buckets.delete(key)
+    this.#buckets.set(key, bucket)
+    const [oldest] = this.#buckets.size > maxBuckets ? this.#buckets.keys() : []
+    if (oldest !== undefined) this.#buckets.delete(oldest)
+    bucket.tokens = Math.min(max, bucket.tokens + (max * (now - bucket.filledAt)) / perMs)
+    bucket.filledAt = now
+    if (bucket.tokens >= 1) {
+      bucket.tokens -= 1
+      return true
+    }
+    if (refusal === null && now - bucket.saidAt >= sayAgainMs) {
+      bucket.saidAt = now
+      say()
+    }
+    return false
+  }
+}

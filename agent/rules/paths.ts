@@ -1,0 +1,54 @@
+// The way of a caller through a rule, as the engine goes it, for a plugin that tells where it ends.
+import type { FirstRead } from '../first-read.ts'
+import { canonicalAddress, familyOf, interleave, isOwnAddress } from '../net/address.ts'
+import { compileFilters, parsePrefix } from '../net/filter.ts'
+import type { Resolver } from '../resolver/resolver.ts'
+import type { AgentPaths, RuleSpec } from './contract.ts'
+import type { Plan } from './planner.ts'
+
+interface Options {
+  readonly rules: {
+    running(ruleId: string): { readonly spec: RuleSpec; readonly plan: Plan } | undefined
+    listens(protocol: Plan['protocol'], port: number): boolean
+  }
+  readonly resolver: Resolver
+  readonly bind: readonly string[]
+}
+
+export function openPaths({ rules, resolver, bind }: Options): AgentPaths {
+  const bound = bind.map(canonicalAddress)
+  const isLoop = (protocol: Plan['protocol'], address: string, port: number): boolean =>
+    rules.listens(protocol, port) && isOwnAddress(bound, address)
+
+  return {
+    find(ruleId) {
+      const running = rules.running(ruleId)
+      if (!running) return undefined
+      const { spec, plan } = running
+      const { source, target } = compileFilters(plan)
+      return {
+        spec,
+        plan,
+        sourceRefusal(address, port) {
+          const canonical = canonicalAddress(address)
+          return plan.firstRead ? senderRefusal(plan.firstRead, canonical) : source(canonical, port, null)
+        },
+        targetRefusal(address, port, host) {
+          const canonical = canonicalAddress(address)
+          return isLoop(plan.protocol, canonical, port) ? 'loop' : target(canonical, port, host)
+        }
+      }
+    },
+    async resolve(host, { preferIpv6 }) {
+      const answer = await resolver.resolve(host)
+      if (!answer.ok) return answer
+      return { ...answer, addresses: interleave(answer.addresses, preferIpv6 ? 'ipv6' : 'answer') }
+    },
+    ageMs: host => resolver.ageMs?.(host) ?? null
+  }
+}
+
+function senderRefusal({ from, refusals }: FirstRead, address: string): string | null {
+  const isSender = from.some(cidr => parsePrefix(cidr).check(address, familyOf(address)))
+  return isSender ? null : refusals.untrusted
+}

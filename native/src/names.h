@@ -1,0 +1,69 @@
+// The addresses of target names, as JavaScript has answered. Each thread keeps its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine-events.h"
+#include "event-loop.h"
+
+namespace sluice {
+
+/** JavaScript's answer to a 'resolve' event. */
+struct ResolveAnswer {
+  bool is_ok = false;
+  std::vector<Address> addresses;
+  std::string reason;    // of a failure
+  int64_t fresh_ms = 0;   // for how long nobody needs to ask again
+  int64_t usable_ms = 0;  // for how long nobody needs to wait
+};
+
+class ResolveRequester {
+ public:
+  virtual void on_resolved(const ResolveAnswer& answer) = 0;
+
+ protected:
+  ~ResolveRequester() = default;
+};
+
+class Names {
+ public:
+  /** `index` of `count` threads: no two of them give the same token. */
+  Names(const EventLoop& loop, EventQueue& events, size_t index, size_t count)
+      : loop_(loop), events_(events), last_token_(static_cast<int64_t>(index)), step_(static_cast<int64_t>(count)) {}
+
+  /** Returns the answer, or null where JavaScript must be asked. */
+  std::shared_ptr<const ResolveAnswer> find(int rule_id, const std::string& host);
+  /** Asks JavaScript. Returns a token for `cancel`. */
+  int64_t ask(ResolveRequester& requester, int rule_id, const std::string& host) {
+    return ask(&requester, rule_id, host);
+  }
+  void cancel(int64_t token) { asked_.erase(token); }
+  void answered(int64_t token, ResolveAnswer answer);
+
+ private:
+  struct Question {
+    std::string host;
+    ResolveRequester* requester;  // null: the old answer was good enough
+  };
+  struct Known {
+    std::shared_ptr<const ResolveAnswer> answer;
+    int64_t fresh_until_ms;
+    int64_t usable_until_ms;
+    bool is_asked_again;
+  };
+
+  int64_t ask(ResolveRequester* requester, int rule_id, const std::string& host);
+  void keep(const std::string& host, const std::shared_ptr<const ResolveAnswer>& answer);
+
+  const EventLoop& loop_;
+  EventQueue& events_;
+  int64_t last_token_;
+  const int64_t step_;
+  std::unordered_map<int64_t, Question> asked_;  // by token
+  std::unordered_map<std::string, Known> known_;
+};
+
+}  // namespace sluice

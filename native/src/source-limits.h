@@ -1,0 +1,96 @@
+// Limits for each source of callers by itself: an IPv4 address, or the /64 of an IPv6 address.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "address-set.h"
+#include "reasons.h"
+
+namespace sluice {
+
+struct Source {
+  std::array<uint8_t, 8> bytes{};  // IPv4 uses the first four; the others are 0
+  Family family = Family::v4;
+
+  static Source of(const Address& caller);
+  bool operator==(const Source& other) const = default;
+  uint64_t hash() const { return hash_bytes(bytes.data(), bytes.size()) ^ static_cast<uint64_t>(family); }
+  std::string text() const;  // '192.0.2.7', '2001:db8::/64'
+};
+
+/** What limits of one name count, in all rules: the connections that each source has open. */
+class OpenBySource {
+ public:
+  /** Returns false when the source has `max` or more. */
+  bool enter(const Source& source, int64_t max);
+  void leave(const Source& source);
+
+ private:
+  struct Hash {
+    size_t operator()(const Source& source) const { return source.hash(); }
+  };
+  std::mutex mutex_;
+  std::unordered_map<Source, int64_t, Hash> open_;  // of sources that have any
+};
+
+/**
+ * Token buckets by limit and source, full at first, in a table of fixed size that all rules share. Where many sources
+ * need more than it has, those that came least recently are forgotten: their buckets are full again.
+ */
+class SourceRates {
+ public:
+  enum class Taken : uint8_t { taken, empty, empty_again };  // again: said so less than a second ago
+
+  Taken take(uint64_t limit, const Source& source, int64_t max, int64_t per_ms, int64_t now_ms);
+
+ private:
+  static constexpr size_t kWays = 8;
+  static constexpr size_t kSets = 8'192;
+  static constexpr int64_t kSayAgainMs = 1'000;
+  struct Bucket {
+    uint64_t limit = 0;  // 0: unused
+    Source source;
+    double tokens = 0;
+    int64_t filled_ms = 0;
+    int64_t said_ms = 0;
+  };
+  Bucket& bucket_of(uint64_t limit, const Source& source);
+
+  std::mutex mutex_;
+  std::vector<Bucket> buckets_;  // made at the first use
+};
+
+struct SourceLimit {
+  enum class Of : uint8_t { open, fresh, failed };
+  Of of;
+  std::string name;
+  uint64_t id;                         // of the name
+  std::shared_ptr<OpenBySource> open;  // of the name
+  int64_t max;
+  int64_t per_ms;
+  Reason refusal;  // kNoReason: nobody is refused, an event names the source
+};
+
+/** The places that a connection or flow has among those of its source. */
+class SourceUses {
+ public:
+  SourceUses() = default;
+  SourceUses(const SourceUses&) = delete;
+  SourceUses& operator=(const SourceUses&) = delete;
+  ~SourceUses() { release(); }
+
+  void add(std::shared_ptr<OpenBySource> open, const Source& source) { uses_.emplace_back(std::move(open), source); }
+  void release() {
+    for (const auto& [open, source] : uses_) open->leave(source);
+    uses_.clear();
+  }
+
+ private:
+  std::vector<std::pair<std::shared_ptr<OpenBySource>, Source>> uses_;
+};
+
+}  // namespace sluice

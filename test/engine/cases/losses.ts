@@ -1,0 +1,62 @@
+// What is lost is counted, by reason.
+import { freePort } from '../../support/ports.ts'
+import { type EngineCase, endOf, engineFixture, openCaller, ruleTo, until } from '../engine-fixture.ts'
+import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
+
+export const losses: Record<string, EngineCase> = {
+  async 'callers whose targets are all down are counted'(t, openEngine) {
+    const { engine, counters } = engineFixture(t, openEngine)
+    const rule = await ruleTo([await freePort(), await freePort()])
+    await engine.open(rule)
+
+    for (let caller = 0; caller < 5; caller++) t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
+
+    await until(() => counters().rejected.no_target === 5)
+    t.same(counters().rejected, { no_target: 5 })
+  }
+}
+
+export const udpLosses: Record<string, EngineCase> = {
+  async 'datagrams whose target has no address are counted'(t, openEngine) {
+    const { engine, events, counters } = engineFixture(t, openEngine)
+    const rule = await openUdpRule(engine, [{ host: 'gone.test', port: 9 }])
+    const caller = await openUdpCaller(t, rule.from)
+    for (let i = 0; i < 3; i++) caller.send('hello')
+    await until(() => events.length > 0)
+    const other = await openUdpCaller(t, rule.from)
+    other.send('after them') // when this one is received, all before it are
+    await until(() => events.length > 1)
+
+    for (const event of events)
+      if (event.kind === 'resolve') engine.resolved(event.token, { ok: false, reason: 'nxdomain' })
+
+    await until(() => counters().dnsFailures === 2)
+    t.same(counters().rejected, { no_target: 4 })
+  },
+
+  async 'a datagram that the system does not take is counted'(t, openEngine) {
+    const target = await openUdpTarget(t)
+    const { engine, counters } = engineFixture(t, openEngine)
+    const rule = await openUdpRule(engine, [target.port])
+    const caller = await openUdpCaller(t, rule.from, '::1')
+
+    caller.send(Buffer.alloc(65_520)) // more than IPv4 has
+    t.equal(await caller.exchange('after it'), 'after it')
+
+    t.same(counters().rejected, { datagram_unsent: 1 })
+  },
+
+  async 'datagrams that are too many while a name is resolved are counted'(t, openEngine) {
+    const target = await openUdpTarget(t)
+    const { engine, events, counters } = engineFixture(t, openEngine)
+    const rule = await openUdpRule(engine, [{ host: 'late.test', port: target.port }])
+    const caller = await openUdpCaller(t, rule.from)
+    for (let i = 0; i < 70; i++) caller.send('hello')
+
+    await until(() => events.length > 0 && counters().rejected.pending_overflow === 6)
+    for (const event of events)
+      if (event.kind === 'resolve') engine.resolved(event.token, { ok: true, addresses: ['127.0.0.1'] })
+    await until(() => target.received.length === 64)
+    t.same(counters().rejected, { pending_overflow: 6 })
+  }
+}

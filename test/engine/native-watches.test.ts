@@ -1,0 +1,37 @@
+// The native engine on a system that has no memory for a watch of epoll.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { nativeUnderTest } from './native-under-test.ts'
+
+const native = nativeUnderTest()
+const source = join(import.meta.dirname, '../../native/test/watches.c')
+const library = join(t.testdir(), 'watches.so')
+const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
+
+async function seenWithout(t: Test, what: 'connections' | 'listener'): Promise<unknown> {
+  const preload = [process.env['LD_PRELOAD'], library].filter(Boolean).join(' ')
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'native-watches.ts')], {
+    env: { ...process.env, LD_PRELOAD: preload, WATCH_NO: what },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc']
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  let seen: unknown
+  child.on('message', (message: { readonly seen?: unknown }) => {
+    seen = message.seen ?? seen // the test runner sends messages, too
+  })
+  t.same(await once(child, 'exit'), [0, null])
+  return seen
+}
+
+if (!native.ok) t.plan(0, native.reason)
+else if (status !== 0) t.plan(0, 'there is no C compiler')
+else {
+  t.test('connections that cannot be watched are refused, and say nothing about their target', async t =>
+    t.same(await seenWithout(t, 'connections'), { rejected: { no_memory: 5 }, failures: 0 })
+  )
+  t.test('a UDP listener that could not be watched hears later', async t =>
+    t.equal(await seenWithout(t, 'listener'), 'heard')
+  )
+}
