@@ -1,4 +1,13 @@
-import { type AgentCall, type AgentPlugin, type ControlStream, defineField } from '../../agent/plugin.ts'
+import {
+  type AgentCall,
+  type AgentPlugin,
+  type ControlStream,
+  defineField,
+  type RuleSpec,
+  type TargetEvent,
+  type TargetStanding
+} from '../../agent/plugin.ts'
+import { timestamp } from '../../kernel/base/clock.ts'
 import {
   Health,
   HealthCheck,
@@ -35,10 +44,11 @@ export default {
     })
   ],
   event(event, call) {
+    if (event.kind === 'target-ejected' || event.kind === 'target-returned')
+      return standingChanged(event, call)
     if (event.kind !== 'target-health') return
-    const { id: rule, targets } = call.rules.find(event.ruleId) ?? {}
-    const { host, port } = targets?.[event.target] ?? {}
-    const target = host?.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+    const rule = call.rules.find(event.ruleId)?.id
+    const target = nameOf(call.rules.find(event.ruleId)?.targets[event.target])
     const { from, to, reason } = event
     const write = to === 'failed' ? call.log.warn : call.log.info
     write('rule.target.health_changed', `${target} is ${to}: ${reason}`, { rule, target, from, to, reason })
@@ -51,6 +61,25 @@ export default {
     report()
   }
 } satisfies AgentPlugin
+
+const nameOf = ({ host, port }: Partial<RuleSpec['targets'][number]> = {}): string =>
+  host?.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+
+function standingChanged(event: TargetEvent, call: AgentCall): void {
+  const { id: rule, targets } = event.rule
+  const target = nameOf(targets[event.target])
+  const { reason } = event
+  if (event.kind === 'target-returned')
+    call.log.info('rule.target.returned', `${target} is dialed again`, { rule, target, reason })
+  else {
+    const until = timestamp(event.until)
+    call.log.warn('rule.target.ejected', `${target} is not dialed until ${until}: ${reason}`, {
+      ...{ rule, target, reason },
+      until
+    })
+  }
+  reporters.get(call)?.()
+}
 
 interface Reported {
   readonly health: string
@@ -67,8 +96,11 @@ function openReporter(stream: ControlStream, { clock, rules, takeSample }: Agent
     const health = new Map<string, RuleHealth>()
     for (const { ruleId, targets } of takeSample().rules) {
       const id = rules.find(ruleId)?.id
+      const standings = id === undefined ? [] : rules.standings(id)
       // A rule that was opened again has two engine rules: the later one counts, the other one drains.
-      if (id !== undefined) health.set(id, { rule_id: id, targets: targets.map(targetHealthOf) })
+      if (id === undefined) continue
+      const rows = targets.map((target, at) => targetHealthOf(target, standings[at]))
+      health.set(id, { rule_id: id, targets: rows })
     }
     const now = clock.monotonic()
     const current = new Map([...health].map(([id, rule]) => [id, nextOf(rule, reported.get(id), now)]))
@@ -81,8 +113,13 @@ function openReporter(stream: ControlStream, { clock, rules, takeSample }: Agent
 
 type TargetSample = ReturnType<AgentCall['takeSample']>['rules'][number]['targets'][number]
 
-const targetHealthOf = ({ health, consecutiveFailures, lastFailureAt, lastSuccessAt }: TargetSample) => ({
+const targetHealthOf = (
+  { health, consecutiveFailures, lastFailureAt, lastSuccessAt }: TargetSample,
+  { ejection, ejections }: Pick<TargetStanding, 'ejection' | 'ejections'> = { ejection: null, ejections: 0 }
+) => ({
   state: health,
+  ...(ejection && { ejected_until_ms: ejection.until, ejected_reason: ejection.reason }),
+  ...(ejections > 0 && { ejections }),
   consecutive_failures: consecutiveFailures,
   ...(lastFailureAt !== null && { last_failure_ms: lastFailureAt }),
   ...(lastSuccessAt !== null && { last_success_ms: lastSuccessAt })

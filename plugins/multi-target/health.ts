@@ -12,6 +12,7 @@ import {
   type Rules,
   type TargetView
 } from '../rules/exports.ts'
+import { openEjectionLog } from './ejection-log.ts'
 import type { RuleHealth } from './wire.ts'
 
 const TargetHealth = closed(
@@ -21,17 +22,32 @@ const TargetHealth = closed(
     }),
     consecutive_failures: Type.Integer({ minimum: 0, description: 'Failed dials since the last good one.' }),
     last_failure_at: orNull(timeOf('When a dial failed last.'), { examples: [null] }),
-    last_success_at: orNull(timeOf('When a dial succeeded last.'))
+    last_success_at: orNull(timeOf('When a dial succeeded last.')),
+    ejected_until: orNull(
+      timeOf('Until when it is not dialed while others are left; null: it is not ejected.'),
+      {
+        examples: [null]
+      }
+    ),
+    ejected_reason: orNull(
+      Type.String({
+        description:
+          'Why it is ejected: `slow_connect`, or the reason of its last failure, such as `timeout`.'
+      }),
+      { examples: [null] }
+    )
   },
   { $id: 'TargetHealth', description: 'Whether the client reaches the target.' }
 )
-type TargetHealth = Static<typeof TargetHealth>
+export type TargetHealth = Static<typeof TargetHealth>
 
 const unknown: TargetHealth = {
   state: 'unknown',
   consecutive_failures: 0,
   last_failure_at: null,
-  last_success_at: null
+  last_success_at: null,
+  ejected_until: null,
+  ejected_reason: null
 }
 
 const aheadMs = 24 * 3_600_000 // how far a host's clock may be ahead; a time in the future is shown as now
@@ -43,6 +59,7 @@ export type Healths = ReturnType<typeof openHealths>
 export function openHealths({ store, clock, log, rules }: Services) {
   const sessions = new Map<string, { sessionId: string; rules: Map<string, RuleHealth['targets']> }>()
   const logRefused = openRefusedRows({ clock, log })
+  const logEjected = openEjectionLog({ clock, log })
 
   /** Keeps the health of rules of the client: their number, and that of their targets, bounds what is kept. */
   async function receive(
@@ -57,15 +74,16 @@ export function openHealths({ store, clock, log, rules }: Services) {
     const refused: RefusedRow[] = []
     for (const health of reported) {
       const rule = found.get(health.rule_id)
-      if (!rule) continue // deleted meanwhile
-      if (isOfFormer(health, rule)) continue
+      if (!rule || isOfFormer(health, rule)) continue // deleted meanwhile, or changed
       const reason = rule.clientId === clientId ? reasonAgainst(health, rule, now) : 'rule'
       if (reason !== null) refused.push({ report: 'health', reason, rule: health.rule_id })
-      else
-        session.rules.set(
-          health.rule_id,
-          health.targets.map(target => untilNow(target, now))
-        )
+      else {
+        const before = session.rules.get(health.rule_id)
+        const targets = health.targets.map(target => untilNow(target, now))
+        session.rules.set(health.rule_id, targets)
+        const inOrder = inFailoverOrder(rule.targets).flatMap(index => rule.targets[index] ?? [])
+        logEjected({ client: clientId, rule: health.rule_id, targets: inOrder }, before ?? [], targets)
+      }
     }
     logRefused(clientId, refused)
   }
@@ -77,12 +95,9 @@ export function openHealths({ store, clock, log, rules }: Services) {
     }
   }
 
-  function of({ id, clientId, targets }: Pick<RuleCore, 'id' | 'clientId' | 'targets'>): TargetHealth[] {
-    const reported = sessions.get(clientId)?.rules.get(id) ?? []
-    const shown = targets.map(() => unknown)
-    for (const [at, index] of inFailoverOrder(targets).entries()) shown[index] = targetHealthOf(reported[at])
-    return shown
-  }
+  const reportedOf = ({ id, clientId, targets }: Judged) =>
+    inRuleOrder(sessions.get(clientId)?.rules.get(id) ?? [], targets)
+  const of = (rule: Judged): TargetHealth[] => reportedOf(rule).map(targetHealthOf)
 
   const view: TargetView = {
     key: 'health',
@@ -96,7 +111,19 @@ export function openHealths({ store, clock, log, rules }: Services) {
   /** Returns the ids of the rules of which the health was reported. */
   const reported = (): string[] => [...sessions.values()].flatMap(({ rules }) => [...rules.keys()])
 
-  return { receive, connection, view, forget, of, reported }
+  /** Returns how often each target was ejected, as the client counts it. */
+  const ejections = (rule: Judged): number[] => reportedOf(rule).map(target => target?.ejections ?? 0)
+
+  return { receive, connection, view, forget, of, reported, ejections }
+}
+
+type Judged = Pick<RuleCore, 'id' | 'clientId' | 'targets'>
+
+/** Returns the reported rows in the order of the rule's targets. */
+function inRuleOrder(reported: RuleHealth['targets'], targets: RuleCore['targets']) {
+  const shown: (ReportedTarget | undefined)[] = targets.map(() => undefined)
+  for (const [at, index] of inFailoverOrder(targets).entries()) shown[index] = reported[at]
+  return shown
 }
 
 /** The targets are being changed: the report is of those that the rule had. */
@@ -105,9 +132,10 @@ const isOfFormer = ({ targets }: RuleHealth, { targets: present, former }: RuleS
 
 function reasonAgainst({ targets }: RuleHealth, rule: RuleScope, now: number): string | null {
   if (targets.length !== rule.targets.length) return 'targets'
-  const times = targets.flatMap(({ last_failure_ms = 0, last_success_ms = 0 }) => [
+  const times = targets.flatMap(({ last_failure_ms = 0, last_success_ms = 0, ejected_until_ms = 0 }) => [
     last_failure_ms,
-    last_success_ms
+    last_success_ms,
+    ejected_until_ms
   ])
   return times.every(ms => ms >= 0 && ms <= now + aheadMs) ? null : 'time'
 }
@@ -137,7 +165,9 @@ const targetHealthOf = (reported: ReportedTarget | undefined): TargetHealth =>
         state: reported.state,
         consecutive_failures: reported.consecutive_failures,
         last_failure_at: shownTime(reported.last_failure_ms),
-        last_success_at: shownTime(reported.last_success_ms)
+        last_success_at: shownTime(reported.last_success_ms),
+        ejected_until: shownTime(reported.ejected_until_ms),
+        ejected_reason: reported.ejected_reason ?? null
       }
 
 const shownTime = (ms: number | undefined): string | null => (ms === undefined ? null : timestamp(ms))

@@ -4,12 +4,13 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { MetricSample, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { RuleCore, Rules } from '../rules/exports.ts'
+import { hostAndPort } from './ejection-log.ts'
 import { HealthInterval } from './entities.ts'
 import type { Healths } from './health.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
   readonly rules: Pick<Rules, 'matching'>
-  readonly healths: Pick<Healths, 'of' | 'reported'>
+  readonly healths: Pick<Healths, 'of' | 'reported' | 'ejections'>
 }
 
 const rulesPerPage = 500
@@ -25,35 +26,48 @@ export function openMetrics({ store, rules, healths }: Services): Metrics {
   }
 
   return async () => {
-    const samples: MetricSample[] = []
+    const healthy: MetricSample[] = []
+    const ejected: MetricSample[] = []
+    const ejections: MetricSample[] = []
     const ids = healths.reported()
     for (let at = 0; at < ids.length; at += rulesPerPage) {
       const page = ids.slice(at, at + rulesPerPage)
       for (const rule of await store.read(em => judgedRules(page, em)))
-        samples.push(...samplesOf(rule, healths.of(rule)))
+        for (const [at, { state, ejected_until }] of healths.of(rule).entries()) {
+          const labelValues = labelsOf(rule, at)
+          if (state !== 'unknown') healthy.push({ labelValues, value: state === 'healthy' ? 1 : 0 })
+          ejected.push({ labelValues, value: ejected_until === null ? 0 : 1 })
+          ejections.push({ labelValues, value: healths.ejections(rule)[at] ?? 0 })
+        }
       await setImmediate()
     }
     return [
-      {
-        name: 'svc_rule_target_healthy',
-        type: 'gauge',
-        help: '1 while the client reaches the target, 0 while it does not; absent while that is unknown.',
-        labels: ['client', 'owner', 'rule', 'target'],
-        samples
-      }
+      family(
+        'svc_rule_target_healthy',
+        '1 while the client reaches the target, 0 while it does not; absent while that is unknown.',
+        healthy
+      ),
+      family('svc_rule_target_ejected', '1 while the target is ejected.', ejected),
+      family(
+        'svc_rule_target_ejections_total',
+        'Ejections of the target, as the client counts them.',
+        ejections
+      )
     ]
   }
 }
 
-const samplesOf = (rule: RuleCore, health: ReturnType<Healths['of']>): MetricSample[] =>
-  rule.targets.flatMap(({ host, port }, at) => {
-    const state = health[at]?.state ?? 'unknown'
-    if (state === 'unknown') return []
-    const target = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
-    return [
-      {
-        labelValues: [rule.clientId, rule.owner, rule.parent ?? rule.id, target],
-        value: state === 'healthy' ? 1 : 0
-      }
-    ]
-  })
+const family = (name: string, help: string, samples: readonly MetricSample[]) => ({
+  name,
+  type: name.endsWith('_total') ? ('counter' as const) : ('gauge' as const),
+  help,
+  labels: ['client', 'owner', 'rule', 'target'],
+  samples
+})
+
+const labelsOf = ({ clientId, owner, parent, id, targets }: RuleCore, at: number): string[] => [
+  clientId,
+  owner,
+  parent ?? id,
+  hostAndPort(targets[at])
+]

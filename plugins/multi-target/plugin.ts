@@ -7,6 +7,7 @@ import { on } from '../../kernel/wire/message.ts'
 import { type Rules, removedSlot, shapeSlot, targetViewSlot } from '../rules/exports.ts'
 import { fills as commandFills } from './commands.ts'
 import { HealthInterval } from './entities.ts'
+import { explains } from './explain.ts'
 import { field, healthOnUdp } from './field.ts'
 import { type Healths, openHealths } from './health.ts'
 import { openMetrics } from './metrics.ts'
@@ -34,6 +35,7 @@ export default definePlugin<Deps>({
   fills: [
     shapeSlot.fill({ shape: 'targets', requires: { capability: targetsCapability, refusal: unsupported } }),
     field,
+    explains,
     targetViewSlot.fillWith(({ healths }: Deps) => healths.view),
     connectionSlot.fillWith(({ healths }: Deps) => healths.connection),
     removedSlot.fillWith(

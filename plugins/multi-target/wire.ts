@@ -31,7 +31,10 @@ export const Health = defineMessage({
             state: State,
             consecutive_failures: Count,
             last_failure_ms: Type.Optional(Time),
-            last_success_ms: Type.Optional(Time)
+            last_success_ms: Type.Optional(Time),
+            ejected_until_ms: Type.Optional(Time),
+            ejected_reason: Type.Optional(Type.String({ maxLength: 32 })),
+            ejections: Type.Optional(Count)
           }),
           { maxItems: 8 } // as a rule may have
         )

@@ -2,9 +2,8 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import { defineCode, type ErrorCode, Fault } from '../../kernel/base/errors.ts'
-import { fieldUnsupported, ruleField } from '../rules/exports.ts'
+import { fieldUnsupported, prefixOf, ruleField } from '../rules/exports.ts'
 import { ProxyProtocol } from './entities.ts'
-import { prefixOf } from './prefix.ts'
 import { capability, EachDatagram, Header, keys, maxSenders, Senders } from './wire.ts'
 
 export const invalidOut = defineCode('validation.proxy_out', 400, 3)
@@ -101,7 +100,12 @@ const proxyOutUdp = ruleField({
   parse(datagrams, { protocol }, { [keys.out]: version = null }) {
     if (datagrams === 'first') return null
     if (protocol === 'udp' && version !== null) return datagrams
-    throw refusal(invalidOut, `/${keys.outUdp}`, 'proxy_out', `is for UDP rules with ${keys.out} 2`)
+    throw refusal(
+      invalidOut,
+      `/${keys.outUdp}`,
+      'proxy_out',
+      `each is for UDP rules with ${keys.out} 2; leave it out or give null elsewhere`
+    )
   },
   ...column<'first' | 'each'>('datagrams'),
   encode: () => ({})

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Sample } from '../../../agent/engine.ts'
-import type { AgentCall, ControlStream, RuleSpec } from '../../../agent/plugin.ts'
+import type { AgentCall, ControlStream, Ejection, RuleSpec, TargetStanding } from '../../../agent/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import multiTarget from '../agent.ts'
 
@@ -22,10 +22,17 @@ function testStream() {
     lastFailureAt: null as number | null,
     lastSuccessAt: null as number | null
   }))
+  let standings: readonly TargetStanding[] = []
+  const eject = (ejection: Ejection | null) => {
+    standings = [
+      { share: 1, ejection: null, ejections: 0 },
+      { share: ejection ? 0 : 0.1, ejection, ejections: 1 }
+    ]
+  }
   const record = (_: string, message: string, fields: object) => void logged.push([message, fields])
   const call = {
     clock,
-    rules: { find: (id: number) => (id === 1 ? spec : undefined) },
+    rules: { find: (id: number) => (id === 1 ? spec : undefined), standings: () => standings },
     takeSample: () =>
       ({
         rules: [
@@ -43,7 +50,7 @@ function testStream() {
   const setTarget = (at: number, changed: Partial<(typeof targets)[0]>) => {
     targets = targets.map((target, index) => (index === at ? { ...target, ...changed } : target))
   }
-  return { call, stream, clock, sent, logged, controller, setTarget }
+  return { call, stream, clock, sent, logged, controller, setTarget, eject }
 }
 
 t.test('all health is sent at connect, then changes; successes alone once a minute', async t => {
@@ -103,4 +110,50 @@ t.test('a change is logged with its reason, and sent at once', async t => {
     ]
   ])
   t.match(sent[1], { rules: [{ targets: [{}, { state: 'failed', consecutive_failures: 3 }] }] })
+})
+
+t.test('an ejection is logged with its reason, and sent at once; so is its end', async t => {
+  const { call, stream, sent, logged, eject } = testStream()
+  multiTarget.connected(stream, call)
+  const ejection = { reason: 'slow_connect', until: Date.UTC(2026, 0, 31, 3, 12, 10) }
+
+  eject(ejection)
+  multiTarget.event({ kind: 'target-ejected', rule: spec, target: 1, ...ejection }, call)
+  t.match(logged, [
+    ['[::1]:81 is not dialed until 2026-01-31T03:12:10.000Z: slow_connect', { rule: 'rule-1' }]
+  ])
+  t.same(sent[1], {
+    rules: [
+      {
+        rule_id: 'rule-1',
+        targets: [
+          { state: 'unknown', consecutive_failures: 0 },
+          {
+            state: 'unknown',
+            consecutive_failures: 0,
+            ejected_until_ms: ejection.until,
+            ejected_reason: 'slow_connect',
+            ejections: 1
+          }
+        ]
+      }
+    ]
+  })
+  eject(null)
+  multiTarget.event(
+    { kind: 'target-returned', rule: spec, target: 1, reason: ejection.reason, share: 0.1 },
+    call
+  )
+  t.equal(logged[1]?.[0], '[::1]:81 is dialed again')
+  t.same(sent[2], {
+    rules: [
+      {
+        rule_id: 'rule-1',
+        targets: [
+          { state: 'unknown', consecutive_failures: 0 },
+          { state: 'unknown', consecutive_failures: 0, ejections: 1 }
+        ]
+      }
+    ]
+  })
 })

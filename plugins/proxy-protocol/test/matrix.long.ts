@@ -1,7 +1,8 @@
-// In and out, versions 1 and 2, each kind of rule, IPv4 and IPv6, both engines: real server and agents, and nginx and
-// HAProxy as receivers and senders.
+// In and out over TCP, versions 1 and 2, each kind of rule, IPv4 and IPv6, both engines: real server and agents, and
+// nginx and HAProxy as receivers and senders. nginx has no version 2 to send. UDP is in udp-matrix.long.ts.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { until } from '../../../test/engine/engine-fixture.ts'
 import { freePort } from '../../../test/support/ports.ts'
 import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
 import { missing, request, type Sender, startProxies } from './proxies.ts'
@@ -9,7 +10,12 @@ import { missing, request, type Sender, startProxies } from './proxies.ts'
 const engines = ['native', 'portable'] as const
 const kinds = ['tcp', 'range', 'targets', 'tls name'] as const
 const receivers = ['nginx', 'haproxy'] as const
-const forms: readonly Sender['form'][] = ['nginx, version 1', 'haproxy, version 1', 'haproxy, version 2']
+const forms: readonly Sender['form'][] = [
+  'nginx, version 1',
+  'haproxy, version 1',
+  'haproxy, version 2',
+  'haproxy, version 2 with values'
+]
 const hosts = ['127.0.0.1', '::1'] as const
 
 type Kind = (typeof kinds)[number]
@@ -17,15 +23,26 @@ type Kind = (typeof kinds)[number]
 const name = 'shop.example.org'
 const nameOf = (kind: Kind): string | null => (kind === 'tls name' ? name : null)
 
-const cells: { engine: string; kind: Kind; rule: number; sender: Sender; version: 1 | 2 }[] = []
+interface Cell {
+  readonly engine: string
+  readonly kind: Kind
+  readonly rule: number
+  readonly sender: Sender
+  readonly program: (typeof receivers)[number]
+  readonly version: 1 | 2
+}
+
+const cells: Cell[] = []
 for (const engine of engines)
   for (const kind of kinds)
     for (const form of forms)
-      for (const version of [1, 2] as const) {
-        const rule = await freePort(2)
-        const to = kind === 'range' ? rule + 1 : rule
-        cells.push({ engine, kind, rule, version, sender: { form, to, listen: await freePort() } })
-      }
+      for (const program of receivers)
+        for (const version of [1, 2] as const) {
+          const rule = await freePort(2)
+          const to = kind === 'range' ? rule + 1 : rule
+          const sender = { form, to, listen: await freePort() }
+          cells.push({ engine, kind, rule, sender, program, version })
+        }
 
 const cluster = await testCluster(t)
 for (const engine of engines) await startAgent(t, cluster, engine, { env: { SVC_ENGINE: engine } })
@@ -36,7 +53,7 @@ const receiver = async (program: (typeof receivers)[number]) => ({
 })
 const senders = cells.map(({ sender }) => sender)
 const ports = { nginx: await receiver('nginx'), haproxy: await receiver('haproxy'), senders }
-if (missing === false) await startProxies(t, join(cluster.dir, 'proxies'), ports)
+const logged = missing === false ? await startProxies(t, join(cluster.dir, 'proxies'), ports) : []
 const dead = await freePort()
 
 /** Creates a rule of the kind on two ports of the agent, and returns where callers meet the receiver. */
@@ -80,15 +97,39 @@ t.test('nginx and HAProxy read what targets get', { skip: missing }, async t => 
 })
 
 t.test('what nginx and HAProxy write names the caller, also for targets', { skip: missing }, async t => {
-  for (const { engine, kind, rule, version, sender } of cells) {
-    await push(engine, kind, 'haproxy', rule, { proxy_in: ['127.0.0.0/8'], proxy_out: version })
+  const ask = async ({ engine, kind, rule, program, version, sender }: Cell) => {
+    await push(engine, kind, program, rule, { proxy_in: ['127.0.0.0/8'], proxy_out: version })
     for (const host of hosts) {
       const { own, body } = await request(host, sender.listen, nameOf(kind))
-      const cell = `${engine}, ${kind}, ${sender.form}, to version ${version}, ${host}`
+      const cell = `${engine}, ${kind}, ${sender.form}, to ${program}, version ${version}, ${host}`
       t.equal(body.split(' ').slice(0, 4).join(' '), `${own} ${host} ${sender.listen}`, cell)
     }
   }
+  await Promise.all(cells.map(ask))
   await requireNothingRefused(t)
+})
+
+t.test('a health check is a header without a caller, for nginx and HAProxy', { skip: missing }, async t => {
+  const noCaller = { nginx: /closed connection while waiting for request/, haproxy: /<BADREQ>/ }
+  for (const engine of engines)
+    for (const version of [1, 2]) {
+      const before = logged.length
+      const { rule_id: id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', {
+        ...{
+          client: engine,
+          listen_port: await freePort(),
+          proxy_out: version,
+          health_check_interval_secs: 1
+        },
+        targets: receivers.map(program => ({ host: '127.0.0.1', port: first[program] }))
+      })
+      await until(() =>
+        receivers.every(program => logged.slice(before).some(line => noCaller[program].test(line)))
+      )
+      await cluster.call('DELETE', `/v1/rules/${id}`)
+      const refused = logged.slice(before).filter(line => /PROXY/.test(line))
+      t.same(refused, [], `${engine}, version ${version}`)
+    }
 })
 
 async function requireNothingRefused(t: Test): Promise<void> {

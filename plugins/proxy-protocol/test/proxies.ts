@@ -3,6 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Test } from 'tap'
@@ -19,10 +20,16 @@ export const missing: string | false =
     : 'nginx with its stream module and haproxy are not installed'
 
 export interface Sender {
-  readonly form: 'nginx, version 1' | 'haproxy, version 1' | 'haproxy, version 2'
+  readonly form: 'nginx, version 1' | keyof typeof haproxyForms
   readonly listen: number
   readonly to: number
 }
+
+const haproxyForms = {
+  'haproxy, version 1': 'send-proxy',
+  'haproxy, version 2': 'send-proxy-v2',
+  'haproxy, version 2 with values': 'send-proxy-v2 proxy-v2-options authority,crc32c,ssl,unique-id'
+} as const
 
 export interface Ports {
   /** Of receivers, by program; `tls` ones serve TLS behind the header. */
@@ -31,8 +38,8 @@ export interface Ports {
   readonly senders: readonly Sender[]
 }
 
-/** Starts both programs, as receivers and as senders, with their files in a new directory. */
-export async function startProxies(t: Test, dir: string, ports: Ports): Promise<void> {
+/** Starts both programs, as receivers and as senders, with their files in a new directory. Returns what they log. */
+export async function startProxies(t: Test, dir: string, ports: Ports): Promise<readonly string[]> {
   mkdirSync(dir)
   mkdirSync(join(dir, 'tls'), { mode: 0o700 })
   const { cert, key } = await openCertificate(join(dir, 'tls'))
@@ -45,14 +52,20 @@ export async function startProxies(t: Test, dir: string, ports: Ports): Promise<
     key: file('key.pem', String(key)),
     both: file('both.pem', `${cert}\n${key}`)
   }
-  const nginx = ['-p', dir, '-c', file('nginx.conf', nginxConfig(ports, tls)), '-e', join(dir, 'nginx.log')]
+  const nginx = ['-p', dir, '-c', file('nginx.conf', nginxConfig(ports, tls)), '-e', 'stderr']
   const haproxy = ['-db', '-f', file('haproxy.cfg', haproxyConfig(ports, tls.both))]
   const programs = [spawn('nginx', nginx, { stdio: 'pipe' }), spawn('haproxy', haproxy, { stdio: 'pipe' })]
-  for (const program of programs) t.teardown(() => end(program))
+  const logged: string[] = []
+  for (const program of programs) {
+    t.teardown(() => end(program))
+    for (const output of [program.stdout, program.stderr])
+      createInterface({ input: output }).on('line', line => logged.push(line))
+  }
   const all = [ports.nginx, ports.haproxy].flatMap(({ plain, tls }) => [...plain, tls])
   await Promise.all(
-    [...all, ...ports.senders.map(({ listen }) => listen)].map(port => untilOpen(port, programs))
+    [...all, ...ports.senders.map(({ listen }) => listen)].map(port => untilOpen(port, programs, logged))
   )
+  return logged
 }
 
 async function end(program: ChildProcess): Promise<void> {
@@ -62,10 +75,14 @@ async function end(program: ChildProcess): Promise<void> {
   await ended
 }
 
-async function untilOpen(port: number, programs: readonly ChildProcess[]): Promise<void> {
+async function untilOpen(
+  port: number,
+  programs: readonly ChildProcess[],
+  logged: readonly string[]
+): Promise<void> {
   for (;;) {
     const failed = programs.find(({ exitCode }) => exitCode !== null)
-    if (failed) throw new Error(`${failed.spawnfile}: ${failed.stderr?.read()} ${failed.stdout?.read()}`)
+    if (failed) throw new Error(`${failed.spawnfile}: ${logged.join('\n')}`)
     if (await isOpen(port)) return
     await setTimeout(50)
   }
@@ -81,7 +98,7 @@ type Tls = Readonly<Record<'cert' | 'key' | 'both', string>>
 
 const nginxConfig = ({ nginx, senders }: Ports, { cert, key }: Tls): string => `
 load_module ${streamModule};
-daemon off; pid nginx.pid; worker_processes 1;
+daemon off; pid nginx.pid; error_log stderr info; worker_processes 1;
 events {}
 stream {
 ${senders
@@ -108,23 +125,28 @@ http {
 `
 
 const haproxyConfig = ({ haproxy, senders }: Ports, pem: string): string => `
+global
+  log stdout format raw daemon
 defaults
   mode http
   timeout connect 10s
   timeout client 60s
   timeout server 60s
 frontend receiver
+  log global
+  option httplog
   ${haproxy.plain.map(port => `bind 127.0.0.1:${port} accept-proxy`).join('\n  ')}
   bind 127.0.0.1:${haproxy.tls} accept-proxy ssl crt ${pem}
   http-request return status 200 content-type text/plain lf-string "%[src] %[src_port] %[dst] %[dst_port] %[fc_pp_authority] %[fc_pp_unique_id,hex]"
 ${senders
-  .filter(({ form }) => form.startsWith('haproxy'))
+  .flatMap(({ form, ...ports }) => (form === 'nginx, version 1' ? [] : [{ ...ports, form }]))
   .map(
-    ({ form, listen, to }, at) => `listen sender${at}
+    ({ form, listen, to }) => `listen sender-${listen}
   mode tcp
+  unique-id-format %pid-%rt
   bind 127.0.0.1:${listen}
   bind [::1]:${listen}
-  server rule 127.0.0.1:${to} ${form.endsWith('1') ? 'send-proxy' : 'send-proxy-v2'}`
+  server rule 127.0.0.1:${to} ${haproxyForms[form]}`
   )
   .join('\n')}
 `

@@ -107,6 +107,6 @@ t.test('rules that share a port need the same senders: the header comes before t
   })
 
   await t.rejects(push('front-native', 9, { listen_port, sni_pattern: 'c.example' }), {
-    message: /activation_failed.*equal firstRead/
+    message: /activation_failed.*the same proxies in front \(proxy_in/
   })
 })

@@ -1,6 +1,8 @@
-// What `proxy_out` costs: two rules of one agent, with and without it, measured in turn; medians of the ratios.
+// What `proxy_out` costs: two rules of one agent, with and without it, measured in turn: the median of the ratios, and an
+// interval that has the true one with at least 95 %, whatever else the machine does.
 //   node test/bench/engine/proxy-protocol.ts [--rounds 9] [--secs 1] [--connections 0]
-// `--connections` also opens so many through the rule with `proxy_out`, and counts those that fail.
+// `--connections` also opens so many through the rule with `proxy_out`, and as many through one whose target is a rule with
+// `proxy_in` of a second agent, and counts those that fail.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +20,7 @@ const { values } = parseArgs({
   }
 })
 const loadTool = join(import.meta.dirname, 'load', 'build', 'load')
-const ports = { without: 19_200, with: 19_201 }
+const ports = { without: 19_200, with: 19_201, in: 19_202, both: 19_203 }
 
 const releases: (() => unknown)[] = []
 const folder: TestFolder = {
@@ -49,19 +51,28 @@ function compare(pid: number): void {
       const found = Object.fromEntries(order.map(which => [which, measure(load, ports[which], pid)]))
       ratios.push((found['with']?.[metric] ?? Number.NaN) / (found['without']?.[metric] ?? Number.NaN))
     }
-    const { median, min, max } = summary(ratios) ?? { median: Number.NaN, min: Number.NaN, max: Number.NaN }
-    console.log(`${title}: ${median.toFixed(3)} of that without (${min.toFixed(3)} to ${max.toFixed(3)})`)
+    const [low, high] = intervalOfMedian(ratios).map(ratio => ratio.toFixed(3))
+    console.log(`${title}: ${summary(ratios)?.median.toFixed(3)} of that without (${low} to ${high})`)
   }
 }
 
-function open(pid: number): void {
+/** By the binomial distribution: as many values are cut off at each end as together have less than 5 %. */
+function intervalOfMedian(values: readonly number[]): number[] {
+  const sorted = values.toSorted((a, b) => a - b)
+  const count = sorted.length
+  let [cut, odds, tail] = [0, 0.5 ** count, 0]
+  for (tail = odds; tail <= 0.025; tail += odds) odds *= (count - cut) / ++cut
+  return [sorted[Math.max(cut - 1, 0)] ?? Number.NaN, sorted[count - Math.max(cut, 1)] ?? Number.NaN]
+}
+
+function open(which: 'with' | 'both', pid: number): void {
   let [total, failed] = [0, 0]
-  while (total < Number(values.connections)) {
-    const { per_s = 0, failed: lost = 0 } = measure('connect --conc 256', ports.with, pid, '10')
+  while (total + failed < Number(values.connections)) {
+    const { per_s = 0, failed: lost = 0 } = measure('connect --conc 256', ports[which], pid, '10')
     total += Math.floor(per_s * 10)
     failed += lost
   }
-  if (total > 0) console.log(`${total} connections, ${failed} failed`)
+  if (total > 0) console.log(`${total} connections (${which}), ${failed} failed`)
 }
 
 try {
@@ -70,13 +81,19 @@ try {
   const cluster = await testCluster(folder)
   const env = { SVC_ENGINE: 'native', SVC_THREADS: '1', SVC_LOG_LEVEL: 'info' }
   const { agent } = await startAgent(folder, cluster, 'edge', { env })
-  for (const [which, listen_port] of Object.entries(ports))
-    await cluster.call('POST', '/v1/rules', {
-      ...{ client: 'edge', listen_port, targets: [{ host: '127.0.0.1', port: serverPort }] },
-      proxy_out: which === 'with' ? 2 : null
+  await startAgent(folder, cluster, 'behind', { env })
+  const push = (client: string, listen_port: number, port: number, fields: object) =>
+    cluster.call('POST', '/v1/rules', {
+      ...{ client, listen_port, targets: [{ host: '127.0.0.1', port }] },
+      ...fields
     })
+  await push('edge', ports.without, serverPort, {})
+  await push('edge', ports.with, serverPort, { proxy_out: 2 })
+  await push('behind', ports.in, serverPort, { proxy_in: ['127.0.0.1'] })
+  await push('edge', ports.both, ports.in, { proxy_out: 2 })
   compare(agent.pid)
-  open(agent.pid)
+  open('with', agent.pid)
+  open('both', agent.pid)
   folder.teardown(() => rmSync(cluster.dir, { recursive: true }))
 } finally {
   for (const release of releases) await release()

@@ -85,7 +85,12 @@ function changeFilters({ engine, random, open }: SoakState): void {
   const rule = random.pick([...open.values()])
   const deny = random.oneIn(8) ? [{ cidr: '127.0.0.0/8' }] : []
   if (rule)
-    engine.setFilters(rule.id, { source: { allow: null, deny, refusal: 'source_denied' }, target: [] })
+    engine.setFilters(rule.id, {
+      addressGuards: [],
+      sourceLimits: [],
+      source: { allow: null, deny, refusal: 'source_denied' },
+      target: []
+    })
 }
 
 function hangUp(state: SoakState): void {

@@ -1,0 +1,165 @@
+// Ejects targets and lets them return: looks at the engine's counters once a second, and at once when a target fails.
+import { isDeepStrictEqual } from 'node:util'
+import type {
+  AgentCall,
+  AgentPlugin,
+  Ejection,
+  FieldRef,
+  FieldRule,
+  TargetShare
+} from '../../agent/plugin.ts'
+import type { Release } from '../../kernel/base/releases.ts'
+import { type Limits, type Observed, Outliers, type Part } from './outliers.ts'
+import { defaults, key, type SlowConnect, type SlowStart, Spread } from './wire.ts'
+
+const everyMs = 1_000
+
+type Rule = FieldRule<typeof Spread.body>
+type Event = Parameters<NonNullable<AgentPlugin['event']>>[0]
+type LimitsOf = (rule: Rule) => Limits
+/** By 'host port' of the target. */
+type Counted = ReadonlyMap<string, Observed>
+
+interface Watched {
+  readonly outliers: Outliers
+  readonly ejected: Map<string, Ejection & { readonly untilMs: number }> // by target
+  shares: readonly TargetShare[] // as they were set last
+}
+
+/** By rule id of each agent: a process may hold several. */
+type Agents = WeakMap<AgentCall, Map<string, Watched>>
+
+interface Options {
+  readonly slowConnect: FieldRef<typeof SlowConnect.body>
+  readonly slowStart: FieldRef<typeof SlowStart.body>
+}
+
+const field = { key, message: Spread }
+const nameOf = ({ host, port }: Rule['spec']['targets'][number]): string => `${host} ${port}`
+
+export function openEjections(options: Options) {
+  const agents: Agents = new WeakMap()
+
+  function look(call: AgentCall, ruleId: string | null): void {
+    const rules = call.rules
+      .having(field)
+      .filter(({ spec: { id, targets } }) => targets.length > 1 && (ruleId === null || id === ruleId))
+    if (rules.length === 0) return
+    const counted = countedBy(call)
+    const limits = limitsOf(options, call)
+    for (const rule of rules)
+      decide(
+        { rule, watched: watchedBy(agents, call, rule), limits: limits(rule) },
+        counted.get(rule.spec.id) ?? null,
+        call
+      )
+  }
+
+  const entered = (rule: Rule, call: AgentCall): void =>
+    decide(
+      { rule, watched: watchedBy(agents, call, rule), limits: limitsOf(options, call)(rule) },
+      null,
+      call
+    )
+
+  return {
+    opened: entered,
+    changed: entered,
+    gone: ({ spec: { id } }: Rule, call: AgentCall): void => void agents.get(call)?.delete(id),
+
+    event(event: Event, call: AgentCall): void {
+      if (event.kind !== 'target-health') return
+      const { id = '', targets = [] } = call.rules.find(event.ruleId) ?? {}
+      const target = targets[event.target]
+      if (target && event.to === 'failed')
+        agents.get(call)?.get(id)?.outliers.failed(nameOf(target), event.reason)
+      look(call, id)
+    },
+
+    start(call: AgentCall): Release {
+      const end = call.clock.every(everyMs, () => look(call, null))
+      return () => {
+        void end()
+        agents.delete(call)
+      }
+    }
+  }
+}
+
+function limitsOf({ slowConnect, slowStart }: Options, { rules }: AgentCall): LimitsOf {
+  const ms = new Map(rules.having(slowConnect).map(({ spec, value }) => [spec.id, value.ms]))
+  const secs = new Map(rules.having(slowStart).map(({ spec, value }) => [spec.id, value.secs]))
+  return ({ spec: { id }, value: { by } }) => ({
+    slowMs: ms.get(id) ?? defaults.slowConnectMs,
+    slowStartMs: 1000 * (secs.get(id) ?? defaults.slowStartSecs),
+    keepsShares: by === 'source_hash'
+  })
+}
+
+function watchedBy(agents: Agents, call: AgentCall, { spec: { id, targets } }: Rule): Watched {
+  const all = agents.get(call) ?? new Map<string, Watched>()
+  agents.set(call, all)
+  const known = all.get(id) ?? {
+    outliers: new Outliers(),
+    ejected: new Map(),
+    shares: targets.map(() => 1)
+  }
+  all.set(id, known)
+  known.outliers.begin(targets.map(nameOf), call.clock.monotonic())
+  return known
+}
+
+/** Judges the targets by what is counted, if it is, and tells the engine what they get from now on. */
+function decide(
+  { rule, watched, limits }: { readonly rule: Rule; readonly watched: Watched; readonly limits: Limits },
+  counted: Counted | null,
+  call: AgentCall
+): void {
+  const { targets, id } = rule.spec
+  const now = call.clock.monotonic()
+  if (counted) watched.outliers.judge(observed(rule, counted), limits, now)
+  const names = targets.map(nameOf)
+  const shares = watched.outliers
+    .parts(names, limits, now)
+    .map((part, at) => shareOf(part, names[at] ?? '', watched, call))
+  if (isDeepStrictEqual(shares, watched.shares)) return
+  watched.shares = shares
+  call.rules.setShares(id, shares)
+}
+
+/** Until when a target is out, by the server's time, is said once: that is corrected meanwhile. */
+function shareOf(part: Part, name: string, { ejected }: Watched, { clock, time }: AgentCall): TargetShare {
+  if ('share' in part) {
+    ejected.delete(name)
+    return part.share
+  }
+  const { reason, untilMs } = part
+  const known = ejected.get(name)
+  const until =
+    known?.untilMs === untilMs ? known.until : Math.round(time.now() + untilMs - clock.monotonic())
+  ejected.set(name, { reason, until, untilMs })
+  return { reason, until }
+}
+
+const observed = ({ spec: { targets }, value: { tiers, weights } }: Rule, counted: Counted) =>
+  targets.map((target, at) => ({
+    name: nameOf(target),
+    tier: tiers[at] ?? 0,
+    weight: weights[at] ?? 0,
+    observed: counted.get(nameOf(target)) ?? null
+  }))
+
+/** Returns what the newest run of each rule has counted. */
+function countedBy({ takeSample, rules }: AgentCall): ReadonlyMap<string, Counted> {
+  const found = new Map<string, Counted>()
+  for (const { ruleId, targets } of takeSample().rules) {
+    const spec = rules.find(ruleId)
+    if (!spec) continue
+    const counters = targets.flatMap((counters, at) => {
+      const target = spec.targets[at]
+      return target ? [[nameOf(target), counters] as const] : []
+    })
+    found.set(spec.id, new Map(counters))
+  }
+  return found
+}
