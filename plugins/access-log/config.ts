@@ -1,0 +1,35 @@
+import { type Static, Type } from 'typebox'
+
+export const config = Type.Object({
+  to: Type.Optional(
+    Type.String({
+      pattern: '^(file:/.+|unix:/.+|stdout)$',
+      description:
+        'Where lines go: file:/PATH, unix:/PATH (a stream socket that listens), or stdout. Default: nowhere.'
+    })
+  ),
+  ended_share: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    default: 1,
+    description: 'Share of the ended connections and flows that get a line.'
+  }),
+  refused_share: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    default: 1,
+    description: 'Share of the refused callers that get a line.'
+  }),
+  max_lines_per_sec: Type.Integer({
+    minimum: 1,
+    maximum: 100_000,
+    default: 1000,
+    description: 'Lines beyond it are dropped, and counted in a line.'
+  }),
+  max_file_bytes: Type.Integer({
+    minimum: 65_536,
+    default: 1_073_741_824,
+    description: 'A file of this size gets no more lines until it is rotated.'
+  })
+})
+export type Config = Static<typeof config>

@@ -1,0 +1,35 @@
+// The form of a line. Its beginning is fixed, and what a caller chooses is at its end: config/fail2ban reads it.
+import { isIPv6 } from 'node:net'
+import type { EndedConnection, SocketAddress } from '../../agent/ended-connection.ts'
+import type { RuleSpec } from '../../agent/plugin.ts'
+import { timestamp } from '../../kernel/base/clock.ts'
+
+export function lineOf(ended: EndedConnection, rule: RuleSpec | undefined, clientId: string): string {
+  const { end, refusal, openedAt, durationMs, target } = ended
+  return lineFrom({
+    time: timestamp(openedAt + durationMs),
+    event: end === 'refused' ? 'refused' : 'ended',
+    reason: refusal ?? end,
+    protocol: rule?.protocol ?? null,
+    source: hostPort(ended.source),
+    bytes_in: ended.bytesIn,
+    listen: hostPort(ended.listen),
+    target: target && hostPort(target),
+    rule_id: rule?.id ?? null,
+    owner: rule?.owner ?? null,
+    client_id: clientId,
+    opened_at: timestamp(openedAt),
+    duration_ms: durationMs,
+    bytes_out: ended.bytesOut,
+    server_name: ended.serverName
+  })
+}
+
+/** Says how many lines are missing before it. */
+export const droppedLine = (nowMs: number, lines: number): string =>
+  lineFrom({ time: timestamp(nowMs), event: 'dropped', lines })
+
+const lineFrom = (value: object): string => `${JSON.stringify(value)}\n`
+
+const hostPort = ({ address, port }: SocketAddress): string =>
+  isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`

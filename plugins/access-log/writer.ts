@@ -1,0 +1,153 @@
+// Lines on their way to the destination. They wait in memory, up to a bound; what does not fit is dropped and counted.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../../kernel/base/clock.ts'
+import { reasonOf } from '../../kernel/base/errors.ts'
+import type { Log } from '../../kernel/base/log.ts'
+import type { Destination } from './destination.ts'
+import { droppedLine } from './line.ts'
+
+export const maxWaiting = 16_384 // lines, of some 500 bytes
+const batch = 256
+const secondMs = 1000 // between attempts, and between lines that say what was dropped
+const lastWriteMs = 1000
+
+interface Options {
+  readonly to: string
+  readonly destination: Destination
+  readonly maxPerSec: number
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export class Writer {
+  /** Lines. 'limited': beyond `maxPerSec`; 'failed': the destination did not take them; 'overrun': by the engine. */
+  readonly counts = { written: 0, limited: 0, failed: 0, overrun: 0 }
+  readonly #options: Options
+  readonly #waiting: string[] = []
+  #unreported = 0 // dropped since the last line that says so
+  #reportedAt = Number.NEGATIVE_INFINITY
+  #second = { beganAt: Number.NEGATIVE_INFINITY, lines: 0 }
+  #isReopening = false
+  #lostBefore: number | null = null // while the destination fails: what was lost before
+  #running: Promise<void> | null = null
+  #wake = () => {}
+  #state: 'open' | 'flushing' | 'closed' = 'open'
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  add(line: string): void {
+    if (!this.#isWithinLimit()) this.drop('limited', 1)
+    else if (this.#waiting.length >= maxWaiting) this.drop('failed', 1)
+    else this.#waiting.push(line)
+    this.#run()
+  }
+
+  drop(cause: 'limited' | 'failed' | 'overrun', lines: number): void {
+    this.counts[cause] += lines
+    this.#unreported += lines
+    if (cause === 'failed') this.#failed('its reader is too slow')
+    this.#run()
+  }
+
+  /** Opens the destination anew, after a rotation. */
+  reopen(): void {
+    this.#options.destination.reopen()
+    this.#isReopening = true
+    this.#wake()
+    this.#run()
+  }
+
+  /** Resolves when nothing waits; not while the destination fails. */
+  async flush(): Promise<void> {
+    if (this.#state === 'open') this.#state = 'flushing'
+    this.#wake()
+    await this.#running
+  }
+
+  async close(): Promise<void> {
+    await Promise.race([this.flush(), delay(lastWriteMs)])
+    this.#state = 'closed'
+    this.#wake()
+    await this.#options.destination.close()
+  }
+
+  #isWithinLimit(): boolean {
+    const { clock, maxPerSec } = this.#options
+    const now = clock.monotonic()
+    if (now - this.#second.beganAt >= secondMs) this.#second = { beganAt: now, lines: 0 }
+    return this.#second.lines++ < maxPerSec
+  }
+
+  get #hasWork(): boolean {
+    const hasLines = this.#waiting.length > 0 || this.#unreported > 0
+    return this.#state !== 'closed' && (hasLines || this.#isReopening)
+  }
+
+  #run(): void {
+    if (!this.#running && this.#hasWork)
+      this.#running = this.#write().finally(() => {
+        this.#running = null
+      })
+  }
+
+  async #write(): Promise<void> {
+    while (this.#hasWork)
+      try {
+        await this.#options.destination.prepare()
+        this.#isReopening = false
+        await this.#writeBatch()
+        if (this.#waiting.length < maxWaiting / 2) this.#recovered()
+        if (this.#waiting.length === 0 && this.#unreported > 0 && this.#state === 'open') await this.#pause()
+      } catch (error) {
+        this.#failed(reasonOf(error))
+        await this.#pause()
+      }
+  }
+
+  async #writeBatch(): Promise<void> {
+    const { destination, clock } = this.#options
+    const lines = this.#waiting.splice(0, batch)
+    const isToReport = this.#state !== 'open' || clock.monotonic() - this.#reportedAt >= secondMs
+    const dropped = isToReport ? this.#unreported : 0
+    const text = dropped > 0 ? [droppedLine(clock.now(), dropped), ...lines] : lines
+    if (text.length === 0) return
+    try {
+      await destination.write(text)
+    } catch (error) {
+      this.counts.failed += lines.length
+      this.#unreported += lines.length
+      throw error
+    }
+    this.counts.written += lines.length
+    this.#unreported -= dropped
+    if (dropped > 0) this.#reportedAt = clock.monotonic()
+  }
+
+  /** Waits for a second, or until there is a reason to try at once. */
+  #pause(): Promise<void> {
+    return new Promise(resolve => {
+      const release = this.#options.clock.after(secondMs, resolve)
+      this.#wake = () => {
+        void release()
+        resolve()
+      }
+    })
+  }
+
+  #failed(reason: string): void {
+    if (this.#lostBefore !== null) return
+    const { log, to } = this.#options
+    this.#lostBefore = this.counts.failed
+    log.warn('access_log.failed', `lines are lost until ${to} takes them again: ${reason}`, { to, reason })
+  }
+
+  #recovered(): void {
+    if (this.#lostBefore === null) return
+    const { log, to } = this.#options
+    const lost = this.counts.failed - this.#lostBefore
+    this.#lostBefore = null
+    log.info('access_log.recovered', `${to} takes lines again; ${lost} are lost`, { to, lost })
+  }
+}

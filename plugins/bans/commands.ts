@@ -1,0 +1,120 @@
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { Type } from '../../kernel/cli/args.ts'
+import { defineCommand } from '../../kernel/cli/command.ts'
+import { ClientArg, findClientId } from '../clients/exports.ts'
+import { pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
+
+const columns = [
+  'source',
+  'client_name',
+  'rule_id',
+  'cause',
+  'times',
+  'until',
+  'state',
+  'made_by',
+  'reason',
+  'ban_id'
+]
+
+const add = defineCommand({
+  name: 'ban add',
+  summary: 'Ban a source from a rule, from a client, or from every client, for a time.',
+  examples: ['sluice ban add 198.51.100.7 --client paris --for 24h --reason "scans ports"'],
+  args: Type.Object({
+    source: Type.String({ description: 'Address or prefix.' }),
+    client: Type.Optional(ClientArg),
+    rule: Type.Optional(RuleArg),
+    for: Type.Optional(Type.String({ description: 'How long: 30s, 10m, 1h, 7d. Default 1h.' })),
+    reason: Type.Optional(Type.String({ description: 'For those who look later.' })),
+    keep: Type.Optional(
+      Type.Boolean({ description: 'Open connections of the source go on; default: they are cut.' })
+    )
+  }),
+  positional: ['source'],
+  async run({ api, args: { source, client, rule, for: time, reason, keep = false }, print }) {
+    const { bans } = await api.call('POST /v1/bans', {
+      body: {
+        source,
+        ...(client !== undefined && { client: await findClientId(api, client) }),
+        ...(rule !== undefined && { rule_id: rule }),
+        ...(time !== undefined && { for_secs: secondsOf(time) }),
+        ...(reason !== undefined && { reason }),
+        ...(keep && { live: 'keep' as const })
+      }
+    })
+    print.data(bans, columns)
+  }
+})
+
+const list = defineCommand({
+  name: 'ban list',
+  summary: 'List the sources that are banned, by whom or what, and until when.',
+  examples: ['sluice ban list --client paris', 'sluice ban list --all'],
+  args: Type.Object({
+    client: Type.Optional(ClientArg),
+    rule: Type.Optional(RuleArg),
+    all: Type.Optional(
+      Type.Boolean({ description: 'Also those that ended, or were lifted, within 30 days.' })
+    )
+  }),
+  async run({ api, args: { client, rule, all = false }, print }) {
+    const query = {
+      ...(client !== undefined && { client: await findClientId(api, client) }),
+      ...(rule !== undefined && { rule_id: rule }),
+      ...(all && { state: 'all' as const })
+    }
+    print.data(await api.rows('GET /v1/bans', { query }), columns)
+  }
+})
+
+const remove = defineCommand({
+  name: 'ban remove',
+  aliases: ['lift'],
+  summary: 'Lift the bans of a source, or one ban by its id.',
+  args: Type.Object({
+    source: Type.String({ description: 'Id of a ban, or a source as `ban list` has it.' })
+  }),
+  positional: ['source'],
+  async run({ api, args: { source }, print }) {
+    const bans = await api.rows('GET /v1/bans')
+    const of = bans.filter(ban => ban.source === source || ban.ban_id === source)
+    const ids = of.length === 0 ? [source] : of.map(({ ban_id }) => ban_id)
+    for (const ban_id of ids) await api.call('DELETE /v1/bans/{ban_id}', { path: { ban_id } })
+    print.done(`${ids.length === 1 ? 'the ban' : `${ids.length} bans`} of ${source} lifted`, { lifted: ids })
+  }
+})
+
+const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
+
+/** Reads '30s', '10m', '1h' or '7d'. */
+export function secondsOf(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
+  if (count === undefined) throw new Fault(wrongUsage, `--for ${text} is no time; give 30s, 10m, 1h or 7d`)
+  return Number(count) * (units[unit] ?? 1)
+}
+
+const count = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }))
+
+export const commands = [add, list, remove]
+export const fills = [
+  pushOptionsSlot.fill({
+    args: {
+      ban_new_connections: count(
+        'Ban a source that begins more connections in a minute, for 10 minutes and longer.'
+      ),
+      ban_failed_handshakes: count(
+        'Ban a source with more wrong handshakes in a minute, for 10 minutes and longer.'
+      )
+    },
+    body({ ban_new_connections: new_connections, ban_failed_handshakes: failed_handshakes }) {
+      if (new_connections === undefined && failed_handshakes === undefined) return {}
+      return {
+        ban: {
+          ...(new_connections !== undefined && { new_connections }),
+          ...(failed_handshakes !== undefined && { failed_handshakes })
+        }
+      }
+    }
+  })
+]

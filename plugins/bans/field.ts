@@ -1,0 +1,95 @@
+// The rule field `ban`: when the agent bans a source from the rule by itself.
+import { type Static, Type } from 'typebox'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { fieldUnsupported, ruleField } from '../rules/exports.ts'
+import { BanPolicy } from './entities.ts'
+import { capability, daySecs, key, maxBanSecs, maxCount, Policy } from './wire.ts'
+
+export const invalidBan = defineCode('validation.ban', 400, 3)
+
+const { code } = invalidBan
+const refusalOf = (field: string, reason: string, why: string): Fault =>
+  new Fault(invalidBan, `${field} ${why}`, { details: { field, reason } })
+
+const integer = (maximum: number, description: string) =>
+  Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum }), Type.Null()], { code, description }))
+
+const Body = Type.Object(
+  {
+    new_connections: integer(maxCount, 'A source that begins more in `within_secs` is banned.'),
+    failed_handshakes: integer(
+      maxCount,
+      'A source with more wrong handshakes in `within_secs` is banned: no or an unknown TLS name, or a PROXY header of somebody else.'
+    ),
+    within_secs: integer(daySecs, 'Default 60.'),
+    for_secs: integer(
+      maxBanSecs,
+      'Of the first ban, default 600. Each further one within a day is twice as long, up to a week.'
+    ),
+    live: Type.Optional(
+      Type.Union([Type.Literal('cut'), Type.Literal('keep')], {
+        code,
+        description: 'What becomes of open connections of a banned source. Default: cut.'
+      })
+    )
+  },
+  {
+    additionalProperties: false,
+    code,
+    description:
+      'Of a TCP rule: its agent bans sources that begin too many connections, or whose handshakes are wrong.',
+    examples: [{ new_connections: 100, failed_handshakes: 5, within_secs: 60, for_secs: 600 }]
+  }
+)
+
+export const field = ruleField({
+  key,
+  change: 'frozen',
+  noteKind: 'limit',
+  body: Body,
+  requires: { capability, refusal: fieldUnsupported },
+  message: Policy,
+  errors: [invalidBan],
+  parse(given: Static<typeof Body>, { protocol }) {
+    const { new_connections = null, failed_handshakes = null, within_secs, for_secs, live } = given
+    if (protocol === 'udp')
+      throw refusalOf(
+        `/${key}`,
+        'protocol',
+        'is for TCP rules: over UDP others could have a source banned by forging it'
+      )
+    if (new_connections === null && failed_handshakes === null) {
+      if (Object.keys(given).length === 0) return null
+      throw refusalOf(`/${key}`, 'limit', 'needs new_connections, failed_handshakes, or both')
+    }
+    const times = { within_secs: within_secs ?? 60, for_secs: for_secs ?? 600 }
+    return { new_connections, failed_handshakes, ...times, live: live ?? 'cut' }
+  },
+  async check() {},
+  async save(rule, { new_connections, failed_handshakes, within_secs, for_secs, live }, em) {
+    await em.upsert(BanPolicy, {
+      ...{ rule, newConnections: new_connections ?? null, failedHandshakes: failed_handshakes ?? null },
+      ...{ withinSecs: within_secs ?? 60, forSecs: for_secs ?? 600, live: live ?? 'cut' }
+    })
+  },
+  async clear(rule, em) {
+    await em.nativeDelete(BanPolicy, { rule })
+  },
+  async load(ids, em) {
+    const rows = await em.find(BanPolicy, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+    return new Map(
+      rows.map(row => [
+        row.rule,
+        {
+          ...{ new_connections: row.newConnections ?? null, failed_handshakes: row.failedHandshakes ?? null },
+          ...{ within_secs: row.withinSecs, for_secs: row.forSecs, live: row.live }
+        }
+      ])
+    )
+  },
+  encode: ({ new_connections, failed_handshakes, within_secs, for_secs, live }) => ({
+    ...(new_connections != null && { new_connections }),
+    ...(failed_handshakes != null && { failed_handshakes }),
+    ...{ within_secs: within_secs ?? 60, for_secs: for_secs ?? 600, live: live ?? 'cut' }
+  })
+})

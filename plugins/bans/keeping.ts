@@ -1,0 +1,103 @@
+// Bans as they are kept: by the server, on the agents, and until when.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Peer } from '../../kernel/control/peers.ts'
+import type { Client } from '../../kernel/identity/entities.ts'
+import { openRefusedRows, prefixOf, type RefusedRow } from '../rules/exports.ts'
+import { objectKeyOf } from './delivery.ts'
+import { Ban } from './entities.ts'
+import type { Services } from './reading.ts'
+import { maxBanSecs, maxBans, memoryMs, type Ban as Reported } from './wire.ts'
+
+const keepMs = 30 * memoryMs
+const rowsPerChange = 500
+
+/** Bans that the agent of the client has, or is to have. */
+export const countOf = (clientId: string, em: EntityManager): Promise<number> =>
+  em.count(Ban, { clientId, isSent: true })
+
+/** Returns the function that stores a ban, for its agent and the journal of its rule. */
+export const openInsert =
+  ({ control, rules }: Pick<Services, 'control' | 'rules'>) =>
+  async (ban: Ban, em: EntityManager): Promise<void> => {
+    await em.insert(Ban, ban)
+    await control.objects.put(em, objectKeyOf(ban))
+    if (ban.ruleId === '') return
+    const { source: to, cause, times, fromMs: at } = ban
+    const details = { until: new Date(ban.untilMs).toISOString(), times }
+    await rules.note({ about: { rule: ban.ruleId }, kind: 'ban', from: null, to, cause, details, at }, em)
+  }
+
+export function openReports(deps: Services) {
+  const { store, clock, control, rules, log } = deps
+  const insert = openInsert(deps)
+  const logRefused = openRefusedRows({ clock, log })
+
+  /** Stores bans that an agent has made; those that it has reported before are known. */
+  return async function report({ clientId }: Peer, reported: readonly Reported[]): Promise<void> {
+    const now = clock.now()
+    const refused = await store.change(async em => {
+      const owned = await rules.ownershipOf([...new Set(reported.map(({ rule_id }) => rule_id))], em)
+      const known = new Set(
+        (await em.find(Ban, { id: { $in: reported.map(({ id }) => id) } })).map(({ id }) => id)
+      )
+      let count = await countOf(clientId, em)
+      const refused: RefusedRow[] = []
+      for (const ban of reported) {
+        if (known.has(ban.id)) continue
+        known.add(ban.id)
+        const isOwn = owned.get(ban.rule_id)?.clientId === clientId
+        if (isOwn && isPlausible(ban, now) && count < maxBans) {
+          count++
+          await insert(rowOf(ban, clientId), em)
+        } else refused.push({ report: 'bans', reason: isOwn ? 'value' : 'rule', rule: ban.rule_id })
+      }
+      return refused
+    })
+    if (refused.length > 0) logRefused(clientId, refused)
+    control.objects.wake(clientId)
+  }
+}
+
+export function openEnds({ store, clock, control }: Services) {
+  /** Takes bans that ended a day ago off agents, and forgets what ended 30 days ago. */
+  async function tidy(): Promise<void> {
+    const now = clock.now()
+    const bans = await store.change(async em => {
+      const ended = await em.find(
+        Ban,
+        { isSent: true, untilMs: { $lt: now - memoryMs } },
+        { limit: rowsPerChange, disableIdentityMap: true }
+      )
+      for (const ban of ended) await control.objects.drop(em, objectKeyOf(ban), 'cut')
+      await em.nativeUpdate(Ban, { id: { $in: ended.map(({ id }) => id) } }, { isSent: false })
+      await em.nativeDelete(Ban, { isSent: false, untilMs: { $lt: now - keepMs } })
+      return ended
+    })
+    for (const clientId of new Set(bans.map(({ clientId }) => clientId))) control.objects.wake(clientId)
+  }
+
+  async function ruleRemoved({ id }: { readonly id: string }, em: EntityManager): Promise<void> {
+    for (const ban of await em.find(Ban, { ruleId: id, isSent: true }, { disableIdentityMap: true }))
+      await control.objects.drop(em, objectKeyOf(ban), 'cut')
+    await em.nativeDelete(Ban, { ruleId: id })
+  }
+
+  const clientRemoved = async ({ id: clientId }: Pick<Client, 'id'>, em: EntityManager): Promise<void> =>
+    void (await em.nativeDelete(Ban, { clientId }))
+
+  return { tidy, ruleRemoved, clientRemoved }
+}
+
+/** What an agent may report: a source as it counts them, for a time that it may ban. */
+const isPlausible = ({ source, cause, from_ms, until_ms }: Reported, now: number): boolean =>
+  cause !== 'operator' &&
+  prefixOf(source) === source &&
+  (source.includes(':') ? source.endsWith('/64') : !source.includes('/')) &&
+  from_ms < until_ms &&
+  until_ms < now + (maxBanSecs + 86_400) * 1000
+
+const rowOf = (ban: Reported, clientId: string): Ban => ({
+  ...{ id: ban.id, clientId, ruleId: ban.rule_id, source: ban.source, cause: ban.cause, live: ban.live },
+  ...{ times: ban.times, reason: null, madeBy: null, fromMs: ban.from_ms, untilMs: ban.until_ms },
+  ...{ liftedAt: null, liftedBy: null, isSent: true }
+})

@@ -1,0 +1,21 @@
+import type { Metrics } from '../../kernel/metrics.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { Ban } from './entities.ts'
+
+/** Bans that are in force, as the server knows them. */
+export const openMetrics =
+  ({ store, clock }: Pick<Kernel, 'store' | 'clock'>): Metrics =>
+  async () => {
+    const where = { liftedAt: null, untilMs: { $gt: clock.now() } }
+    const bans = await store.read(em =>
+      em.find(Ban, where, { fields: ['clientId', 'cause'], disableIdentityMap: true })
+    )
+    const counts = new Map<string, number>()
+    for (const { clientId, cause } of bans) {
+      const key = `${clientId} ${cause}`
+      counts.set(key, (counts.get(key) ?? 0) + 1)
+    }
+    const samples = [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))
+    const help = 'Sources that are banned, by client and cause'
+    return [{ name: 'svc_bans_in_force', type: 'gauge', help, labels: ['client', 'cause'], samples }]
+  }

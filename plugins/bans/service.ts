@@ -1,0 +1,125 @@
+// Bans: made by an operator here, or by agents, which report them. Agents have those that hold, and those that ended
+// within a day, by which the next ban of a source grows.
+import type { EntityManager } from '@mikro-orm/sql'
+import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
+import { newId } from '../../kernel/base/id.ts'
+import { requireCapability } from '../../kernel/control/peers.ts'
+import type { Call, Resource } from '../../kernel/http/route.ts'
+import { Client } from '../../kernel/identity/entities.ts'
+import type { Clients } from '../clients/exports.ts'
+import { prefixOf, ruleNotFound } from '../rules/exports.ts'
+import { objectKeyOf } from './delivery.ts'
+import { Ban } from './entities.ts'
+import { invalidBan } from './field.ts'
+import { countOf, openEnds, openInsert, openReports } from './keeping.ts'
+import { openReading, type Services as ReadingServices } from './reading.ts'
+import type { BanBody, BanRecord } from './schema.ts'
+import { capability, maxBans } from './wire.ts'
+
+export const banNotFound = defineCode('ban_not_found', 404, 8)
+export const bansUnsupported = defineCode('bans_unsupported_by_client', 422, 3)
+
+export interface Services extends ReadingServices {
+  readonly clients: Clients
+}
+export type Bans = ReturnType<typeof openBans>
+
+type Place = Pick<Ban, 'clientId' | 'ruleId'>
+
+export function openBans(deps: Services) {
+  const { store, clock, control } = deps
+  const reading = openReading(deps)
+  const insert = openInsert(deps)
+  const placesOf = openPlaces(deps)
+
+  /** Bans a source on each place that the body names: all of them, or none. */
+  async function create(
+    body: BanBody,
+    { change, principal }: Pick<Call, 'change' | 'principal'>
+  ): Promise<BanRecord[]> {
+    const source = sourceIn(body.source)
+    const { for_secs = 3600, reason = null, live = 'cut' } = body
+    const bans = await change({ kind: 'ban', id: source }, async em => {
+      const now = clock.now()
+      const made: Ban[] = []
+      for (const place of await placesOf(body, em)) {
+        if ((await countOf(place.clientId, em)) >= maxBans)
+          throw new Fault(
+            limitReached,
+            `client ${place.clientId} has ${maxBans} bans; lift some, or wait until a day after they end`,
+            {
+              details: { limit: maxBans }
+            }
+          )
+        const ban: Ban = {
+          ...{ id: newId(now), ...place, source, cause: 'operator', live, times: 1, reason },
+          ...{ madeBy: principal.userId, fromMs: now, untilMs: now + for_secs * 1000 },
+          ...{ liftedAt: null, liftedBy: null, isSent: true }
+        }
+        await insert(ban, em)
+        made.push(ban)
+      }
+      return made
+    })
+    await Promise.all(bans.map(ban => control.objects.deliver(objectKeyOf(ban), 'push')))
+    return store.read(em => reading.records(bans, em))
+  }
+
+  /** Lifts a ban that is in force. */
+  async function lift(
+    banId: string,
+    { change, principal }: Pick<Call, 'change' | 'principal'>
+  ): Promise<void> {
+    const ban = await change(resourceOf(banId), async em => {
+      const found = await em.findOne(Ban, { id: banId }, { disableIdentityMap: true })
+      const now = clock.now()
+      if (!found || found.liftedAt != null || found.untilMs <= now)
+        throw new Fault(banNotFound, `no ban ${banId} is in force`)
+      await em.nativeUpdate(Ban, { id: banId }, { liftedAt: now, liftedBy: principal.userId, isSent: false })
+      await control.objects.drop(em, objectKeyOf(found), 'cut')
+      return found
+    })
+    await control.objects.deliver(objectKeyOf(ban), 'remove')
+  }
+
+  return { ...reading, ...openEnds(deps), report: openReports(deps), create, lift }
+}
+
+/** Returns the function that finds where a ban is to hold. Throws where an agent cannot keep bans. */
+const openPlaces =
+  ({ clients, rules }: Services) =>
+  async ({ client, rule_id }: BanBody, em: EntityManager): Promise<Place[]> => {
+    const parts = rule_id === undefined ? null : await rules.partsOf(rule_id, em)
+    if (parts?.length === 0) throw new Fault(ruleNotFound, `there is no rule ${rule_id}`)
+    const asked = client === undefined ? null : await clients.get(client, em)
+    const places = parts
+      ? parts.map(({ id, clientId }) => ({ clientId, ruleId: id }))
+      : (asked ? [asked] : await em.find(Client, {})).map(({ id }) => ({ clientId: id, ruleId: '' }))
+    const found = asked ? places.filter(({ clientId }) => clientId === asked.id) : places
+    if (found.length === 0) throw new Fault(ruleNotFound, `rule ${rule_id} is not on client ${client}`)
+    for (const { clientId } of found)
+      requireCapability(await clients.get(clientId, em), capability, bansUnsupported)
+    return found
+  }
+
+/** Throws `validation.ban` for what is no prefix, or is everybody. */
+function sourceIn(text: string): string {
+  const source = prefixOf(text)
+  const details = { field: '/source', reason: 'prefix' }
+  if (source === null)
+    throw new Fault(invalidBan, `/source ${text} is neither an address nor a prefix such as 192.0.2.0/24`, {
+      details
+    })
+  if (source.endsWith('/0'))
+    throw new Fault(invalidBan, `/source ${source} is everybody; pause the rule instead`, { details })
+  return source
+}
+
+export const resourceOf = (id: string): Resource => ({
+  kind: 'ban',
+  id,
+  async version(em) {
+    const found = await em.findOne(Ban, { id }, { disableIdentityMap: true })
+    return found && [found.untilMs, found.liftedAt ?? 0]
+  }
+})

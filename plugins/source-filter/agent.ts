@@ -1,0 +1,81 @@
+// The agent half. The entries of a rule are sets in the engine, which judge callers when they come; a change ends the
+// connections and flows that are no longer allowed.
+import type { TSchema } from 'typebox'
+import {
+  type AddressGuard,
+  type AgentCall,
+  type AgentPlugin,
+  defineField,
+  type EngineRuleDraft,
+  type FieldRule
+} from '../../agent/plugin.ts'
+import { unpack } from './source-filter.ts'
+import { capability, keys, Lists, messages, Prefixes, refusal } from './wire.ts'
+
+type Side = 'allow' | 'deny'
+
+const setOf = (of: 'rule' | 'lists', side: Side, ruleId: string): string =>
+  `source-filter ${side} of ${of} ${ruleId}`
+
+/** The entries that the engine has, by set. */
+const known = new WeakMap<AgentCall, Map<string, ReadonlySet<string>>>()
+
+function fill(name: string, entries: readonly string[], call: AgentCall): void {
+  const sets = known.get(call) ?? new Map<string, ReadonlySet<string>>()
+  known.set(call, sets)
+  const before = sets.get(name) ?? new Set()
+  const after = new Set(entries)
+  call.changeAddresses(name, { add: [...after.difference(before)], remove: [...before.difference(after)] })
+  if (after.size > 0) sets.set(name, after)
+  else sets.delete(name)
+}
+
+/** Both fields make one guard: a denied caller counts once. */
+function guard(draft: EngineRuleDraft, ruleId: string, side: Side): void {
+  const isOwn = (one: AddressGuard) =>
+    one.deny.concat(one.allow ?? []).some(name => name.endsWith(` ${ruleId}`))
+  const own = draft.addressGuards.find(one => one.refusal === refusal && isOwn(one))
+  const others = draft.addressGuards.filter(one => one !== own)
+  const sets = [setOf('rule', side, ruleId), setOf('lists', side, ruleId)]
+  const made: AddressGuard = own ?? { allow: null, deny: [], live: 'reset', refusal }
+  draft.addressGuards = [...others, { ...made, [side]: sets }]
+}
+
+function side(key: string, of: Side) {
+  const decide = ({ spec: { id }, value }: FieldRule<typeof Prefixes.body>, call: AgentCall): void =>
+    fill(setOf('rule', of, id), value.prefixes, call)
+  return defineField({
+    ...{ key, message: Prefixes, opened: decide, changed: decide },
+    plan: (_, draft, { id }) => guard(draft, id, of),
+    gone: ({ spec: { id } }, call) => fill(setOf('rule', of, id), [], call)
+  })
+}
+
+const fillLists = <B extends TSchema>(
+  { spec: { id } }: FieldRule<B>,
+  lists: Record<Side, Uint8Array>,
+  call: AgentCall
+) => {
+  for (const of of ['allow', 'deny'] as const) fill(setOf('lists', of, id), unpack(lists[of]), call)
+}
+const none = { allow: new Uint8Array(), deny: new Uint8Array() }
+const decideLists = (rule: FieldRule<typeof Lists.body>, call: AgentCall): void =>
+  fillLists(rule, rule.value, call)
+
+export default {
+  name: 'source-filter',
+  agent: '^1.5.0',
+  capabilities: { [capability.id]: capability.since },
+  messages,
+  fields: [
+    side(keys.allow, 'allow'),
+    side(keys.deny, 'deny'),
+    defineField({
+      key: keys.lists,
+      message: Lists,
+      opened: decideLists,
+      changed: decideLists,
+      gone: (rule, call) => fillLists(rule, none, call)
+    })
+  ]
+} satisfies AgentPlugin

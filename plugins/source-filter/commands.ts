@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { Type } from '../../kernel/cli/args.ts'
+import { defineCommand } from '../../kernel/cli/command.ts'
+import { pushOptionsSlot } from '../rules/command-exports.ts'
+
+const url = '/v1/source-lists/{list_name}'
+const Name = Type.String({ description: 'Name of a list; rules name it as @NAME.' })
+const columns = ['name', 'entry_count', 'rule_count', 'updated_at']
+
+const set = defineCommand({
+  name: 'source-list set',
+  summary: 'Make or replace a list of sources from a file; rules name it as @NAME.',
+  examples: ['sluice source-list set office --file office.txt'],
+  args: Type.Object({
+    name: Name,
+    file: Type.String({
+      description:
+        'A file with an address or a prefix in each line, or - for the standard input; # begins a comment.'
+    })
+  }),
+  positional: ['name'],
+  async run({ api, args: { name, file }, print }) {
+    const entries = linesOf(readFileSync(file === '-' ? 0 : file, 'utf8'))
+    const list = await api.call(`PUT ${url}`, { path: { list_name: name }, body: { entries } })
+    print.data(list, columns)
+  }
+})
+
+const show = defineCommand({
+  name: 'source-list show',
+  summary: 'Print the entries of a list of sources, one in each line.',
+  args: Type.Object({ name: Name }),
+  positional: ['name'],
+  async run({ api, args: { name }, print }) {
+    const { entries } = await api.call(`GET ${url}`, { path: { list_name: name } })
+    print.data(
+      entries.map(entry => ({ entry })),
+      ['entry']
+    )
+  }
+})
+
+const list = defineCommand({
+  name: 'source-list list',
+  summary: 'List the lists of sources, with the number of rules that name each.',
+  args: Type.Object({}),
+  run: async ({ api, print }) => print.data(await api.rows('GET /v1/source-lists'), columns)
+})
+
+const remove = defineCommand({
+  name: 'source-list remove',
+  summary: 'Delete a list of sources that no rule names.',
+  args: Type.Object({ name: Name }),
+  positional: ['name'],
+  async run({ api, args: { name }, print }) {
+    await api.call(`DELETE ${url}`, { path: { list_name: name } })
+    print.done(`the list ${name} is deleted`, { name })
+  }
+})
+
+/** Lines without comments and blanks. */
+export const linesOf = (text: string): string[] =>
+  text.split('\n').flatMap(line =>
+    line
+      .replace(/#.*/, '')
+      .trim()
+      .split(/\s+/)
+      .filter(word => word !== '')
+  )
+
+const Sources = (description: string) => Type.Optional(Type.String({ description }))
+
+export const commands = [set, show, list, remove]
+export const fills = [
+  pushOptionsSlot.fill({
+    args: {
+      allow_sources: Sources(
+        'Addresses, prefixes and lists (@NAME), with commas, that alone may use the rule.'
+      ),
+      deny_sources: Sources('Addresses, prefixes and lists (@NAME), with commas, that may not use the rule.')
+    },
+    body: ({ allow_sources, deny_sources }) => ({
+      ...(allow_sources !== undefined && { allow_sources: String(allow_sources).split(',') }),
+      ...(deny_sources !== undefined && { deny_sources: String(deny_sources).split(',') })
+    })
+  })
+]

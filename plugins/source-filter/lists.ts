@@ -1,0 +1,151 @@
+// Named lists of addresses and prefixes, which rules share. Agents get the entries with the rules that name them.
+import type { EntityManager } from '@mikro-orm/sql'
+import { timestamp } from '../../kernel/base/clock.ts'
+import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
+import type { Call, Resource } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { derivedField, fieldUnsupported, type Rules } from '../rules/exports.ts'
+import { SourceFilter, SourceList } from './entities.ts'
+import { entriesOf, isListName, requireListName } from './entries.ts'
+import type { ListBody, ListRecord, ListRow } from './schema.ts'
+import { pack, unpack } from './source-filter.ts'
+import { capability, keys, maxPackedBytes, Lists as Packed } from './wire.ts'
+
+export const listNotFound = defineCode('source_list_not_found', 404, 8)
+export const listInUse = defineCode('source_list_in_use', 409, 2)
+
+export interface Services extends Kernel {
+  readonly rules: Rules
+}
+export type Lists = ReturnType<typeof openLists>
+
+/** Returns the lists that entries of rules name, by '@name'. */
+export async function listsNamed(
+  entries: readonly string[],
+  em: EntityManager
+): Promise<ReadonlyMap<string, SourceList>> {
+  const names = [...new Set(entries.filter(isListName))].map(entry => entry.slice(1))
+  if (names.length === 0) return new Map()
+  const lists = await em.find(SourceList, { name: { $in: names } }, { disableIdentityMap: true })
+  return new Map(lists.map(list => [`@${list.name}`, list]))
+}
+
+/** Throws `limit_reached` where the lists that a rule names do not fit into one message. */
+export async function requireRoom(entries: readonly string[], em: EntityManager): Promise<void> {
+  const named = await listsNamed(entries, em)
+  const bytes = entries.reduce((sum, entry) => sum + (named.get(entry)?.bytes ?? 0), 0)
+  if (bytes > maxPackedBytes)
+    throw new Fault(
+      limitReached,
+      'the lists of a rule have room for about 40,000 IPv4 or 11,000 IPv6 entries together',
+      {
+        details: { limit: maxPackedBytes }
+      }
+    )
+}
+
+const bytesOf = ({ packed }: Pick<SourceList, 'packed'>): Uint8Array => Buffer.from(packed, 'base64')
+
+/** What agents get of the lists that a rule names. */
+export const derived = derivedField({
+  key: keys.lists,
+  requires: { capability, refusal: fieldUnsupported },
+  message: Packed,
+  async derive(rules, em) {
+    const rows = await em.find(
+      SourceFilter,
+      { rule: { $in: rules.map(({ id }) => id) } },
+      { disableIdentityMap: true }
+    )
+    const lists = await listsNamed(rows.flatMap(entriesIn), em)
+    const packedOf = (entries: readonly string[] | null | undefined): Uint8Array =>
+      Buffer.concat((entries ?? []).flatMap(entry => bytesIn(lists.get(entry))))
+    const naming = rows.filter(row => entriesIn(row).some(isListName))
+    return new Map(
+      naming.map(({ rule, allow, deny }) => [rule, { allow: packedOf(allow), deny: packedOf(deny) }])
+    )
+  }
+})
+
+const bytesIn = (list: SourceList | undefined): Uint8Array[] => (list ? [bytesOf(list)] : [])
+const entriesIn = ({ allow, deny }: SourceFilter): string[] => [...(allow ?? []), ...(deny ?? [])]
+
+export function openLists({ store, clock, rules }: Services) {
+  const usesOf = async (name: string, em: EntityManager): Promise<SourceFilter[]> =>
+    (await em.find(SourceFilter, {}, { disableIdentityMap: true })).filter(row =>
+      entriesIn(row).includes(`@${name}`)
+    )
+
+  /** Replaces the list; rules that name it have it when their clients have taken it. */
+  async function set(
+    name: string,
+    { entries: given }: ListBody,
+    { change }: Pick<Call, 'change'>
+  ): Promise<ListRecord> {
+    requireListName(name)
+    const entries = entriesOf(given, '/entries', 'no lists')
+    const packed = pack(entries)
+    const { list, uses, wake } = await change(resourceOf(name), async em => {
+      const list: SourceList = {
+        ...{ name, packed: Buffer.from(packed).toString('base64'), bytes: packed.length },
+        ...{ entryCount: entries.length, updatedAt: clock.now() }
+      }
+      await em.upsert(SourceList, list)
+      const uses = await usesOf(name, em)
+      for (const row of uses) await requireRoom(entriesIn(row), em)
+      return { list, uses, wake: await rules.refresh({ id: { $in: uses.map(({ rule }) => rule) } }, em) }
+    })
+    wake()
+    return { ...rowOf(list, uses), entries }
+  }
+
+  /** Throws `source_list_in_use` while a rule names it. */
+  const remove = (name: string, { change }: Pick<Call, 'change'>): Promise<void> =>
+    change(resourceOf(name), async em => {
+      const [use] = await usesOf(name, em)
+      if (use)
+        throw new Fault(listInUse, `rule ${use.rule} names @${name}; take it out of the rules first`, {
+          details: { rule_id: use.rule }
+        })
+      await find(name, em)
+      await em.nativeDelete(SourceList, { name })
+    })
+
+  const list = (): Promise<ListRow[]> =>
+    store.read(async em => {
+      const uses = await em.find(SourceFilter, {}, { disableIdentityMap: true })
+      const lists = await em.find(SourceList, {}, { orderBy: { name: 'asc' }, disableIdentityMap: true })
+      return lists.map(list => rowOf(list, uses))
+    })
+
+  const read = (name: string): Promise<ListRecord> =>
+    store.read(async em => {
+      const list = await find(name, em)
+      const uses = await usesOf(name, em)
+      return { ...rowOf(list, uses), entries: unpack(bytesOf(list)) }
+    })
+
+  return { set, remove, list, read }
+}
+
+async function find(name: string, em: EntityManager): Promise<SourceList> {
+  const found = await em.findOne(SourceList, { name }, { disableIdentityMap: true })
+  if (!found) throw new Fault(listNotFound, `there is no list ${name}`)
+  return found
+}
+
+export const resourceOf = (name: string): Resource => ({
+  kind: 'source_list',
+  id: name,
+  async version(em) {
+    const found = await em.findOne(SourceList, { name }, { disableIdentityMap: true })
+    return found && [found.packed, found.updatedAt]
+  }
+})
+
+const rowOf = ({ name, entryCount, updatedAt }: SourceList, uses: readonly SourceFilter[]): ListRow => ({
+  name,
+  entry_count: entryCount,
+  rule_count: uses.filter(row => entriesIn(row).includes(`@${name}`)).length,
+  updated_at: timestamp(updatedAt)
+})

@@ -1,0 +1,31 @@
+import { asFunction } from 'awilix'
+import { definePlugin } from '../../kernel/plugin.ts'
+import { fills as commandFills, commands } from './commands.ts'
+import { SourceFilter, SourceList } from './entities.ts'
+import { fields, invalidSources } from './fields.ts'
+import { derived, type Lists, listInUse, listNotFound, openLists, type Services } from './lists.ts'
+import { SourceFilter0001 } from './migrations/0001-source-filter.ts'
+import { routes } from './routes.ts'
+import { messages } from './wire.ts'
+
+interface Deps extends Services {
+  readonly lists: Lists
+}
+
+export default definePlugin<Deps>({
+  name: 'source-filter',
+  version: '1.0.0',
+  description: 'Which source addresses may use a rule, also by lists that rules share.',
+  kernel: '^2.0.0',
+  needs: { http: '^1.0.0', rules: '^1.0.0' },
+  codes: [invalidSources, listNotFound, listInUse],
+  store: {
+    entities: [SourceFilter, SourceList],
+    migrations: [{ name: '0001-source-filter', class: SourceFilter0001 }]
+  },
+  services: { lists: asFunction(openLists).singleton() },
+  fills: [...fields, derived, ...commandFills],
+  messages,
+  routes,
+  commands
+})

@@ -1,0 +1,64 @@
+import { Type } from 'typebox'
+import { limitReached } from '../../kernel/base/errors.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
+import { defineRoute } from '../../kernel/http/route.ts'
+import { invalidSources } from './entries.ts'
+import { type Lists, listInUse, listNotFound, resourceOf } from './lists.ts'
+import { ListBody, ListParams, ListRecord, ListRow } from './schema.ts'
+
+interface Deps {
+  readonly lists: Lists
+}
+
+const url = '/v1/source-lists/:list_name'
+
+const list = defineList({
+  url: '/v1/source-lists',
+  action: 'source_list.list',
+  access: 'superadmin',
+  summary: 'Lists the lists of sources that rules may name.',
+  schema: () => ({ row: ListRow, errors: [] }),
+  run: ({ lists }: Deps) => lists.list()
+})
+
+const read = defineRoute({
+  method: 'GET',
+  url,
+  action: 'source_list.read',
+  access: 'superadmin',
+  summary: 'Returns a list of sources with its entries.',
+  schema: () => ({ params: ListParams, reply: ListRecord, errors: [listNotFound] }),
+  record: ({ list_name }) => resourceOf(list_name),
+  run: ({ lists }: Deps, { params }) => lists.read(params.list_name)
+})
+
+const set = defineRoute({
+  method: 'PUT',
+  url,
+  action: 'source_list.set',
+  access: 'superadmin',
+  summary: 'Makes or replaces a list of sources.',
+  description:
+    'Rules that name it judge new callers by it, and end what is no longer allowed, as soon as their clients have it.',
+  schema: () => ({
+    params: ListParams,
+    body: ListBody,
+    reply: ListRecord,
+    errors: [invalidSources, limitReached]
+  }),
+  run: ({ lists }: Deps, call) => lists.set(call.params.list_name, call.body, call),
+  replay: ({ lists }, { params }) => lists.read(params.list_name)
+})
+
+const remove = defineRoute({
+  method: 'DELETE',
+  url,
+  action: 'source_list.delete',
+  access: 'superadmin',
+  status: 204,
+  summary: 'Deletes a list of sources that no rule names.',
+  schema: () => ({ params: ListParams, reply: Type.Void(), errors: [listNotFound, listInUse] }),
+  run: ({ lists }: Deps, call) => lists.remove(call.params.list_name, call)
+})
+
+export const routes = [list, read, set, remove]
