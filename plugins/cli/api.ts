@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
 import { Fault, internal, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Api } from '../../kernel/cli/command.ts'
+import { readEvents } from './event-stream.ts'
 import { unreachable } from './unreachable.ts'
 
 const timeoutMs = 300_000
@@ -26,6 +27,7 @@ interface ErrorBody {
 interface RequestParts {
   readonly body?: object | undefined
   readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
 }
 
 interface Reply {
@@ -47,13 +49,14 @@ export interface CliApi extends Api {
   request(method: string, path: string, parts?: RequestParts): Promise<Reply>
 }
 
-/** Token '': the request has another secret. */
-export function openApi({ origin, token, exitOf, plainHttp, authorities }: Options): CliApi {
-  async function request(
+/** Returns what sends requests. */
+function openTransport({ origin, token, exitOf, plainHttp, authorities }: Options) {
+  /** Resolves with the head of the response; its body is to be read. */
+  async function open(
     method: string,
     path: string,
-    { body, headers: extra }: RequestParts = {}
-  ): Promise<Reply> {
+    { body, headers: extra, signal }: RequestParts = {}
+  ): Promise<IncomingMessage> {
     const url = urlOf(path, origin)
     if (token !== undefined && plainHttp === 'refused' && isExposed(url))
       throw new Fault(
@@ -66,13 +69,42 @@ export function openApi({ origin, token, exitOf, plainHttp, authorities }: Optio
       ...(body !== undefined && { 'content-type': 'application/json' })
     }
     const ca = url.protocol === 'https:' ? authorities?.() : undefined
-    const options = { method, headers, ...(ca !== undefined && { ca }) }
-    const reply = await send(url, options, body && JSON.stringify(body)).catch((cause: unknown) => {
-      throw unreachable(url, cause)
-    })
+    const options = { method, headers, ...(signal && { signal }), ...(ca !== undefined && { ca }) }
+    return send(url, options, body && JSON.stringify(body)).catch(failed(path))
+  }
+
+  const failed = (path: string) => (cause: unknown) => {
+    throw unreachable(urlOf(path, origin), cause)
+  }
+
+  async function request(method: string, path: string, parts?: RequestParts): Promise<Reply> {
+    const response = await open(method, path, parts)
+    const reply = await replyOf(response).catch(failed(path))
     if (reply.status >= 300) throw await refusalOf(reply, exitOf)
     return reply
   }
+
+  /** Ends where the server ends the stream, and when the signal aborts. */
+  async function* events(operation: string, parts: OperationParts, signal: AbortSignal) {
+    const { method, url } = requestOf(operation, parts)
+    try {
+      const response = await open(method, url, { signal })
+      if ((response.statusCode ?? 0) >= 300) throw await refusalOf(await replyOf(response), exitOf)
+      yield* readEvents(response.setEncoding('utf8'))
+    } catch (error) {
+      if (signal.aborted) return
+      if (error instanceof Fault) throw error
+      failed(url)(error)
+    }
+  }
+
+  return { request, events }
+}
+
+/** Token '': the request has another secret. */
+export function openApi(options: Options): CliApi {
+  const { origin, exitOf } = options
+  const { request, events } = openTransport(options)
 
   async function list<T>(path: string): Promise<T[]> {
     const all: T[] = []
@@ -87,6 +119,7 @@ export function openApi({ origin, token, exitOf, plainHttp, authorities }: Optio
   }
 
   const typed: object = {
+    ...{ origin, events },
     async call(operation: string, parts: OperationParts = {}) {
       const { method, url } = requestOf(operation, parts)
       const { body, headers = {} } = parts
@@ -98,7 +131,7 @@ export function openApi({ origin, token, exitOf, plainHttp, authorities }: Optio
   }
 
   return {
-    ...(typed as Pick<Api, 'call' | 'rows' | 'refusal'>), // by the declarations of operations.ts
+    ...(typed as Pick<Api, 'call' | 'rows' | 'refusal' | 'events' | 'origin'>), // by the declarations of operations.ts
     request,
     get: async <T>(path: string) => bodyOf<T>(await request('GET', path)),
     send: async <T>(method: string, path: string, body?: object) =>
@@ -118,7 +151,7 @@ function requestOf(operation: string, { path = {}, query = {} }: OperationParts 
   return { method, url: params === '' ? url : `${url}?${params}` }
 }
 
-async function send(url: URL, options: object, body: string | undefined): Promise<Reply> {
+async function send(url: URL, options: object, body: string | undefined): Promise<IncomingMessage> {
   // Not fetch, and not an import of node:http, which loads fetch, too: that is half of a command's start.
   const { request: open } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
   const request = open(url, { ...options, timeout: timeoutMs })
@@ -126,9 +159,14 @@ async function send(url: URL, options: object, body: string | undefined): Promis
   request.on('response', resolve).on('error', reject)
   request.on('timeout', () => request.destroy(new Error(`it is silent for ${timeoutMs / 1000} s`)))
   request.end(body)
-  const response = await promise
-  return { status: response.statusCode ?? 0, headers: response.headers, text: await textOf(response) }
+  return promise
 }
+
+const replyOf = async (response: IncomingMessage): Promise<Reply> => ({
+  status: response.statusCode ?? 0,
+  headers: response.headers,
+  text: await textOf(response)
+})
 
 /** Throws for a body that is not JSON; else the server's own schemas have checked it. */
 function bodyOf<T>(reply: Reply): T {

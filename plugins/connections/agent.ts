@@ -65,8 +65,9 @@ export default {
   handlers: [
     respond(Look, async (call: AgentCall, { selection, sort, limit, after_key: key, after_id: id }) => {
       const after = key === undefined || id === undefined ? null : { key, id }
-      const { matched, rows } = call.connections.list({ ...filterOf(selection), sort, after, limit })
-      return { run: runOf(call), matched, rows: rows.map(rowOf) }
+      const found = call.connections.list({ ...filterOf(selection), sort, after, limit })
+      const { matched, bytesIn: bytes_in, bytesOut: bytes_out, rows } = found
+      return { run: runOf(call), matched, bytes_in, bytes_out, rows: rows.map(rowOf) }
     }),
     respond(Close, async (call: AgentCall, { selection, run }) => {
       if (run !== '' && run !== runOf(call)) return { count: 0 } // of an earlier process

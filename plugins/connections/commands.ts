@@ -3,6 +3,7 @@ import { type Column, defineCommand } from '../../kernel/cli/command.ts'
 import { size } from '../../kernel/cli/size.ts'
 import { ruleIds } from '../rules/command-exports.ts'
 import type { ConnectionRow } from './schema.ts'
+import { type ColumnName, columnNames } from './top/column-names.ts'
 
 const filters = {
   client: Type.Optional(Type.String({ description: 'client_id, or a name.' })),
@@ -95,4 +96,31 @@ const close = defineCommand({
   }
 })
 
-export const commands = [list, close]
+const top = defineCommand({
+  name: 'top',
+  summary:
+    'Watch the connections and flows that are open, in the terminal: sort, filter, close. ? shows the keys.',
+  examples: ['sluice top --source 198.51.100.0/24', 'sluice top --sort bytes --once'],
+  args: Type.Object({
+    ...filters,
+    sort: Type.Optional(
+      Type.Union(
+        columnNames.map(name => Type.Literal(name)),
+        { description: 'The column by which rows are sorted; default: out/s.' }
+      )
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 500, description: 'How many rows the server sends; default 200.' })
+    ),
+    once: Type.Optional(
+      Type.Boolean({ description: 'Print one frame, after a second; also where there is no terminal.' })
+    )
+  }),
+  until: 'stopped',
+  async run({ args: { sort = 'out/s', limit = 200, once = false, ...filter }, ...call }) {
+    const { runTop } = await import('./top/top.ts')
+    await runTop({ ...call, filter, sort: sort as ColumnName, limit, once }) // checked by its schema
+  }
+})
+
+export const commands = [list, close, top]

@@ -5,8 +5,9 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Scope } from './closing.ts'
 import { openClosing } from './closing.ts'
-import { descending, openLook, type Position, type Services } from './look.ts'
+import { descending, type Meant, openLook, type Position, type Services } from './look.ts'
 import { type ConnectionRow, type Filter, type ListQuery, parseTarget } from './schema.ts'
+import { openWatches } from './watch.ts'
 import { capability, type Selection } from './wire.ts'
 
 export type { Services } from './look.ts'
@@ -17,17 +18,14 @@ export function openConnections(services: Services) {
   const { control } = services
   const look = openLook(services)
 
-  async function scopeOf(
-    filter: Filter,
-    { role, userId }: Principal,
-    em: EntityManager
-  ): Promise<readonly Scope[]> {
+  async function meant(filter: Filter, { role, userId }: Principal, em: EntityManager): Promise<Meant> {
     const { client, rule_id, owner, source, target, protocol } = filter
     const parts = rule_id === undefined ? null : await services.rules.partsOf(rule_id, em)
     const partOn = parts && new Map(parts.map(({ id, clientId }) => [clientId, id]))
     const seen = role === 'superadmin' ? owner : userId
-    const ids = await clientIds(services, { client, owner: seen }, em)
     const isOthers = role !== 'superadmin' && owner !== undefined && owner !== userId
+    const named = await clientIds(services, { client, owner: seen }, em)
+    const onPart = partOn && new Set(partOn.keys())
     const at = target === undefined ? null : parseTarget(target)
     const selection: Selection = {
       ids: [],
@@ -36,14 +34,21 @@ export function openConnections(services: Services) {
       ...(source !== undefined && { source }),
       ...(at && { target: at.address, ...(at.port !== undefined && { target_port: at.port }) })
     }
+    return {
+      clients: isOthers ? new Set() : ((named && onPart && named.intersection(onPart)) ?? named ?? onPart),
+      selectionOn(clientId) {
+        const part = partOn?.get(clientId)
+        return part === undefined ? selection : { ...selection, rule_id: part }
+      }
+    }
+  }
+
+  async function scopeOf(filter: Filter, principal: Principal, em: EntityManager): Promise<readonly Scope[]> {
+    const { clients, selectionOn } = await meant(filter, principal, em)
     return control.peers
       .all()
-      .filter(({ clientId }) => !isOthers && (ids?.has(clientId) ?? true) && (partOn?.has(clientId) ?? true))
-      .filter(peer => peer.can(capability))
-      .map(peer => {
-        const part = partOn?.get(peer.clientId)
-        return { peer, selection: part === undefined ? selection : { ...selection, rule_id: part } }
-      })
+      .filter(peer => (clients?.has(peer.clientId) ?? true) && peer.can(capability))
+      .map(peer => ({ peer, selection: selectionOn(peer.clientId) }))
   }
 
   function list({ sort = 'age', ...filter }: ListQuery, principal: Principal): PagedRows<ConnectionRow> {
@@ -52,7 +57,7 @@ export function openConnections(services: Services) {
         const asked = await scopeOf(filter, principal, em)
         const position = positionOf(after)
         const found = await Promise.all(
-          asked.map(({ peer, selection }) => look(peer, { selection, sort, take, after: position }))
+          asked.map(({ peer, selection }) => look.rows(peer, { selection, sort, take, after: position }))
         )
         return found
           .flat()
@@ -63,7 +68,7 @@ export function openConnections(services: Services) {
     }
   }
 
-  return { list, ...openClosing(services, scopeOf) }
+  return { list, watch: openWatches(services, look, meant), ...openClosing(services, look, scopeOf) }
 }
 
 interface Where {

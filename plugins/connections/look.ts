@@ -13,6 +13,13 @@ export interface Services extends Kernel {
 
 export const deadlineMs = 3_000
 
+/** What a filter means to a caller. */
+export interface Meant {
+  readonly clients: ReadonlySet<string> | null // on which there may be such connections; null: all
+  /** Returns what to ask a client: of a rule on many clients its own part. */
+  selectionOn(clientId: string): Selection
+}
+
 /** Where a page continues: the key and id of the last row of the page before, with its client. */
 export interface Position {
   readonly key: number
@@ -20,28 +27,37 @@ export interface Position {
   readonly id: number
 }
 
-interface Found extends Position {
+export interface Found extends Position {
   readonly row: ConnectionRow
+}
+
+/** What one client has told at once. */
+export interface Page {
+  readonly matched: number
+  readonly bytes_in: number
+  readonly bytes_out: number
+  readonly found: readonly Found[]
+  readonly next: Position | null // null: there are no more rows
 }
 
 /** The order of a list: the largest key first. */
 export const descending = (a: Position, b: Position): number =>
   b.key - a.key || (a.clientId < b.clientId ? 1 : a.clientId > b.clientId ? -1 : b.id - a.id)
 
-interface Wanted {
+export interface Wanted {
   readonly selection: Selection
   readonly sort: Sort
   readonly take: number
   readonly after: Position | null
 }
 
-/** Returns the function that asks one client for the first rows behind a position, in as many messages as they need. */
-export function openLook({ store, clock, log, rules }: Services) {
+export type Looking = ReturnType<typeof openLook>
+
+/** Returns the function that makes rows of the API. The owner of a rule is what the server knows; what is not the client's is left out. */
+function openShown({ store, clock, log, rules }: Services) {
   const logRefused = openRefusedRows({ clock, log })
 
-  /** The owner of a rule is what the server knows. What is not the client's is left out. */
-  async function rowsOf(peer: Peer, run: string, rows: readonly Row[]): Promise<Found[]> {
-    const { clientId } = peer
+  return async ({ clientId }: Peer, run: string, rows: readonly Row[]): Promise<Found[]> => {
     const ids = [...new Set(rows.map(({ rule_id }) => rule_id))]
     const { known, shownIds } = await store.read(async em => ({
       known: await rules.ownershipOf(ids, em),
@@ -66,26 +82,53 @@ export function openLook({ store, clock, log, rules }: Services) {
     logRefused(clientId, refused)
     return found
   }
+}
 
-  return async (peer: Peer, { selection, sort, take, after }: Wanted): Promise<Found[]> => {
-    const found: Found[] = []
-    let position = after && startOn(peer.clientId, after)
+/** Returns what asks one client for rows. */
+export function openLook(services: Services) {
+  const rowsOf = openShown(services)
+
+  /** Returns the first rows behind a position, at most `maxRows`, and the sums of all that is selected. Throws Refused. */
+  async function page(peer: Peer, { selection, sort, take, after }: Wanted): Promise<Page> {
+    const behind = after && startOn(peer.clientId, after)
+    const asked = {
+      ...{ selection, sort, limit: Math.min(maxRows, take) },
+      ...(behind && { after_key: behind.key, after_id: behind.id })
+    }
+    const { run, rows, ...sums } = await peer.request(Look, asked, { deadlineMs })
+    const last = rows.length < asked.limit ? undefined : rows.at(-1)
+    return {
+      ...sums,
+      found: await rowsOf(peer, run, rows),
+      next: last ? { clientId: peer.clientId, key: last.key, id: last.id } : null
+    }
+  }
+
+  /** Returns the first rows behind a position, in as many messages as they need; fewer if the client does not answer. */
+  async function rows(peer: Peer, { take, ...wanted }: Wanted): Promise<Found[]> {
+    const all: Found[] = []
     try {
-      while (found.length < take) {
-        const limit = Math.min(maxRows, take - found.length)
-        const behind = position && { after_key: position.key, after_id: position.id }
-        const { run, rows } = await peer.request(Look, { selection, sort, limit, ...behind }, { deadlineMs })
-        found.push(...(await rowsOf(peer, run, rows)))
-        const last = rows.at(-1)
-        if (!last || rows.length < limit) break
-        position = { key: last.key, id: last.id }
+      for (
+        let after: Position | null | undefined = wanted.after;
+        after !== undefined && all.length < take;
+      ) {
+        const { found, next } = await page(peer, { ...wanted, after, take: take - all.length })
+        all.push(...found)
+        after = next ?? undefined
       }
     } catch (error) {
-      if (!(error instanceof Refused)) throw error
-      log.debug('connections.no_answer', error.message, { client: peer.clientId })
+      notAnswered(peer, error)
     }
-    return found
+    return all
   }
+
+  /** Logs a refusal, and rethrows any other error. */
+  function notAnswered({ clientId }: Peer, error: unknown): void {
+    if (!(error instanceof Refused)) throw error
+    services.log.debug('connections.no_answer', error.message, { client: clientId })
+  }
+
+  return { page, rows, notAnswered }
 }
 
 /** Of rows with one key, those of clients with a smaller id come later. */

@@ -15,7 +15,7 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   description: 'Connections and flows that are open now.',
   kernel: '^2.0.0',
-  needs: { http: '^1.0.0', rules: '^1.0.0' },
+  needs: { cli: '^1.0.0', http: '^1.0.0', rules: '^1.0.0' },
   codes: [connectionNotFound, filterRequired],
   services: { connections: asFunction(openConnections).singleton() },
   messages,

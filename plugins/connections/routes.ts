@@ -2,8 +2,18 @@ import { Type } from 'typebox'
 import { ackTimeout } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { defineStream } from '../http/exports.ts'
 import type { Connections } from './connections.ts'
-import { CloseQuery, ConnectionRow, Counts, connectionNotFound, filterRequired, ListQuery } from './schema.ts'
+import {
+  CloseQuery,
+  ConnectionRow,
+  ConnectionsEvent,
+  Counts,
+  connectionNotFound,
+  filterRequired,
+  ListQuery,
+  StreamQuery
+} from './schema.ts'
 
 interface Deps {
   readonly connections: Connections
@@ -18,6 +28,18 @@ const list = defineList({
     'Asked of the connected clients; one that does not answer within 3 s is left out. Users see those of their own rules.',
   schema: () => ({ query: ListQuery, row: ConnectionRow, errors: [] }),
   run: async ({ connections }: Deps, { query, principal }) => connections.list(query, principal)
+})
+
+const stream = defineStream({
+  url: '/v1/connections/stream',
+  action: 'connection.stream',
+  access: 'user',
+  summary: 'Streams what is open now, as the list has it.',
+  description:
+    'Event `connections`, at most one a second: the first rows, the sums of all that match, and which clients have not answered.',
+  schema: () => ({ query: StreamQuery, event: ConnectionsEvent, errors: [] }),
+  run: async ({ connections }: Deps, { query, principal, signal }) =>
+    connections.watch(query, principal, signal)
 })
 
 const closeOne = defineRoute({
@@ -38,8 +60,8 @@ const closeOne = defineRoute({
     reply: Type.Null(),
     errors: [connectionNotFound, ackTimeout]
   }),
-  async run({ connections }: Deps, { params, principal }) {
-    await connections.closeOne(params.connection_id, principal)
+  async run({ connections }: Deps, { params, principal, change }) {
+    await connections.closeOne(params.connection_id, principal, change)
     return null
   }
 })
@@ -52,7 +74,7 @@ const close = defineRoute({
   summary: 'Closes the connections and flows that a filter matches.',
   description: 'At least one filter. Users close those of their own rules only.',
   schema: () => ({ query: CloseQuery, reply: Counts, errors: [filterRequired, ackTimeout] }),
-  run: ({ connections }: Deps, { query, principal }) => connections.close(query, principal)
+  run: ({ connections }: Deps, { query, principal, change }) => connections.close(query, principal, change)
 })
 
-export const routes = [list, close, closeOne]
+export const routes = [list, stream, close, closeOne]

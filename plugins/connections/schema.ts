@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { type Static, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
 import { ClientId, closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
-import { Sort } from './wire.ts'
+import { maxRows, Sort } from './wire.ts'
 
 export const connectionNotFound = defineCode('connection_not_found', 404, 8)
 export const filterRequired = defineCode('validation.connection_filter', 400, 3)
@@ -62,16 +62,27 @@ const filters = {
 export const Filter = closed(filters)
 export type Filter = Static<typeof Filter>
 
-export const ListQuery = closed({
+const sort = Type.Optional(
+  Type.Unsafe<Sort>({
+    ...Sort,
+    description: 'What is largest first; default age. rate: bytes a second since it was opened.'
+  })
+)
+
+export const ListQuery = closed({ ...filters, sort })
+export type ListQuery = Static<typeof ListQuery>
+
+export const StreamQuery = closed({
   ...filters,
-  sort: Type.Optional(
-    Type.Unsafe<Sort>({
-      ...Sort,
-      description: 'What is largest first; default age. rate: bytes a second since it was opened.'
+  sort,
+  limit: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: maxRows, default: 100 },
+      description: 'How many rows an event has at most: the first by `sort`.'
     })
   )
 })
-export type ListQuery = Static<typeof ListQuery>
+export type StreamQuery = Static<typeof StreamQuery>
 
 export const CloseQuery = closed({
   ...filters,
@@ -137,3 +148,50 @@ export const Counts = closed(
   { $id: 'ConnectionsClosed' }
 )
 export type Counts = Static<typeof Counts>
+
+export const clientStates = ['answered', 'no_answer', 'disconnected', 'unsupported'] as const
+export type ClientState = (typeof clientStates)[number]
+export const maxClients = 100
+
+const Matched = Type.Integer({
+  minimum: 0,
+  description: 'Open connections and flows that match.',
+  examples: [12]
+})
+const ClientLook = closed({
+  client_id: ClientId,
+  client_name: Type.String({ description: 'Its name.', examples: ['paris'] }),
+  state: Type.Unsafe<ClientState>({
+    ...Type.Union(clientStates.map(state => Type.Literal(state))),
+    description:
+      'no_answer: not for 3 s. disconnected: it is not connected to the server. unsupported: its agent is too old. Of all three nothing is known, and there may be connections.'
+  }),
+  matched: orNull(Matched, { description: 'null: it has not answered.' })
+})
+
+export const ConnectionsEvent = closed(
+  {
+    at: timeOf('When the clients were asked.'),
+    matched: Matched,
+    bytes_in: Bytes('Delivered to targets by all that match and are open.'),
+    bytes_out: Bytes('Delivered to callers by all that match and are open.'),
+    clients_answered: Type.Integer({
+      minimum: 0,
+      description: 'Clients of which the figures are.',
+      examples: [3]
+    }),
+    clients_silent: Type.Integer({
+      minimum: 0,
+      description: 'Clients of which nothing is known.',
+      examples: [0]
+    }),
+    clients: Type.Array(ClientLook, {
+      maxItems: maxClients,
+      description: 'Those that have not answered first, then those with the most connections.'
+    }),
+    connections: Type.Array(ConnectionRow, { maxItems: maxRows, description: 'The first by `sort`.' })
+  },
+  { $id: 'LiveConnections' }
+)
+export type ConnectionsEvent = Static<typeof ConnectionsEvent>
+export type ClientLook = Static<typeof ClientLook>

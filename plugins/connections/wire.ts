@@ -58,6 +58,8 @@ const Rows = defineMessage({
   body: Type.Object({
     run: Type.String({ maxLength: 26 }),
     matched: Count,
+    bytes_in: Count,
+    bytes_out: Count,
     rows: Type.Array(Row, { maxItems: maxRows })
   })
 })

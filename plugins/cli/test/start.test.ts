@@ -97,7 +97,7 @@ t.test('a disabled plugin has neither commands nor options of others', async t =
   t.match(await run('rule', 'push', 'paris', '1', 'a:2', '--health-interval', '5'), { code: 69 })
   t.match(await run('quota', 'list'), { code: 2, stderr: /unknown command 'quota'/ })
   const { stdout } = await run('completion', 'bash')
-  t.notMatch(stdout, /--sni|quota/)
+  t.notMatch(stdout, /--sni-fallback|quota/)
 })
 
 t.test('a broken plugin does not stop commands that read nothing of it', async t => {

@@ -1,30 +1,7 @@
 // Live connections through the API: a server and an agent in this process, on a fake engine.
-import t, { type Test } from 'tap'
-import type { OpenConnection } from '../../../agent/open-connection.ts'
-import { runAgent, testServer } from '../../../kit/public.ts'
+import t from 'tap'
 import { type ConnectionRow, isPrefix, parseTarget } from '../schema.ts'
-
-async function openApp(t: Test) {
-  const server = await testServer(t)
-  const agent = await runAgent(t, server, 'edge')
-  for (const user_id of ['ann', 'bob'])
-    await server.call('POST', '/v1/users', { user_id, display_name: user_id, role: 'user' })
-  const push = async (owner: string, listen_port: number) => {
-    const body = { client: 'edge', listen_port, owner, targets: [{ host: '10.0.0.1', port: 80 }] }
-    return (await server.call<{ rule_id: string }>('POST', '/v1/rules', body)).body.rule_id
-  }
-  const open = (id: number, changes: Partial<OpenConnection> = {}): OpenConnection => ({
-    ...{ id, key: id, ruleId: agent.engine.opened.at(-1)?.id ?? 0 },
-    source: { address: '198.51.100.7', port: 50_000 + id },
-    listen: { address: '2001:db8::1', port: 443 },
-    target: { address: '10.0.0.1', port: 80, index: 0 },
-    ...{ ageMs: 5000, idleMs: 400, bytesIn: 10, bytesOut: 20, heldBy: null },
-    caller: { rttMs: 12.5, retransmits: 3 },
-    targetLeg: { rttMs: 0.5, retransmits: 0 },
-    ...changes
-  })
-  return { server, agent, push, open }
-}
+import { openApp } from './fixture.ts'
 
 t.test('a row has what the edge knows, under the ids of the server', async t => {
   const { server, agent, push, open } = await openApp(t)
@@ -57,6 +34,13 @@ t.test('a connection is closed by its id, once', async t => {
   t.match(await server.call('DELETE', url), { status: 204 })
   t.match(agent.engine.connectionsEnded, [{ ids: [77] }])
   t.match(server.decisions.at(-1), { action: 'connection.close', outcome: 'allow', status: 204 })
+  t.match(server.decisions.at(-1)?.changes, [
+    { field: 'client_id', from: agent.clientId, to: null },
+    { field: 'rule_id' },
+    { field: 'owner', from: 'ann' },
+    { field: 'protocol', from: 'tcp' },
+    { field: 'source', from: '198.51.100.7:50077' }
+  ])
 
   agent.engine.openConnections = []
   const gone = { status: 404, body: { error: { code: 'connection_not_found' } } }
@@ -83,6 +67,15 @@ t.test('a filter is required, counted first, and sent to the edge', async t => {
   t.strictSame(agent.engine.connectionsEnded, [])
   const query = 'source=198.51.100.0/24&target=10.0.0.1:80&owner=ann'
   t.match(await server.call('DELETE', `/v1/connections?${query}`), { body: { matched: 2, closed: 2 } })
+  t.match(server.decisions.at(-1), {
+    ...{ action: 'connection.close-all', resourceKind: 'connection', resourceId: '*' },
+    changes: [
+      { field: 'source', from: '198.51.100.0/24' },
+      { field: 'target', from: '10.0.0.1:80' },
+      { field: 'owner', from: 'ann' },
+      { field: 'connections', from: 2, to: null }
+    ]
+  })
   t.match(agent.engine.connectionsEnded, [
     {
       rules: [agent.engine.opened[0]?.id],

@@ -1,0 +1,143 @@
+// Live connections as events, over real sockets.
+import t from 'tap'
+import { type RunningAgent, runAgent, testAgent } from '../../../kit/public.ts'
+import type { TestServer } from '../../../kit/test-server.ts'
+import type { ConnectionsEvent } from '../schema.ts'
+import { openApp, openStream, tokenOf } from './fixture.ts'
+
+/** Counts the questions to an engine. */
+function countQuestions({ engine }: RunningAgent): () => number {
+  const { connections } = engine
+  let count = 0
+  engine.connections = () => {
+    count++
+    return connections.call(engine)
+  }
+  return () => count
+}
+
+/** Resolves with the first event that fits; time passes until then. */
+async function eventThat(
+  { clock }: TestServer,
+  next: () => Promise<ConnectionsEvent | null>,
+  fits: (event: ConnectionsEvent) => boolean
+): Promise<ConnectionsEvent> {
+  for (;;) {
+    let found: ConnectionsEvent | null | undefined
+    const arrived = next().then(event => {
+      found = event
+    })
+    while (found === undefined) await clock.advance(100)
+    await arrived
+    if (!found) throw new TypeError('the stream has ended')
+    if (fits(found)) return found
+  }
+}
+
+t.test('an event has the first rows, the sums of all, and each client', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  const rule_id = await push('ann', 8080)
+  agent.engine.openConnections = [open(1), open(2, { bytesIn: 500 })]
+  const { next } = await openStream(t, server, '?sort=bytes&limit=1')
+
+  const event = await next()
+
+  t.match(event, {
+    ...{ matched: 2, bytes_in: 510, bytes_out: 40, clients_answered: 1, clients_silent: 0 },
+    clients: [{ client_id: agent.clientId, client_name: 'edge', state: 'answered', matched: 2 }],
+    connections: [{ rule_id, owner: 'ann', rtt_ms: { caller: 12.5 } }]
+  })
+  t.equal(event?.connections.length, 1)
+  agent.engine.openConnections = []
+  await server.clock.advance(1000)
+  t.match(await next(), { matched: 0, connections: [], clients: [{ state: 'answered', matched: 0 }] })
+})
+
+t.test('a client that does not answer is not one without connections', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  await push('ann', 8080)
+  agent.engine.openConnections = [open(1)]
+  await testAgent(t, server, 'mute')
+  await testAgent(t, server, 'old', { capabilities: null, version: '1.9.0' })
+  const { next } = await openStream(t, server)
+  const stateOf = (event: ConnectionsEvent, name: string) =>
+    event.clients.find(({ client_name }) => client_name === name)?.state
+
+  t.match(await eventThat(server, next, event => stateOf(event, 'edge') === 'answered'), {
+    ...{ matched: 1, clients_answered: 1, clients_silent: 2 },
+    clients: [
+      { client_name: 'mute', state: 'no_answer', matched: null },
+      { client_name: 'old', state: 'unsupported', matched: null },
+      { client_name: 'edge', state: 'answered', matched: 1 }
+    ]
+  })
+
+  await agent.stop()
+  t.match(await eventThat(server, next, event => stateOf(event, 'edge') === 'disconnected'), {
+    ...{ matched: 0, clients_answered: 0, clients_silent: 3, connections: [] }
+  })
+})
+
+t.test('those who watch the same are served by one question a second, and nobody by none', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  await push('ann', 8080)
+  agent.engine.openConnections = [open(1)]
+  const questions = countQuestions(agent)
+  const [first, second] = [await openStream(t, server), await openStream(t, server)]
+  await first.next()
+  await server.clock.advance(1000)
+  await Promise.all([first.next(), second.next()])
+  const before = questions()
+
+  await server.clock.advance(1000)
+  await Promise.all([first.next(), second.next()])
+
+  t.equal(questions(), before + 1)
+
+  await Promise.all([first.close(), second.close()])
+  await server.clock.advance(1000) // the question that was under way
+  const after = questions()
+  await server.clock.advance(10_000)
+  t.equal(questions(), after)
+})
+
+t.test('the first rows of many clients are the same as of one', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  await push('ann', 8080)
+  agent.engine.openConnections = Array.from({ length: 40 }, (_, at) => open(at + 1, { key: 1000 - at }))
+  for (const name of ['lyon', 'nice', 'metz', 'caen']) await runAgent(t, server, name)
+  const { next } = await openStream(t, server, '?limit=30')
+
+  const event = await next()
+
+  t.strictSame(
+    event?.connections.map(({ source }) => source),
+    Array.from({ length: 30 }, (_, at) => `198.51.100.7:${50_001 + at}`)
+  )
+})
+
+t.test('users see their own, whatever they ask', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  await push('ann', 8080)
+  agent.engine.openConnections = [open(1)]
+  const [ann, bob] = [await tokenOf(server, 'ann'), await tokenOf(server, 'bob')]
+  await server.as({ user: 'root', role: 'superadmin' })('GET', '/v1/users/me') // onboarding is over
+  const event = async (query: string, token: string) => (await openStream(t, server, query, token)).next()
+
+  t.match(await event('', ann), {
+    matched: 1,
+    clients: [{ client_name: 'edge' }],
+    connections: [{ owner: 'ann' }]
+  })
+  for (const query of ['', '?owner=ann', '?client=edge'])
+    t.match(await event(query, bob), { matched: 0, clients: [], connections: [] }, query)
+})
+
+t.test('what is wrong in the question is refused before the first event', async t => {
+  const { server } = await openApp(t)
+  for (const query of ['?limit=501', '?sort=size', '?source=everywhere', '?cursor=1'])
+    t.match(await server.call('GET', `/v1/connections/stream${query}`), {
+      status: 400,
+      body: { error: { code: /^validation\./ } }
+    })
+})
