@@ -21,6 +21,7 @@ import {
 } from './admission.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { Grant } from './entities.ts'
+import { explains } from './explain.ts'
 import { type GrantsService, grantAlreadyExists, grantNotFound, openGrants } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
 import { routes } from './routes.ts'
@@ -57,6 +58,7 @@ export default definePlugin<Deps>({
   fills: [
     admitSlot.fill(admission),
     grantTargets,
+    explains,
     visibleSlot.fill(admission.clients),
     removingSlot.fillWith(({ filled }: Deps) => async ({ id: clientId }, em) => {
       await deleteGrants({ clientId }, filled, em)

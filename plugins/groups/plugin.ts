@@ -6,6 +6,7 @@ import { type Rules, removedSlot } from '../rules/exports.ts'
 import { invalidClients } from './clients.ts'
 import { fills as commandFills } from './commands.ts'
 import { GroupClients } from './entities.ts'
+import { explains } from './explain.ts'
 import { clientsField, type Deps as FieldDeps } from './field.ts'
 import { type Membership, openMembership } from './membership.ts'
 import { Groups0001 } from './migrations/0001-groups.ts'
@@ -28,6 +29,7 @@ export default definePlugin<Deps>({
   services: { membership: asFunction(openMembership).singleton() },
   fills: [
     clientsField,
+    explains,
     ...commandFills,
     changedSlot.fillWith(
       ({ membership }: Deps) =>

@@ -1,4 +1,11 @@
-import type { AgentCall, AgentPlugin, AgentQueue, ControlStream, RuleSpec } from '../../agent/plugin.ts'
+import type {
+  AgentCall,
+  AgentPlugin,
+  AgentQueue,
+  ControlStream,
+  RuleSpec,
+  TargetEvent
+} from '../../agent/plugin.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { maxEntries, messages, Report, type ReportedEntry, welcomePart } from './wire.ts'
 
@@ -14,13 +21,20 @@ interface State {
   readonly queue: AgentQueue
   /** Failed targets, 'host:port', by rule: only those that an event has named, and that the rule has. */
   readonly failed: Map<string, ReadonlySet<string>>
+  /** As `failed`: those that are ejected, failed or not. */
+  readonly ejected: Map<string, ReadonlySet<string>>
   report: () => void
 }
 
 const states = new WeakMap<AgentCall, State>()
 
 function stateOf(call: AgentCall): State {
-  const state = states.get(call) ?? { queue: call.queue('journal'), failed: new Map(), report() {} }
+  const state = states.get(call) ?? {
+    queue: call.queue('journal'),
+    failed: new Map(),
+    ejected: new Map(),
+    report() {}
+  }
   states.set(call, state)
   return state
 }
@@ -37,11 +51,15 @@ export default {
   agent: '^1.0.0',
   messages,
   event(event, call) {
+    if (event.kind === 'target-ejected' || event.kind === 'target-returned')
+      return ejectionChanged(event, call)
     const rule = 'ruleId' in event ? call.rules.find(event.ruleId) : undefined
     if (event.kind === 'target-health' && rule) healthChanged(rule, event, call)
     else if (event.kind === 'closed') {
       const ended = call.rules.find(event.counters.ruleId)
-      if (ended && !call.rules.isOpen(ended.id)) stateOf(call).failed.delete(ended.id)
+      if (!ended || call.rules.isOpen(ended.id)) return
+      stateOf(call).failed.delete(ended.id)
+      stateOf(call).ejected.delete(ended.id)
     }
   },
   connected(stream, call) {
@@ -70,23 +88,42 @@ interface HealthChange {
   readonly reason: string
 }
 
-/** Notes the change, and a failover where the first target in failover order that has not failed is another one now. */
 function healthChanged(rule: RuleSpec, { target, from, to, reason }: HealthChange, call: AgentCall): void {
+  const { failed } = stateOf(call)
+  noteOut(rule, { target, from, to, reason, out: failed, isOut: to === 'failed' }, call)
+}
+
+/** A target that returns may be failed all the same, until it has connected. */
+function ejectionChanged({ rule, target, kind, reason }: TargetEvent, call: AgentCall): void {
+  const { failed, ejected } = stateOf(call)
+  const name = rule.targets.map(nameOf)[target]
+  const state = name !== undefined && failed.get(rule.id)?.has(name) ? 'failed' : 'healthy'
+  const isOut = kind === 'target-ejected'
+  const [from, to] = isOut ? [state, 'ejected'] : ['ejected', state]
+  noteOut(rule, { target, from, to, reason, out: ejected, isOut }, call)
+}
+
+interface Change extends HealthChange {
+  readonly out: State['failed']
+  readonly isOut: boolean
+}
+
+/** Notes the change, and a failover where the first target in failover order that is not out is another one now. */
+function noteOut(rule: RuleSpec, { target, from, to, reason, out, isOut }: Change, call: AgentCall): void {
   const names = rule.targets.map(nameOf)
   const name = names[target]
   if (name === undefined) return
-  const { failed } = stateOf(call)
-  const before = new Set([...(failed.get(rule.id) ?? [])].filter(known => names.includes(known)))
-  const after = new Set(before)
-  if (to === 'failed') after.add(name)
-  else after.delete(name)
-  if (after.size > 0) failed.set(rule.id, after)
-  else failed.delete(rule.id)
+  const { failed, ejected } = stateOf(call)
+  const isServing = (one: string) => !failed.get(rule.id)?.has(one) && !ejected.get(rule.id)?.has(one)
+  const used = names.find(isServing) ?? ''
+  const now = new Set([...(out.get(rule.id) ?? [])].filter(known => names.includes(known) && known !== name))
+  if (isOut) now.add(name)
+  if (now.size > 0) out.set(rule.id, now)
+  else out.delete(rule.id)
   if (from === 'unknown' && to === 'healthy') return // the first connection of a target
   const about = { rule_id: rule.id, cause: reason, target: name }
   note(call, { ...about, kind: 'target', from, to })
-  const firstOf = (without: ReadonlySet<string>): string => names.find(one => !without.has(one)) ?? ''
-  const [used, next] = [firstOf(before), firstOf(after)]
+  const next = names.find(isServing) ?? ''
   if (names.length > 1 && used !== next) note(call, { ...about, kind: 'failover', from: used, to: next })
 }
 

@@ -1,5 +1,6 @@
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { shapeSlot } from '../rules/exports.ts'
+import { explains } from './explain.ts'
 import { keys } from './settings.ts'
 import { rangeInvalid, rangeTooWide, shape } from './shape.ts'
 
@@ -12,5 +13,5 @@ export default definePlugin<Deps>({
   needs: { rules: '^1.0.0' },
   keys,
   codes: [rangeInvalid, rangeTooWide],
-  fills: [shapeSlot.fillWith(({ config }: Deps) => shape(config))]
+  fills: [shapeSlot.fillWith(({ config }: Deps) => shape(config)), explains]
 })

@@ -83,6 +83,13 @@ export default {
         user
       })
   },
+  explain({ path: { spec }, sample }, { meters }) {
+    const { budget, counters } = meters.find(meterOf(spec.owner), sample) ?? {}
+    if (!budget || !counters || counters.bytesIn + counters.bytesOut < budget.mark) return []
+    const text = `the quota of ${spec.owner} on this client is used up: nothing is forwarded until it has more`
+    const reason = refusals.budget
+    return [{ kind: 'quota', id: spec.owner, verdict: 'stop', reason, text }]
+  },
   async start({ call, defer }) {
     defer(call.clock.every(tickMs, () => beginNextPeriods(call)))
   }

@@ -9,6 +9,7 @@ import { committedSlot } from '../stats/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { Quota } from './entities.ts'
+import { explains } from './explain.ts'
 import { levelSlot } from './exports.ts'
 import { openMetrics } from './metrics.ts'
 import { Quota0001 } from './migrations/0001-quota.ts'
@@ -49,6 +50,7 @@ export default definePlugin<Deps>({
   slots: [levelSlot],
   fills: [
     requirement,
+    explains,
     objectKindSlot.fillWith(({ quotas }: Deps) => quotas.kind),
     connectionSlot.fillWith(({ quotas }: Deps) => quotas.connection),
     metricsSlot.fillWith(openMetrics),

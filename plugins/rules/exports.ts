@@ -1,8 +1,10 @@
 // The parts of this plugin that other plugins may use.
 export * from './document.ts'
 export { ruleKey } from './entities.ts'
+export * from './explaining.ts'
 export { type Note, noteSlot } from './notes.ts'
 export { requireClient } from './placing.ts'
+export { prefixOf } from './prefix.ts'
 export type { RuleRecord } from './record.ts'
 export * from './refused-rows.ts'
 export { requirementOf } from './requirement.ts'

@@ -94,7 +94,7 @@ export const clientsNamed = (client: string): { id: string } | { name: string } 
   isId(client) ? { id: client } : { name: client }
 
 /** Finds one client by id or name, among all or the `allowed` ones; throws when several have the name. */
-async function findClient(client: string, em: EntityManager, allowed?: ReadonlySet<string>) {
+export async function findClient(client: string, em: EntityManager, allowed?: ReadonlySet<string>) {
   const all = await em.find(Client, clientsNamed(client), { orderBy: { id: 'asc' } })
   const found = allowed ? all.filter(({ id }) => allowed.has(id)) : all
   if (found.length < 2) return found[0] ?? null

@@ -4,7 +4,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 
 /** The first refused row of a report. */
 export interface RefusedRow {
-  readonly report: 'stats' | 'active' | 'health' | 'waits' | 'peeks' | 'journal' | 'connections'
+  readonly report: 'stats' | 'active' | 'bans' | 'health' | 'waits' | 'peeks' | 'journal' | 'connections'
   readonly reason: string // 'rule': it is not the client's; otherwise the part of the row that is wrong
   readonly rule?: string
   readonly kind?: string

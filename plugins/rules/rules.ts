@@ -5,6 +5,7 @@ import { openClosings } from './closings.ts'
 import { openCreate } from './create.ts'
 import { openDelivery } from './delivery.ts'
 import { Fields } from './fields.ts'
+import { openListening } from './listening.ts'
 import { openNotes } from './notes.ts'
 import { openPatch } from './patch.ts'
 import { queries } from './queries.ts'
@@ -32,6 +33,8 @@ export type Rules = Pick<
   | 'read'
   | 'list'
   | 'count'
+  | 'listeningOn'
+  | 'seenClient'
   | 'ownershipOf'
   | 'ownersOn'
   | 'clientsOfOwner'
@@ -62,6 +65,7 @@ export function openRules({ config, store, clock, control, codec, log, filled }:
   return {
     ...reading,
     ...queries,
+    ...openListening({ filled, reading }),
     ...reconciliation,
     ...removal,
     ...openUserChanges({ ...reconciliation, ...removal }),

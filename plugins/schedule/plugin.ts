@@ -2,6 +2,7 @@ import { asFunction } from 'awilix'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { RuleTimes } from './entities.ts'
 import { keys, openExpiry } from './expiry.ts'
+import { explains } from './explain.ts'
 import { codes, type Deps, fields } from './fields.ts'
 import { Schedule0001 } from './migrations/0001-schedule.ts'
 import { states } from './states.ts'
@@ -17,7 +18,7 @@ export default definePlugin<Deps>({
   codes,
   store: { entities: [RuleTimes], migrations: [{ name: '0001-schedule', class: Schedule0001 }] },
   services: { expiry: asFunction(openExpiry).singleton() },
-  fills: [...fields, ...states],
+  fills: [...fields, ...states, explains],
   messages,
   async start({ deps: { expiry }, defer }) {
     defer(() => void expiry.stop())

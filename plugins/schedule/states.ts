@@ -12,17 +12,17 @@ interface Deps {
 
 type Times = Pick<RuleTimes, 'notBefore' | 'expiresAt' | 'schedule'>
 
-const isExpired = ({ expiresAt }: Times, now: number): boolean => expiresAt != null && expiresAt <= now
+export const isExpired = ({ expiresAt }: Times, now: number): boolean => expiresAt != null && expiresAt <= now
 
 /** Returns why the rule is closed and, where it is known, until when: 'outside_schedule until 2026-...'. Null: it is open. */
-function closedBy({ notBefore, schedule }: Times, now: number): string | null {
+export function closedBy({ notBefore, schedule }: Times, now: number): string | null {
   const start = Math.max(now, notBefore ?? 0)
   if (start === now && (!schedule || isOpenAt(schedule, now))) return null
   const opens = schedule && !isOpenAt(schedule, start) ? nextChange(schedule, start) : start
   return opens === null ? reasons.outside : `${reasons.outside} until ${timestamp(opens)}`
 }
 
-async function timesOf(ids: readonly string[], em: EntityManager): Promise<readonly RuleTimes[]> {
+export async function timesOf(ids: readonly string[], em: EntityManager): Promise<readonly RuleTimes[]> {
   return ids.length === 0 ? [] : em.find(RuleTimes, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
 }
 

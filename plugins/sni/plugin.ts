@@ -6,6 +6,7 @@ import { removingSlot } from '../clients/exports.ts'
 import { portSharingSlot } from '../rules/exports.ts'
 import { fills as commandFills } from './commands.ts'
 import { SniFallback, SniPattern } from './entities.ts'
+import { explains } from './explain.ts'
 import { fallback, onUnsupportedRule, pattern, unsupported } from './fields.ts'
 import { Sni0001 } from './migrations/0001-sni.ts'
 import { patternMalformed } from './pattern.ts'
@@ -29,6 +30,7 @@ export default definePlugin<Deps>({
     pattern,
     fallback,
     portSharingSlot.fill(sharing),
+    explains,
     removingSlot.fillWith(
       ({ peeks }: Deps) =>
         async client =>

@@ -411,6 +411,10 @@ function apiOf({ call }: KitServer): Api {
     send: request,
     call: notUsed,
     rows: notUsed,
-    refusal: notUsed
+    refusal: notUsed,
+    origin: '',
+    events: () => {
+      throw new TypeError('documents have no events')
+    }
   }
 }

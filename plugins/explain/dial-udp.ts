@@ -1,0 +1,30 @@
+import { createSocket } from 'node:dgram'
+import { isIPv4 } from 'node:net'
+import { errorOf, type Probe, type Seen } from './dial.ts'
+
+const answerMs = 700
+
+/** Sends an empty datagram, with the header of a health check where the rule has one: ICMP tells that nobody is there. */
+export async function dialUdp(addresses: readonly string[], port: number, probe: Probe): Promise<Seen> {
+  const { path, call, mayWrite, untilMs } = probe
+  const { clock } = call
+  const [address = ''] = addresses // a flow goes to the first one, and cannot tell that it should not
+  if (!mayWrite) return { address }
+  const { promise, resolve } = Promise.withResolvers<Seen>()
+  const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+  const socket = createSocket(family === 'ipv4' ? 'udp4' : 'udp6')
+  const cancel = clock.after(Math.min(answerMs, Math.max(0, untilMs - clock.monotonic())), () => resolve({}))
+  const begun = clock.monotonic()
+  socket.on('error', error => resolve({ error: errorOf(error) }))
+  socket.once('message', () => resolve({ first_byte_ms: clock.monotonic() - begun }))
+  socket.once('connect', () => socket.send(path.plan.preamble?.probe ?? Buffer.alloc(0)))
+  const from = path.plan.dialFrom?.[family]
+  if (from) socket.bind(0, from, () => socket.connect(port, address))
+  else socket.connect(port, address)
+  try {
+    return { address, ...(await promise) }
+  } finally {
+    cancel()
+    socket.close()
+  }
+}

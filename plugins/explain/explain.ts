@@ -1,0 +1,139 @@
+// What the agent knows about a caller: what it and its plugins decide, and what a probe of the targets sees.
+import type {
+  AgentCall,
+  AgentScope,
+  AskedCaller,
+  ExplainStep,
+  PluginExplainer,
+  RulePath,
+  Sample
+} from '../../agent/plugin.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+import { probeTargets } from './probe.ts'
+import { openRefusals } from './refusals.ts'
+import { targetSteps } from './target-steps.ts'
+import { type Ask, maxLengths, maxSteps, type ProbedTarget, type Told, type WireStep } from './wire.ts'
+
+export type Explain = (question: Ask) => Promise<Told>
+
+export function openExplain(scope: Pick<AgentScope, 'call' | 'explainers'>) {
+  const { call } = scope
+  const refusals = openRefusals(call.clock)
+
+  /** Returns the caller, with the counters of now. */
+  function askedOf({ rule_id, port, source }: Ask, path: RulePath): AskedCaller {
+    const sample = call.takeSample()
+    refusals.follow(sample)
+    const counters = newestIn(sample, rule_id, call)
+    const refused = counters ? refusals.of(counters.ruleId) : new Map()
+    return { path, port, source: source ?? null, sample, counters, refused }
+  }
+
+  async function explain(question: Ask): Promise<Told> {
+    const missing = missingStep(question.rule_id, call)
+    if (missing) return { steps: [wireStep(missing)], targets: [] }
+    const path = call.paths.find(question.rule_id)
+    if (!path) return { steps: [wireStep(absent(question.rule_id))], targets: [] }
+    const asked = askedOf(question, path)
+    const steps: ExplainStep[] = []
+    for (const decide of [
+      () => ownSteps(asked, call),
+      ...scope.explainers.map(plugin => () => stepsOf(plugin, asked)),
+      () => lastRefusals(asked)
+    ]) {
+      for (const step of decide()) {
+        steps.push(step)
+        if (step.verdict === 'stop') return { steps: steps.map(wireStep).slice(-maxSteps), targets: [] }
+      }
+    }
+    const targets = await probeTargets(question, path, call)
+    const all = [...steps, ...targetSteps(targets, question)]
+    return { steps: all.map(wireStep).slice(-maxSteps), targets: targets.map(rounded) }
+  }
+
+  return { explain, follow: () => refusals.follow(call.takeSample()) }
+}
+
+/** The newest run of the rule in the engine: a rule that has changed may have earlier ones, which drain. */
+function newestIn({ rules }: Sample, ruleId: string, call: AgentCall): AskedCaller['counters'] {
+  const own = rules.filter(rule => call.rules.find(rule.ruleId)?.id === ruleId)
+  return own.toSorted((a, b) => b.ruleId - a.ruleId)[0] ?? null
+}
+
+/** What a plugin says; one that fails stops nobody, and the agent's log says why. */
+function stepsOf({ by, explain }: PluginExplainer, asked: AskedCaller): readonly ExplainStep[] {
+  try {
+    return explain(asked)
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    return [{ kind: 'plugin', id: by, verdict: 'info', reason: error.code, text: error.message }]
+  }
+}
+
+const stop = (id: string, reason: string, text: string): ExplainStep => ({
+  ...{ kind: 'rule', id, verdict: 'stop' },
+  ...{ reason, text }
+})
+
+const absent = (id: string): ExplainStep => stop(id, 'pending', 'the agent does not have the rule yet')
+
+function missingStep(id: string, { objects }: AgentCall): ExplainStep | null {
+  const failure = objects.notInForce().find(object => object.kind === 'rule' && object.id === id)
+  return failure ? stop(id, failure.reason, `the agent cannot open the rule: ${failure.message}`) : null
+}
+
+/** What the agent itself decides: its closings, and the filter of sources. */
+function ownSteps({ path, source, refused }: AskedCaller, call: AgentCall): ExplainStep[] {
+  const { spec, plan } = path
+  const closed = call.rules.closed().get(spec.id)
+  if (closed !== undefined) return [stop(spec.id, closed, `the agent has closed the rule: ${closed}`)]
+  if (refused.get('descriptors')?.isLast)
+    return [
+      stop(
+        spec.id,
+        'descriptors',
+        'the agent has no descriptors left for a caller: raise its limit of open files'
+      )
+    ]
+  const open: ExplainStep = {
+    ...{ kind: 'rule', id: spec.id, verdict: 'pass', reason: null },
+    text: `the agent listens on ${plan.protocol} port ${spec.from}${spec.to > spec.from ? `-${spec.to}` : ''}`
+  }
+  if (!plan.source && !plan.firstRead) return [open]
+  const filter = { kind: 'source', id: source ?? 'any' } as const
+  const refusal = source === null ? null : path.sourceRefusal(source, 0)
+  if (refusal !== null)
+    return [open, { ...filter, verdict: 'stop', reason: refusal, text: `callers from ${source} are refused` }]
+  const text =
+    source === null
+      ? 'not all sources are allowed: ask with the address of the caller'
+      : `callers from ${source} are allowed`
+  return [open, { ...filter, verdict: source === null ? 'info' : 'pass', reason: null, text }]
+}
+
+/** Refusals of the last minute of which nobody has told more. */
+function lastRefusals({ path, refused }: AskedCaller): ExplainStep[] {
+  return [...refused].map(([reason, { count, agoMs }]) => ({
+    ...{ kind: 'rule', id: path.spec.id, verdict: 'info', reason },
+    text: `${count} callers were refused since it was opened, the last ${Math.round(agoMs / 1000)} s ago`
+  }))
+}
+
+/** A plugin's texts are cut where they are too long for the wire. */
+const wireStep = ({ kind, id, verdict, reason, text }: ExplainStep): WireStep => ({
+  kind: kind.slice(0, maxLengths.kind),
+  id: id.slice(0, maxLengths.id),
+  verdict,
+  ...(reason !== null && { reason: reason.slice(0, maxLengths.reason) }),
+  text: text.slice(0, maxLengths.text)
+})
+
+/** Tenths of a millisecond are exact enough. */
+const rounded = (target: ProbedTarget): ProbedTarget => ({
+  ...target,
+  ...Object.fromEntries(
+    Object.entries(target).flatMap(([key, value]) =>
+      key.endsWith('_ms') ? [[key, Math.round(Number(value) * 10) / 10]] : []
+    )
+  )
+})

@@ -1,0 +1,60 @@
+import type { ExplainStep } from '../../agent/plugin.ts'
+import type { Ask, ProbedTarget } from './wire.ts'
+
+/** Errors of a target with which a caller is connected all the same. */
+export const harmless = ['target_closed', 'certificate_name', 'tls_failed']
+
+const isReached = ({ error }: ProbedTarget): boolean => error === undefined || harmless.includes(error)
+
+/** What becomes of a caller at the targets: the first that is reached takes them; if none is, the last one stops them. */
+export function targetSteps(targets: readonly ProbedTarget[], { probe }: Pick<Ask, 'probe'>): ExplainStep[] {
+  const first = targets.findIndex(isReached)
+  if (probe === 'none' && first >= 0) return []
+  return targets.map((target, index) => {
+    const isStop = first < 0 && index === targets.length - 1
+    const verdict = isStop ? 'stop' : isReached(target) && probe !== 'none' ? 'pass' : 'info'
+    const reason = target.error ?? 'connected'
+    return { kind: 'target', id: nameOf(target), verdict, reason, text: textOf(target) }
+  })
+}
+
+export const nameOf = ({ host, port }: Pick<ProbedTarget, 'host' | 'port'>): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`
+
+const texts: Readonly<Record<string, string>> = {
+  nxdomain: 'its name does not exist',
+  servfail: 'no DNS server answers for its name',
+  timeout: 'no DNS server has answered for its name in time',
+  no_address: 'its name has no address',
+  overloaded: 'too many look-ups are under way',
+  connect_refused: 'it refuses connections: nothing listens there',
+  connect_timeout: 'it does not answer: packets are dropped, or the host is down',
+  unreachable: 'there is no way to it',
+  source_unavailable: 'the address to dial from is not on this host',
+  denied_by_agent: "the agent's guardrails do not allow this address (deny_targets, allow_targets)",
+  target_denied: "the grants of the rule's owner do not allow this address",
+  loop: 'it is a listener of this agent itself',
+  descriptors: 'the agent has no descriptors left',
+  target_closed: 'it closes at once, before a byte',
+  certificate_name: 'its certificate is for another name',
+  tls_failed: 'it does not complete a TLS handshake'
+}
+
+function textOf(target: ProbedTarget): string {
+  const { error, address, dns_age_ms, connect_ms, first_byte_ms, tls_name } = target
+  const where = address === undefined || address === target.host ? '' : ` (${address}${ageOf(dns_age_ms)})`
+  const name = `${nameOf(target)}${where}`
+  if (error !== undefined) {
+    const shown = tls_name === undefined ? '' : `: ${tls_name}`
+    return `${name}: ${texts[error] ?? error}${shown}`
+  }
+  const byte =
+    first_byte_ms === undefined ? 'and it says nothing of itself' : `first byte after ${ms(first_byte_ms)}`
+  return connect_ms === undefined
+    ? `${name}: a datagram was sent, ${byte}`
+    : `${name}: connected in ${ms(connect_ms)}, ${byte}`
+}
+
+const ms = (value: number): string => `${Math.round(value * 10) / 10} ms`
+const ageOf = (age: number | undefined): string =>
+  age === undefined ? '' : `, looked up ${Math.round(age / 1000)} s ago`

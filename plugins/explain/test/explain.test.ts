@@ -1,0 +1,195 @@
+// Who may ask about what, and how the answer is put together: a server and whole agents in this process, on a fake engine.
+import t, { type Test } from 'tap'
+import type { AgentPlugin } from '../../../agent/plugin.ts'
+import { definePlugin } from '../../../kernel/plugin.ts'
+import { runAgent, testServer } from '../../../kit/public.ts'
+import { explainSlot } from '../../rules/exports.ts'
+import type { Explanation } from '../schema.ts'
+import { openTarget } from './places.ts'
+
+interface Options {
+  readonly plugins?: Parameters<typeof testServer>[1]
+  readonly agent?: readonly AgentPlugin[]
+}
+
+async function openApp(t: Test, { plugins = {}, agent: halves = [] }: Options = {}) {
+  const server = await testServer(t, plugins)
+  const agent = await runAgent(t, server, 'paris', { plugins: halves })
+  const hello = await openTarget(t, socket => void socket.write('hello'))
+  const push = async (listen_port: number, more: object = {}): Promise<string> => {
+    const body = { client: 'paris', listen_port, targets: [{ host: '127.0.0.1', port: hello }], ...more }
+    return (await server.call<{ rule_id: string }>('POST', '/v1/rules', body)).body.rule_id
+  }
+  const grant = (user_id: string, client_id: string) =>
+    server.call('POST', '/v1/grants', {
+      ...{ user_id, client_id, protocols: ['tcp', 'udp'] },
+      ...{ listen_port_start: 1, listen_port_end: 65_535 }
+    })
+  const ask = async (
+    port: number,
+    more: object = {},
+    caller: Parameters<typeof server.as>[0] = 'operator'
+  ) => {
+    const body = { client: 'paris', port, protocol: 'tcp', ...more }
+    return server.as(caller)<Explanation & { error: object }>('POST', '/v1/explain', body)
+  }
+  return { server, agent, push, grant, ask }
+}
+
+t.test('a user hears of their own rules, and of others nothing', async t => {
+  const { server, agent, push, grant, ask } = await openApp(t)
+  const ann = { user: 'ann' }
+  for (const user of ['ann', 'bob']) await server.as({ user })('GET', '/v1/users/me')
+  await push(8080, { owner: 'ann' })
+  await push(8081, { owner: 'bob', sni_pattern: 'bob.example' })
+  await push(8082, { owner: 'ann', sni_pattern: 'ann.example' })
+  await push(8082, { owner: 'bob', sni_pattern: 'bob.example' })
+  const other = await runAgent(t, server, 'oslo')
+  const withoutPort = ({ status, text }: { status: number; text: string }, port: number) =>
+    `${status} ${text.replaceAll(String(port), 'PORT')}`
+
+  t.match((await ask(8080, {}, ann)).body, {
+    outcome: 'forwarded',
+    decided_by: { kind: 'rule', reason: 'active' }
+  })
+  const [taken, free] = [await ask(8081, {}, ann), await ask(8085, {}, ann)]
+  t.match(taken.body, { outcome: 'no_rule' })
+  t.equal(withoutPort(taken, 8081), withoutPort(free, 8085))
+  const [bobs, nobodys] = [
+    await ask(8082, { sni: 'bob.example' }, ann),
+    await ask(8082, { sni: 'eve.example' }, ann)
+  ]
+  t.match(bobs.body, { outcome: 'refused', decided_by: { reason: 'sni_miss' } })
+  t.equal(bobs.text, nobodys.text.replaceAll('eve', 'bob'))
+
+  const clients = [other.clientId, 'oslo', '01ARZ3NDEKTSV4RRFFQ69G5FAV', 'nowhere']
+  const refused = await Promise.all(clients.map(client => ask(8080, { client }, ann)))
+  for (const [index, reply] of refused.entries()) {
+    t.match(reply, { status: 403, body: { error: { code: 'client_not_granted' } } })
+    t.equal(
+      reply.text.replaceAll(clients[index] ?? '', ''),
+      refused[0]?.text.replaceAll(clients[0] ?? '', '')
+    )
+  }
+  await grant('ann', other.clientId)
+  t.match((await ask(8080, { client: 'oslo' }, ann)).body, { outcome: 'no_rule' })
+  t.match(await ask(8080, { client: 'nowhere' }), {
+    status: 404,
+    body: { error: { code: 'client_not_found' } }
+  })
+  t.equal((await ask(8080, { client: agent.clientId }, ann)).body.outcome, 'forwarded')
+})
+
+t.test('a probe is in the audit log with its port, and counts as no traffic', async t => {
+  const { server, agent, push, ask } = await openApp(t)
+  await push(8080)
+
+  const { body } = await ask(8080, { probe: true })
+
+  t.match(body, { outcome: 'forwarded', decided_by: { kind: 'target', reason: 'connected' } })
+  t.ok((body.targets[0]?.connect_ms ?? -1) >= 0 && (body.targets[0]?.first_byte_ms ?? -1) >= 0)
+  t.match(server.decisions.at(-1), {
+    ...{ action: 'rule.explain', outcome: 'allow', status: 200 },
+    ...{ resourceKind: 'port', resourceId: 'paris tcp/8080' }
+  })
+  t.match(agent.engine.sample().rules, [{ connectionsTotal: 0, rejected: {} }])
+})
+
+t.test(
+  'of a rule on several clients it is told of the client that was asked, under the id of the rule',
+  async t => {
+    const { server, agent, push, ask } = await openApp(t)
+    const oslo = await runAgent(t, server, 'oslo')
+    const rule_id = await push(8080, { client: undefined, clients: { ids: [agent.clientId, oslo.clientId] } })
+    await oslo.stop()
+
+    const [paris, away] = [await ask(8080), await ask(8080, { client: 'oslo' })]
+
+    t.match(paris.body, { outcome: 'forwarded', decided_by: { kind: 'rule', id: rule_id } })
+    t.match(
+      paris.body.steps.find(({ kind }) => kind === 'group'),
+      { text: 'the rule is on 2 clients: this is about one of them' }
+    )
+    t.match(away.body, {
+      outcome: 'unknown',
+      decided_by: { id: oslo.clientId, reason: 'client_not_connected' }
+    })
+    t.match(away.body.steps.at(-1), { verdict: 'stop', reason: 'client_not_connected' })
+  }
+)
+
+t.test('a plugin of somebody else tells of its own decisions, on the server and at the edge', async t => {
+  const half = { name: 'acme-doors', agent: '^1.5.0' }
+  const stranger = definePlugin({
+    ...{ name: 'acme-doors', version: '1.0.0', kernel: '^2.0.0', needs: { rules: '^1.0.0' } },
+    fills: [
+      explainSlot.fill({
+        explain: async ({ port }) => [
+          { kind: 'door', id: `${port}`, verdict: 'pass', reason: null, text: 'the door is open' }
+        ]
+      })
+    ]
+  })
+  const edge: AgentPlugin = {
+    ...half,
+    explain: ({ source }) => [
+      {
+        kind: 'door',
+        id: 'edge',
+        verdict: source === null ? 'info' : 'stop',
+        reason: 'door_shut',
+        text: 'x'.repeat(600)
+      }
+    ]
+  }
+  const broken: AgentPlugin = {
+    ...{ name: 'acme-broken', agent: '^1.5.0' },
+    explain() {
+      throw new Error('ouch')
+    }
+  }
+  const { push, ask } = await openApp(t, { plugins: { plugins: [stranger] }, agent: [broken, edge] })
+  await push(8080)
+
+  const { steps } = (await ask(8080)).body
+  t.match(
+    steps.find(({ id }) => id === '8080'),
+    { kind: 'door', verdict: 'pass' }
+  )
+  t.match(
+    steps.find(({ kind }) => kind === 'plugin'),
+    { id: 'acme-broken', verdict: 'info', reason: 'internal' }
+  )
+  t.equal(steps.find(({ id }) => id === 'edge')?.text.length, 500)
+  t.match((await ask(8080, { source: '192.0.2.1' })).body, {
+    outcome: 'refused',
+    decided_by: { kind: 'door', id: 'edge', reason: 'door_shut' }
+  })
+})
+
+t.test('a rule that a field closes is told of by the server, also while the edge is away', async t => {
+  const { server, agent, push, ask } = await openApp(t)
+  const not_before = new Date(server.clock.now() + 3_600_000).toISOString()
+  await push(8080, { not_before })
+  await push(8081, { paused: true })
+  await agent.stop()
+
+  t.match((await ask(8080)).body, {
+    outcome: 'refused',
+    decided_by: { kind: 'schedule', reason: 'outside_schedule' }
+  })
+  t.match((await ask(8081)).body, { outcome: 'refused', decided_by: { kind: 'rule', reason: 'paused' } })
+})
+
+t.test('what is wrong in a question is named', async t => {
+  const { ask } = await openApp(t)
+
+  for (const [field, value] of Object.entries({
+    port: 0,
+    protocol: 'sctp',
+    source: 'here',
+    sni: 'a b',
+    probe: 1
+  }))
+    t.match(await ask(8080, { [field]: value }), { status: 400, text: new RegExp(`/${field}`) })
+})

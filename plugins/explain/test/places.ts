@@ -1,0 +1,79 @@
+// Targets with faults, on this host.
+import { spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import type { Test } from 'tap'
+
+type Folder = Pick<Test, 'teardown'>
+
+/** Opens a TCP server; returns its port. */
+export async function openTarget(t: Folder, serve: (socket: Socket) => void, port = 0): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server = createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    serve(socket)
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return (server.address() as AddressInfo).port // of a TCP server
+}
+
+/** Opens a TLS server with a certificate; returns its port. */
+export async function openTlsTarget(t: Folder, key: string, cert: string): Promise<number> {
+  const server = createTlsServer({ key, cert }, socket => socket.on('error', () => {}))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => void server.close())
+  return (server.address() as AddressInfo).port // of a TCP server
+}
+
+export async function openUdpTarget(t: Folder, answer: string | null): Promise<number> {
+  const socket = createSocket('udp4')
+  socket.on('message', (_, { port, address }) => {
+    if (answer !== null) socket.send(answer, port, address)
+  })
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  t.teardown(() => void socket.close())
+  return socket.address().port
+}
+
+const listener = `
+  require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
+    process.stdout.write(String(this.address().port))
+  })`
+
+/** Returns a port whose listener takes no more connections: the system drops the packets that begin one. */
+export async function openSilentPort(t: Folder): Promise<number> {
+  const child = spawn(process.execPath, ['-e', listener], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => void child.kill('SIGKILL'))
+  const port = Number(String((await once(child.stdout, 'data'))[0]))
+  child.kill('SIGSTOP')
+  const sockets = Array.from({ length: 3 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+  t.teardown(() => sockets.forEach(socket => void socket.destroy()))
+  await Promise.all(sockets.slice(0, 2).map(socket => once(socket, 'connect')))
+  return port
+}
+
+/** Connects, writes, and resolves when the connection has ended. */
+export async function call(port: number, bytes: Buffer | string = ''): Promise<void> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.resume()
+  if (bytes.length > 0) socket.write(bytes)
+  await new Promise(resolve => socket.once('close', resolve))
+}
+
+/** Opens connections that stay. */
+export async function hold(t: Folder, port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1')
+  t.teardown(() => void socket.destroy())
+  await once(socket, 'data')
+}

@@ -1,0 +1,33 @@
+import { timestamp } from '../../kernel/base/clock.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { type Explainer, type ExplainStep, explainSlot } from '../rules/exports.ts'
+import { nextChange } from './schedule.ts'
+import { closedBy, isExpired, timesOf } from './states.ts'
+import { reasons } from './wire.ts'
+
+/** Tells whether the rule is open at this time, and until when. */
+export const explains = explainSlot.fillWith(
+  ({ clock }: Pick<Kernel, 'clock'>): Explainer => ({
+    async explain({ rule }, em) {
+      const [times] = await timesOf([rule.rule_id], em)
+      if (!times || !(times.notBefore ?? times.expiresAt ?? times.schedule)) return []
+      const now = clock.now()
+      const stop = (reason: string, text: string): ExplainStep[] => [
+        { kind: 'schedule', id: rule.rule_id, verdict: 'stop', reason, text }
+      ]
+      if (isExpired(times, now))
+        return stop(
+          reasons.expired,
+          `the rule has expired at ${timestamp(times.expiresAt ?? now)}: set a later expires_at`
+        )
+      const closed = closedBy(times, now)
+      if (closed !== null) return stop(reasons.outside, `the rule is closed at this time: ${closed}`)
+      const ends = [times.expiresAt, times.schedule && nextChange(times.schedule, now)].filter(
+        end => end != null
+      )
+      const text =
+        ends.length === 0 ? 'the rule is open' : `the rule is open until ${timestamp(Math.min(...ends))}`
+      return [{ kind: 'schedule', id: rule.rule_id, verdict: 'pass', reason: null, text }]
+    }
+  })
+)

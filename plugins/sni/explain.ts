@@ -1,0 +1,38 @@
+// Which of the rules on a port of TLS names a caller meets.
+import { type AskedCaller, type Explainer, explainSlot, type RuleRecord } from '../rules/exports.ts'
+import { covers } from './pattern.ts'
+import { fallbackKey, patternKey } from './wire.ts'
+
+const patternOf = (rule: RuleRecord): string | null => (rule[patternKey] ?? null) as string | null
+const isFallback = (rule: RuleRecord): boolean => rule[fallbackKey] === true
+
+const explainer: Explainer = {
+  choose(rules, { sni }: AskedCaller) {
+    const inForce = rules.filter(({ state }) => state !== 'failed') // others take the callers of one that has failed
+    const candidates = inForce.length > 0 ? inForce : rules
+    const named = candidates.filter(rule => patternOf(rule) !== null)
+    const fallback = candidates.find(isFallback)
+    if (named.length === 0 && !fallback) return null
+    const exact = named.find(rule => patternOf(rule) === sni)
+    const wildcard = named.find(rule => sni !== null && covers(patternOf(rule) ?? '', sni))
+    const chosen = exact ?? wildcard ?? fallback
+    if (chosen) return { rule: chosen }
+    const names = named.map(patternOf).join(', ')
+    const text =
+      sni === null
+        ? `this port is for TLS names (${names}): callers without TLS, or without a name, are refused`
+        : `no rule on this port is for ${sni}; there are ${names}`
+    const id = `tcp/${named[0]?.listen_port}`
+    return { stop: { kind: 'port', id, verdict: 'stop', reason: 'sni_miss', text } }
+  },
+
+  async explain({ rule, sni }) {
+    const pattern = patternOf(rule)
+    if (pattern === null && !isFallback(rule)) return []
+    const text =
+      pattern === null ? `the fallback takes ${sni ?? 'what is not TLS'}` : `${sni} is for ${pattern}`
+    return [{ kind: 'sni', id: rule.rule_id, verdict: 'pass', reason: null, text }]
+  }
+}
+
+export const explains = explainSlot.fill(explainer)
