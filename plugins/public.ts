@@ -32,7 +32,7 @@ export {
   Refused,
   respond
 } from '../kernel/wire/message.ts'
-export type { SignedIn, SignIn, SignInCall } from './auth/exports.ts'
+export type { Setup, SignedIn, SignIn, SignInCall } from './auth/exports.ts'
 export * as clients from './clients/exports.ts'
 export type * as grants from './grants/exports.ts'
 export {

@@ -21,3 +21,9 @@ export interface SignedIn {
 }
 
 export type SignInCall = Pick<Call, 'requestInfo' | 'setCookie'>
+
+/** The service `setup`: what makes the first administrator. */
+export interface Setup {
+  /** Returns the setup token of this start, once; null: it was returned before, or there is an administrator. */
+  takeToken(): string | null
+}

@@ -22,18 +22,26 @@ interface Deps extends Kernel {
 
 export type Onboarding = ReturnType<typeof openOnboarding>
 
-/** Creates the first superadmin. The setup token is logged once and kept in memory as a hash. */
+/** Creates the first superadmin. The setup token is logged, is told once to who asks, and is kept in memory as a hash. */
 export function openOnboarding({ clock, log, identity, users, attempt, hashPool, passwords }: Deps) {
   let token: { readonly hash: string; readonly expiresAt: number } | null = null
+  let untold: string | null = null // the token, until somebody took it
 
   const isRequired = async (): Promise<boolean> => !(await identity.isBootstrapped())
 
   async function announce(): Promise<void> {
     if (!(await isRequired())) return
     const secret = newSecret()
+    untold = secret
     token = { hash: hashOf(secret), expiresAt: clock.monotonic() + tokenLifeMs }
     // A warning, so that a higher log level shows it, too: nobody can sign in without it.
     log.warn('onboarding.setup_token', `onboarding setup token, valid for 30 minutes: ${secret}`)
+  }
+
+  function takeToken(): string | null {
+    const secret = untold
+    untold = null
+    return secret
   }
 
   const isValidToken = (candidate: string): boolean =>
@@ -71,10 +79,11 @@ export function openOnboarding({ clock, log, identity, users, attempt, hashPool,
       await passwords.set(em, user.userId, hash, 'permanent')
     })
     token = null
+    untold = null
     return { user_id: user.userId, display_name: user.displayName, role: user.role }
   }
 
-  return { isRequired, announce, onboard }
+  return { isRequired, announce, takeToken, onboard }
 }
 
 /** Runs in the transaction that creates a superadmin: of two at once, the second is refused. */

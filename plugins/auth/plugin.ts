@@ -37,7 +37,10 @@ export default definePlugin<Deps>({
   needs: { users: '^1.0.0' },
   codes: Object.values(codes),
   store,
-  exports: { signIn: asFunction(openSignIn).singleton() },
+  exports: {
+    signIn: asFunction(openSignIn).singleton(),
+    setup: asFunction(({ onboarding }: Deps) => onboarding).singleton()
+  },
   services: {
     hashPool: asFunction(() => openHashPool()).singleton(),
     runningTime: asFunction(openRunningTime).singleton(),

@@ -5,7 +5,7 @@ import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { invalidDisplayName, invalidUserId, reservedUserId, userAlreadyExists } from '../users/exports.ts'
 import * as codes from './codes.ts'
-import type { SignIn } from './exports.ts'
+import type { Setup, SignIn } from './exports.ts'
 import type { Login } from './login.ts'
 import type { Onboarding } from './onboarding.ts'
 import type { Passwords } from './passwords.ts'
@@ -20,6 +20,7 @@ export interface RouteDeps extends Kernel {
   readonly passwords: Passwords
   readonly sessions: Sessions
   readonly signIn: SignIn
+  readonly setup: Setup
   readonly recovery: Recovery
 }
 

@@ -15,6 +15,7 @@ import { requestSchemas } from './openapi/operation.ts'
 import { openPipeline } from './pipeline.ts'
 import { openServer, serveCertificate } from './server.ts'
 import { type HttpOptions, type Keys, openTls } from './settings.ts'
+import { openSite } from './site.ts'
 import { validator } from './validate.ts'
 
 export async function openHttp(options: HttpOptions): Promise<HttpHost> {
@@ -27,7 +28,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   const app = openServer(options)
   app.setValidatorCompiler(validator(codes))
   await app.register(cookie)
-  const handlerOf = openPipeline(app, options)
+  const handlerOf = openPipeline(app, options, await openSite(app, options.site))
   if (options.tls) options.httpMetrics.setCertificate(serveCertificate(app.server, options.tls))
 
   const plugins: Plugin[] = []
@@ -68,13 +69,18 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
       const why = reasonOf(cause) + lowPortRemedy(cause, Number(port || 80))
       throw new Fault(listenFailed, `operator_http_listen ${options.listen}: ${why}`, { cause })
     }
-    const [{ address, port: boundPort }] = app.addresses() as [AddressInfo]
-    const scheme = options.tls ? 'https' : 'http'
-    return { origin: `${scheme}://${address.includes(':') ? `[${address}]` : address}:${boundPort}` }
+    const origin = originOf(app, options)
+    options.site()?.listening(options.publicOrigin ?? origin)
+    return { origin }
   }
 
   const document = () => documentOf({ plugins, routes: mounted, codes }, options)
   return { app, mount, document, listen, renewCertificate: renewalOf(app, options), close: () => app.close() }
+}
+
+function originOf(app: FastifyInstance, { tls }: HttpOptions): string {
+  const [{ address, port }] = app.addresses() as [AddressInfo]
+  return `${tls ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${port}`
 }
 
 /** A certificate that appears or disappears needs another server. */

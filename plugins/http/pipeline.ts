@@ -14,6 +14,7 @@ import { openResponder } from './responder.ts'
 import { routeHandler } from './route-handler.ts'
 import { noSuchRoute, refuseMediaType } from './routing.ts'
 import type { HttpOptions } from './settings.ts'
+import type { SendSite } from './site.ts'
 import { openStreams } from './streams.ts'
 import { logTraced, runTraced } from './trace.ts'
 
@@ -30,7 +31,7 @@ declare module 'fastify' {
 }
 
 /** Adds the steps to `app`. Returns the function that makes the handler of a route. */
-export function openPipeline(app: FastifyInstance, options: HttpOptions) {
+export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSite: SendSite) {
   const { httpMetrics, publicOrigin, log } = options
   const guard = openGuard(options)
   const concurrencyLimit = openConcurrencyLimit()
@@ -47,7 +48,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
   app.addHook('onRequest', async (request, reply) => {
     responder.setCommonHeaders(request, reply)
     const { route } = request.routeOptions.config
-    if (!route) throw noSuchRoute(request, routes) // 404, 405
+    if (!route) return sendSite(request, reply, () => noSuchRoute(request, routes)) // else 404, 405
     const context = requestContextOf(request, route, publicOrigin)
     request.requestContext = context
     await guard.authorize(context) // 503, 401, 403

@@ -10,6 +10,7 @@ import { IdempotencyRecord } from './entities.ts'
 import { type HttpMetrics, openHttpMetrics } from './metrics.ts'
 import { Http0001 } from './migrations/0001-repeat.ts'
 import { keys, settingsOf } from './settings.ts'
+import { siteSlot } from './site-slot.ts'
 
 interface Deps extends Kernel<typeof keys> {
   readonly httpMetrics: HttpMetrics
@@ -33,11 +34,12 @@ export default definePlugin<Deps>({
     act: asFunction(openAct).singleton(),
     changeEach: asFunction(openChangeEach).singleton()
   },
-  slots: [decisionSlot],
+  slots: [decisionSlot, siteSlot],
   fills: [
-    hostSlot.fillWith(({ config, httpMetrics, recorder }: Deps) => async options => {
+    hostSlot.fillWith(({ config, httpMetrics, recorder, filled }: Deps) => async options => {
       const { openHttp } = await import('./http.ts') // commands load this file, too, and do not need Fastify
-      return openHttp({ ...options, ...settingsOf(config), httpMetrics, recorder })
+      const site = () => filled(siteSlot)[0]?.value
+      return openHttp({ ...options, ...settingsOf(config), httpMetrics, recorder, site })
     }),
     metricsSlot.fillWith(({ httpMetrics }: Deps) => httpMetrics.collect)
   ]

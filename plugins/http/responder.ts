@@ -115,7 +115,10 @@ function openUndeclared(log: HttpOptions['log']) {
 const contentSecurityPolicy =
   "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-function sendMedia(reply: FastifyReply, { status = 200, type, body, headers = {} }: Media): FastifyReply {
+export function sendMedia(
+  reply: FastifyReply,
+  { status = 200, type, body, headers = {} }: Media
+): FastifyReply {
   const defaults = { 'content-security-policy': contentSecurityPolicy, 'referrer-policy': 'no-referrer' }
   reply
     .code(status)

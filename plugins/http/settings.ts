@@ -6,6 +6,7 @@ import type { HostOptions } from '../../kernel/http/host.ts'
 import { Listen } from '../../kernel/settings.ts'
 import type { Recorder } from './decision.ts'
 import type { HttpMetrics } from './metrics.ts'
+import type { Site } from './site-slot.ts'
 
 export const keys = Type.Object({
   operator_http_listen: Listen('127.0.0.1:7080', 'Address of the operator HTTP API.'),
@@ -35,6 +36,7 @@ export type Keys = Static<typeof keys>
 export interface HttpOptions extends HostOptions, ReturnType<typeof settingsOf> {
   readonly httpMetrics: HttpMetrics
   readonly recorder: Recorder
+  readonly site: () => Site | undefined
 }
 
 export const settingsOf = (config: Keys) => ({

@@ -26,11 +26,13 @@ const up = defineCommand({
     const isLocal = args.public !== true && endpoint === undefined
     const agentIsDone = new AbortController()
     let setupToken: string | undefined
+    let page: string | undefined // of the console
     const server = await serve({
       signal: agentIsDone.signal, // stops after the agent, so that it receives the last report
       defaults: { operator_token: token.value, ...(isLocal && { control_listen: '127.0.0.1:7443' }) },
       onLog: (event, message) => {
         if (event === 'onboarding.setup_token') setupToken = /[\w-]{43}$/.exec(message)?.[0]
+        if (event === 'console.setup' || event === 'console.ready') page = /https?:\S+$/.exec(message)?.[0]
       }
     })
     onReload(server.reload)
@@ -38,6 +40,8 @@ const up = defineCommand({
     await enrollOnce(connect(server.origin, token.value), stateDir)
     const agent = runAgent({ stateDir, signal, force: forceSignal })
     for (const line of nextSteps(server.origin, token.file, setupToken)) print.line(line)
+    if (page !== undefined)
+      print.line(`\n${setupToken === undefined ? 'Console' : 'Or begin in a browser'}: ${page}`)
     try {
       await Promise.race([server.done, agent.failed, agent.done])
     } finally {

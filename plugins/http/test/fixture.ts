@@ -82,6 +82,7 @@ export async function httpFixture(
     version: '2.0.0',
     httpMetrics: openHttpMetrics(),
     recorder: openRecorder({ filled: slotReader('http', [plugin, decisionRecorder(decisions)], () => ({})) }),
+    site: () => undefined,
     ...hostOptions
   })
   if (users !== 'none') await addUsers(store, clock.now())

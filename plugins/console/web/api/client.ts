@@ -1,0 +1,81 @@
+// Calls the API with the session of the browser. Types are those of the OpenAPI document: config/operations.ts.
+import type { Arguments, Found, Name, ReplyOf } from '../../../../config/operations.ts'
+import { ApiError, errorFrom } from './error.ts'
+import { answered, unanswered } from './reachable.ts'
+
+export type Reply<N extends Name> = ReplyOf<Found<N>>
+export type Row<N extends Name> = Reply<N> extends readonly (infer R)[] ? R : never
+
+interface Parts {
+  readonly path?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const partsIn = ([parts = {}]: readonly unknown[]): Parts => parts as Parts // checked by the types of the caller
+
+/** Sends the request of an operation, such as 'POST /v1/rules'. Throws ApiError. */
+export async function call<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<Reply<N>> {
+  const response = await send(operation, partsIn(parts))
+  const body: unknown = response.status === 204 ? undefined : await response.json()
+  return body as Reply<N>
+}
+
+/** Reads all pages of a list, at most `maxRows`. */
+export async function rows<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<readonly Row<N>[]> {
+  const found: Row<N>[] = []
+  const given = partsIn(parts)
+  let asked: Parts = { ...given, query: { limit: pageRows, ...given.query } }
+  while (found.length < maxRows) {
+    const response = await send(operation, asked)
+    found.push(...((await response.json()) as Row<N>[]))
+    const cursor = cursorIn(response.headers.get('link'))
+    if (cursor === null) break
+    asked = { ...asked, query: { ...asked.query, cursor } }
+  }
+  return found
+}
+const pageRows = 1000
+export const maxRows = 50_000 // what a browser can hold; lists say when there are more
+
+const cursorIn = (link: string | null): string | null => {
+  const [, next] = /<([^>]+)>;\s*rel="?next"?/.exec(link ?? '') ?? []
+  return next === undefined ? null : new URL(next, location.origin).searchParams.get('cursor')
+}
+
+async function send(
+  operation: string,
+  { path = {}, query = {}, body, headers = {} }: Parts
+): Promise<Response> {
+  const [method = 'GET', pattern = '/'] = operation.split(' ')
+  const url = new URL(
+    pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? '')),
+    location.origin
+  )
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) url.searchParams.set(name, String(value))
+  const response = await reach(url, {
+    method,
+    headers: {
+      ...(method !== 'GET' && { 'x-svc-csrf': '1' }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) })
+  })
+  if (!response.ok) throw await errorFrom(response)
+  return response
+}
+
+async function reach(url: URL, request: RequestInit): Promise<Response> {
+  try {
+    const response = await fetch(url, { ...request, signal: AbortSignal.timeout(timeoutMs) })
+    answered()
+    return response
+  } catch (cause) {
+    unanswered()
+    throw new ApiError('no server answers', { status: 0, code: 'server_unreachable', details: { cause } })
+  }
+}
+const timeoutMs = 95_000 // the server itself gives a route 90 s

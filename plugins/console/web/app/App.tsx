@@ -1,0 +1,30 @@
+import { createTheme, MantineProvider } from '@mantine/core'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { queries } from '../api/queries.ts'
+import { Gate } from './Gate.tsx'
+import { Notices } from './Notices.tsx'
+
+const theme = createTheme({
+  primaryColor: 'cyan',
+  primaryShade: { light: 9, dark: 9 },
+  fontFamily: 'system-ui, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, Menlo, Consolas, monospace',
+  defaultRadius: 'sm',
+  cursorType: 'pointer',
+  components: { InputWrapper: { defaultProps: { withAsterisk: false } } } // nearly all fields are required: the others say so
+})
+
+/** The server gives each response a nonce, for the style elements that Mantine makes. */
+const nonce = (): string => document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? ''
+
+// The library by which a dialog stops the page from scrolling takes its nonce from here.
+Object.assign(globalThis, { __webpack_nonce__: nonce() })
+
+export const App = () => (
+  <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={nonce}>
+    <QueryClientProvider client={queries}>
+      <Gate />
+      <Notices />
+    </QueryClientProvider>
+  </MantineProvider>
+)

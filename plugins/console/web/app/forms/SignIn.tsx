@@ -1,0 +1,51 @@
+import { Button, PasswordInput, Text, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { setMustChange } from '../../api/must-change.ts'
+import { queries } from '../../api/queries.ts'
+import { Refusal } from '../../parts/Refusal.tsx'
+import { text } from '../../text/text.ts'
+import { Card } from './Card.tsx'
+
+export default function SignIn() {
+  const [user_id, setUser] = useState('')
+  const [password, setPassword] = useState('')
+  const signIn = useMutation({
+    meta: { shown: true },
+    mutationFn: () => call('POST /v1/auth/login', { body: { user_id, password } }),
+    onSuccess: ({ password_change_required }) => {
+      setMustChange(password_change_required)
+      return queries.resetQueries({ queryKey: ['me'] })
+    }
+  })
+  return (
+    <Card title={text.signIn.title} onSubmit={() => signIn.mutate()}>
+      <TextInput
+        label={text.signIn.user}
+        value={user_id}
+        onChange={event => setUser(event.currentTarget.value)}
+        name="username"
+        autoComplete="username"
+        autoCapitalize="none"
+        required
+        data-autofocus
+      />
+      <PasswordInput
+        label={text.signIn.password}
+        value={password}
+        onChange={event => setPassword(event.currentTarget.value)}
+        name="password"
+        autoComplete="current-password"
+        required
+      />
+      <Refusal error={signIn.error} />
+      <Button type="submit" loading={signIn.isPending}>
+        {text.signIn.submit}
+      </Button>
+      <Text c="dimmed" size="sm">
+        {text.signIn.forgotten}
+      </Text>
+    </Card>
+  )
+}

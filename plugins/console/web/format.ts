@@ -1,0 +1,55 @@
+// Times, sizes and rates, in the language of the page.
+import { language } from './text/text.ts'
+
+const number = new Intl.NumberFormat(language)
+const short = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 })
+const dateTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' })
+const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' })
+
+export const count = (n: number): string => number.format(n)
+
+const scaled = (n: number, base: number, units: readonly string[]): string => {
+  let at = 0
+  let value = n
+  while (value >= base && at < units.length - 1) {
+    value /= base
+    at++
+  }
+  return `${short.format(value)} ${units[at]}`
+}
+
+/** 1536 is '1.54 kB': powers of 1000, as the rates. */
+export const bytes = (n: number): string => scaled(n, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
+
+/** Of bytes in a second: networks are told in bits. */
+export const rate = (bytesPerSec: number): string =>
+  scaled(bytesPerSec * 8, 1000, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'])
+
+export const time = (rfc3339: string): string => dateTime.format(new Date(rfc3339))
+
+const steps = [
+  ['second', 60],
+  ['minute', 60],
+  ['hour', 24],
+  ['day', 30],
+  ['month', 12],
+  ['year', Number.POSITIVE_INFINITY]
+] as const
+
+/** '3 min. ago' */
+export function ago(rfc3339: string, now = Date.now()): string {
+  let value = (Date.parse(rfc3339) - now) / 1000
+  for (const [unit, size] of steps) {
+    if (Math.abs(value) < size) return relative.format(Math.trunc(value), unit)
+    value /= size
+  }
+  return time(rfc3339)
+}
+
+/** '9:05' */
+export const countdown = (secs: number): string =>
+  `${Math.floor(secs / 60)}:${String(Math.floor(secs % 60)).padStart(2, '0')}`
+
+/** '12 s', '3 min' */
+export const duration = (ms: number): string =>
+  ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`

@@ -1,0 +1,123 @@
+import { Group, Loader, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { call } from '../../api/client.ts'
+import { useMe } from '../../api/me.ts'
+import { bytes, count } from '../../format.ts'
+import { Command } from '../../parts/Command.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { text } from '../../text/text.ts'
+import { AddEdge } from '../edges/AddEdge.tsx'
+import { type Edge, useEdges } from '../edges/queries.ts'
+import { NewRule } from '../rules/NewRule.tsx'
+import { type Rule, useRules } from '../rules/queries.ts'
+
+/** From an empty server to the first forwarded byte. Each step is done here, and is ticked by what the server says. */
+export function FirstSteps() {
+  const edges = useEdges()
+  const rules = useRules()
+  return (
+    <section>
+      <Title order={2} size="h4" mb="md">
+        {text.overview.welcome}
+      </Title>
+      <Loaded query={edges}>
+        {foundEdges => (
+          <Loaded query={rules}>{foundRules => <Steps edges={foundEdges} rules={foundRules} />}</Loaded>
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+function Steps({ edges, rules }: { readonly edges: readonly Edge[]; readonly rules: readonly Rule[] }) {
+  const mayAdd = useMe().data?.role === 'superadmin'
+  const hasEdge = edges.some(({ connected }) => connected)
+  const rule = rules.findLast(({ state }) => state === 'active')
+  return (
+    <Stack maw={760}>
+      <Step
+        at={1}
+        title={text.overview.stepEdge}
+        note={text.overview.stepEdgeText}
+        isDone={hasEdge}
+        isNow={!hasEdge}
+      >
+        {mayAdd ? <AddEdge /> : <Text>{text.overview.noneGranted}</Text>}
+      </Step>
+      <Step
+        at={2}
+        title={text.overview.stepRule}
+        note={text.overview.stepRuleText}
+        isDone={rule !== undefined}
+        isNow={hasEdge && !rule}
+      >
+        <NewRule edges={edges} />
+      </Step>
+      <Step
+        at={3}
+        title={text.overview.stepUse}
+        note={text.overview.stepUseText}
+        isDone={false}
+        isNow={rule !== undefined}
+      >
+        {rule && <Use rule={rule} edges={edges} />}
+      </Step>
+    </Stack>
+  )
+}
+
+interface StepProps {
+  readonly at: number
+  readonly title: string
+  readonly note: string
+  readonly isDone: boolean
+  readonly isNow: boolean
+  readonly children: ReactNode
+}
+
+const Step = ({ at, title, note, isDone, isNow, children }: StepProps) => (
+  <Paper withBorder p="lg" aria-current={isNow ? 'step' : undefined}>
+    <Group align="start" wrap="nowrap">
+      <ThemeIcon radius="xl" variant={isNow ? 'filled' : 'default'} aria-hidden="true">
+        {isDone ? '✓' : at}
+      </ThemeIcon>
+      <Stack flex={1} gap="xs" miw={0}>
+        <Title order={3} size="h5">
+          {title}
+        </Title>
+        <Text c="dimmed">{note}</Text>
+        {isNow && children}
+      </Stack>
+    </Group>
+  </Paper>
+)
+
+/** The line to try, and what has come of it. */
+function Use({ rule, edges }: { readonly rule: Rule; readonly edges: readonly Edge[] }) {
+  const { rule_id, client_id, listen_port, protocol } = rule
+  const edge = edges.find(found => found.client_id === client_id)
+  const host = edge?.address ?? edge?.remote_addr?.replace(/:\d+$/, '') ?? edge?.client_name ?? ''
+  const stats = useQuery({
+    queryKey: ['rule-stats', rule_id],
+    queryFn: () => call('GET /v1/rules/{rule_id}/stats', { path: { rule_id } })
+  })
+  const { connections_total = 0, bytes_in = 0, bytes_out = 0 } = stats.data ?? {}
+  return (
+    <Stack gap="sm">
+      <Command value={`nc ${protocol === 'udp' ? '-u ' : ''}${host} ${listen_port}`} />
+      <Group gap="xs" role="status">
+        {connections_total === 0 ? (
+          <>
+            <Loader size="xs" aria-hidden="true" />
+            <Text>{text.overview.waiting}</Text>
+          </>
+        ) : (
+          <Text fw={600}>
+            {text.overview.forwarded(count(connections_total), bytes(bytes_in + bytes_out))}
+          </Text>
+        )}
+      </Group>
+    </Stack>
+  )
+}

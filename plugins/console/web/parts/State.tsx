@@ -1,0 +1,22 @@
+import { text } from '../text/text.ts'
+
+type Name = keyof typeof text.states
+
+const tones: Partial<Record<Name, 'good' | 'warn' | 'bad'>> = {
+  active: 'good',
+  connected: 'good',
+  pending: 'warn',
+  draining: 'warn',
+  partial: 'warn',
+  failed: 'bad',
+  disconnected: 'bad',
+  revoked: 'bad'
+}
+
+/** A state: its word, with a dot whose colour only repeats it. */
+export const State = ({ of, title }: { readonly of: Name; readonly title?: string | null }) => (
+  <span title={title ?? undefined}>
+    <span className="dot" data-tone={tones[of]} aria-hidden="true" />
+    {text.states[of]}
+  </span>
+)

@@ -1,0 +1,50 @@
+import type { ReactNode } from 'react'
+import { language } from '../../text/text.ts'
+
+export interface Column<R> {
+  readonly id: string
+  readonly title: string
+  /** What is sorted and searched, and shown where there is no `cell`. */
+  readonly value: (row: R) => string | number
+  readonly cell?: (row: R) => ReactNode
+  readonly width?: number // in rem, at least; what is left is shared in the same proportion. Default 10
+  readonly numeric?: true
+  readonly wide?: true // not shown on a narrow page
+}
+
+export interface Sort {
+  readonly by: string
+  readonly down: boolean
+}
+
+const collator = new Intl.Collator(language, { numeric: true, sensitivity: 'base' })
+
+/** Returns the rows that have every word in some column. */
+export function found<R>(rows: readonly R[], columns: readonly Column<R>[], words: string): readonly R[] {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
+  if (wanted.length === 0) return rows
+  return rows.filter(row => {
+    const all = columns
+      .map(({ value }) => value(row))
+      .join('\n')
+      .toLowerCase()
+    return wanted.every(word => all.includes(word))
+  })
+}
+
+export function sorted<R>(
+  rows: readonly R[],
+  columns: readonly Column<R>[],
+  sort: Sort | null
+): readonly R[] {
+  const column = columns.find(({ id }) => id === sort?.by)
+  if (!column || !sort) return rows
+  const sign = sort.down ? -1 : 1
+  return rows
+    .map(row => ({ row, value: column.value(row) }))
+    .sort(({ value: a }, { value: b }) => {
+      if (typeof a === 'number' && typeof b === 'number') return sign * (a - b)
+      return sign * collator.compare(String(a), String(b))
+    })
+    .map(({ row }) => row)
+}

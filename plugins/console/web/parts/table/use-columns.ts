@@ -1,0 +1,18 @@
+import { useState } from 'react'
+import type { Column } from './rows.ts'
+
+/** Which columns of a table are shown; the browser remembers what was hidden. */
+export function useColumns<R>(name: string, columns: readonly Column<R>[], narrow: boolean) {
+  const key = `sluice.columns.${name}`
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(
+    () => new Set((localStorage.getItem(key) ?? '').split(',').filter(Boolean))
+  )
+  const toggle = (id: string): void => {
+    const next = new Set(hidden)
+    if (!next.delete(id)) next.add(id)
+    localStorage.setItem(key, [...next].join(','))
+    setHidden(next)
+  }
+  const shown = columns.filter(({ id, wide }) => (narrow ? !wide : !hidden.has(id)))
+  return { shown, hidden, toggle }
+}
