@@ -4,12 +4,18 @@ import type { Builtin } from './external/load.ts'
 
 export const agentPlugins: Builtin<AgentPlugin> = {
   watchdog: () => import('../plugins/watchdog/agent.ts'), // first, so that it also watches the start of the others
+  'access-log': () => import('../plugins/access-log/agent.ts'),
   grants: () => import('../plugins/grants/agent.ts'),
   quota: () => import('../plugins/quota/agent.ts'),
   'rate-limit': () => import('../plugins/rate-limit/agent.ts'),
   connections: () => import('../plugins/connections/agent.ts'),
+  explain: () => import('../plugins/explain/agent.ts'),
   journal: () => import('../plugins/journal/agent.ts'),
+  amplification: () => import('../plugins/amplification/agent.ts'),
   balance: () => import('../plugins/balance/agent.ts'),
+  bans: () => import('../plugins/bans/agent.ts'),
+  'source-filter': () => import('../plugins/source-filter/agent.ts'),
+  'source-limit': () => import('../plugins/source-limit/agent.ts'),
   'multi-target': () => import('../plugins/multi-target/agent.ts'),
   'port-range': () => import('../plugins/port-range/agent.ts'),
   'proxy-protocol': () => import('../plugins/proxy-protocol/agent.ts'),

@@ -204,6 +204,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/bans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the sources that are banned, or were, the newest first
+         * @description Lists the sources that are banned, or were, the newest first.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["ban.list"];
+        put?: never;
+        /**
+         * Bans a source from a rule, from a client, or from every client there is
+         * @description A client that is away has the ban when it comes back.
+         *
+         *     Access: superadmins.
+         */
+        post: operations["ban.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/bans/{ban_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Lifts a ban that is in force
+         * @description Lifts a ban that is in force.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["ban.lift"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/client-enrollments": {
         parameters: {
             query?: never;
@@ -527,6 +577,50 @@ export interface paths {
          *     Access: every user, for what he may see.
          */
         delete: operations["connection.close"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connections/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams what is open now, as the list has it
+         * @description Event `connections`, at most one a second: the first rows, the sums of all that match, and which clients have not answered.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["connection.stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tells what becomes of a caller of a port, and what decides it
+         * @description Users see what their own rules do; a port of others is one without a rule. A probe is in the audit log: it connects to the targets of the rule, and to nothing else.
+         *
+         *     Access: every user, for what he may see.
+         */
+        post: operations["rule.explain"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -921,6 +1015,62 @@ export interface paths {
         put: operations["settings.update"];
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/source-lists": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the lists of sources that rules may name
+         * @description Lists the lists of sources that rules may name.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["source_list.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/source-lists/{list_name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns a list of sources with its entries
+         * @description Returns a list of sources with its entries.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["source_list.read"];
+        /**
+         * Makes or replaces a list of sources
+         * @description Rules that name it judge new callers by it, and end what is no longer allowed, as soon as their clients have it.
+         *
+         *     Access: superadmins.
+         */
+        put: operations["source_list.set"];
+        post?: never;
+        /**
+         * Deletes a list of sources that no rule names
+         * @description Deletes a list of sources that no rule names.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["source_list.delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1556,6 +1706,105 @@ export interface components {
              */
             onboarding_required: boolean;
         };
+        Ban: {
+            /**
+             * @description Of the ban.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NC
+             */
+            ban_id: string;
+            /**
+             * @description What has led to it.
+             * @enum {string}
+             */
+            cause: "operator" | "new_connections" | "failed_handshakes";
+            /**
+             * @description ULID of a client.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+             */
+            client_id: string;
+            /** @description Name of the client. */
+            client_name: string;
+            /**
+             * Format: date-time
+             * @description When it began.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            from: string;
+            /** @description user_id of who has lifted it. */
+            lifted_by: string | null;
+            /**
+             * @description What became of open connections of the source.
+             * @enum {string}
+             */
+            live: "cut" | "keep";
+            /** @description user_id of the operator; null: the agent of the client. */
+            made_by: string | null;
+            /** @description As the operator has given it. */
+            reason: string | null;
+            /** @description The rule from which it is banned; null: all rules of the client. */
+            rule_id: string | null;
+            /**
+             * @description An address or a prefix; an agent bans an IPv4 address, or the /64 of an IPv6 address.
+             * @example 198.51.100.7
+             */
+            source: string;
+            /**
+             * @description Whether it holds.
+             * @enum {string}
+             */
+            state: "in_force" | "ended" | "lifted";
+            /** @description Bans of the source from the rule, each within a day of the one before. */
+            times: number;
+            /**
+             * Format: date-time
+             * @description When it ends, or would have ended.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            until: string;
+        };
+        /**
+         * @example {
+         *       "source": "198.51.100.7",
+         *       "for_secs": 86400,
+         *       "reason": "scans"
+         *     }
+         */
+        BanCreateBody: {
+            /** @description client_id. Without it and rule_id: every client there is. */
+            client?: string;
+            /** @description Default 3600. */
+            for_secs?: number;
+            /**
+             * @description What became of open connections of the source.
+             * @enum {string}
+             */
+            live?: "cut" | "keep";
+            /** @description For those who look later. */
+            reason?: string;
+            /** @description One rule, on all its clients. */
+            rule_id?: string;
+            /**
+             * @description An address or a prefix; an agent bans an IPv4 address, or the /64 of an IPv6 address.
+             * @example 198.51.100.7
+             */
+            source: string;
+        };
+        BanCreateReply: {
+            /** @description One for each client. */
+            bans: components["schemas"]["Ban"][];
+        };
+        BanNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "ban_not_found";
+            };
+        };
+        BansUnsupportedByClientError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "bans_unsupported_by_client";
+            };
+        };
         BodyTooLargeError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -2143,10 +2392,35 @@ export interface components {
             }[];
             /** @description Entries of [[rules]]. */
             rules?: {
+                /** @description Sources that may use the rule, and no others. Addresses, prefixes, and lists such as @office, at most 256. */
+                allow_sources?: string[] | null;
+                /** @description Of a UDP rule: replies are capped until the caller has proved that they reach it. */
+                amplification?: {
+                    /** @description The cap ends with so many datagrams of the caller that each came after a reply; 0: never. Default 8. */
+                    proven_after?: number;
+                    /** @description Bytes of replies that a flow may send, for each byte of the caller. */
+                    ratio: number;
+                } | null;
                 /** @description What becomes of live connections when the rule closes by its times. */
                 at_end?: ("keep" | "drain" | "cut") | null;
                 /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
                 balance?: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
+                /** @description Of a TCP rule: its agent bans sources that begin too many connections, or whose handshakes are wrong. */
+                ban?: {
+                    /** @description A source with more wrong handshakes in `within_secs` is banned: no or an unknown TLS name, or a PROXY header of somebody else. */
+                    failed_handshakes?: number | null;
+                    /** @description Of the first ban, default 600. Each further one within a day is twice as long, up to a week. */
+                    for_secs?: number | null;
+                    /**
+                     * @description What becomes of open connections of a banned source. Default: cut.
+                     * @enum {string}
+                     */
+                    live?: "cut" | "keep";
+                    /** @description A source that begins more in `within_secs` is banned. */
+                    new_connections?: number | null;
+                    /** @description Default 60. */
+                    within_secs?: number | null;
+                } | null;
                 /**
                  * @description client_id, or the name of one client.
                  * @example paris
@@ -2162,6 +2436,8 @@ export interface components {
                      */
                     selector?: string;
                 } | null;
+                /** @description Sources that may not use the rule, even where allow_sources has them. Addresses, prefixes, and lists such as @office, at most 256. */
+                deny_sources?: string[] | null;
                 /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
                 expires_at?: string | null;
                 /** @description Seconds between connection attempts to each target. */
@@ -2236,10 +2512,25 @@ export interface components {
                         to: string;
                     }[];
                 } | null;
+                /** @description A target whose connects take this much longer than is usual in its priority, and three times as long, is ejected for a time. 0: none is. Null: 250. */
+                slow_connect_ms?: number | null;
+                /** @description How long the share of a target grows that returns or is new. 0: it has its whole share at once. Null: 10. */
+                slow_start_secs?: number | null;
                 /** @description Takes connections without TLS or a matching name on its port. */
                 sni_fallback?: boolean | null;
                 /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
                 sni_pattern?: string | null;
+                /** @description Of source_hash: callers whose IPv6 addresses have these first bits in common keep one target. Null: 128. */
+                source_hash_ipv6_prefix?: number | null;
+                /** @description Limits for each source by itself, an IPv4 address or the /64 of an IPv6 address. With proxy_in it is the address that the header gives. */
+                source_limit?: {
+                    /** @description Connections and flows of one source at once. */
+                    connections?: number | null;
+                    /** @description Connections and flows that one source may begin in `within_secs`. */
+                    new_connections?: number | null;
+                    /** @description Of new_connections; default 10. */
+                    within_secs?: number | null;
+                } | null;
                 /** @description 1 to 8, without duplicates. */
                 targets: {
                     /**
@@ -2431,6 +2722,113 @@ export interface components {
                 };
                 message: string;
             };
+        };
+        /** @description One decision. */
+        ExplainStep: {
+            /**
+             * @description Of the object that decides.
+             * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NB
+             */
+            id: string;
+            /**
+             * @description What decides.
+             * @example rule
+             */
+            kind: string;
+            /** @description A code of errors, states or `rejected`. */
+            reason: string | null;
+            /**
+             * @description A sentence.
+             * @example 10.0.0.7:80 refuses connections
+             */
+            text: string;
+            /**
+             * @description stop: the caller comes no further; it is the last step.
+             * @enum {string}
+             */
+            verdict: "pass" | "stop" | "info";
+        };
+        /** @description A target, as the probe has seen it. */
+        ExplainTarget: {
+            /**
+             * @description The address that was dialed.
+             * @example 10.0.0.7
+             */
+            address: string | null;
+            /**
+             * @description How long the connect took.
+             * @example 1.2
+             */
+            connect_ms: number | null;
+            /**
+             * @description How long ago DNS gave the answer that was used.
+             * @example 12.5
+             */
+            dns_age_ms?: number;
+            /**
+             * @description How long the look-up took.
+             * @example 0.4
+             */
+            dns_ms: number | null;
+            /**
+             * @description Why a caller does not reach it, or what is wrong with it.
+             * @example connect_refused
+             */
+            error?: string;
+            /**
+             * @description From the connect to the first byte of the target.
+             * @example 12.5
+             */
+            first_byte_ms?: number;
+            /**
+             * @description As in the rule.
+             * @example 10.0.0.7
+             */
+            host: string;
+            /**
+             * @description Of a range: for the port asked about.
+             * @example 80
+             */
+            port: number;
+            /**
+             * @description The lowest is tried first.
+             * @example 0
+             */
+            priority: number;
+            /**
+             * @description A name of the certificate that the target shows.
+             * @example shop.example
+             */
+            tls_name?: string;
+        };
+        Explanation: {
+            /** @description The step that decides: the stop, else the first target that takes the caller, else the rule. */
+            decided_by: {
+                /**
+                 * @description Of the object that decides.
+                 * @example 10.0.0.7:80
+                 */
+                id: string;
+                /**
+                 * @description What decides.
+                 * @example target
+                 */
+                kind: string;
+                /**
+                 * @description A code of errors, states or `rejected`; `active` or `connected` if it is forwarded.
+                 * @example connect_refused
+                 */
+                reason: string;
+            };
+            /**
+             * @description What becomes of the caller. unknown: the client cannot be asked, or has yet to answer.
+             * @enum {string}
+             */
+            outcome: "forwarded" | "refused" | "no_rule" | "unknown";
+            /** @description The decisions in order. */
+            steps: components["schemas"]["ExplainStep"][];
+            /** @description In the order in which they are tried; none if it does not come so far. */
+            targets: components["schemas"]["ExplainTarget"][];
         };
         FieldNotLoadedError: components["schemas"]["Error"] & {
             error?: {
@@ -2845,6 +3243,61 @@ export interface components {
                 /** @constant */
                 code?: "limit_reached";
             };
+        };
+        LiveConnections: {
+            /**
+             * Format: date-time
+             * @description When the clients were asked.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            at: string;
+            /**
+             * @description Delivered to targets by all that match and are open.
+             * @example 1200
+             */
+            bytes_in: number;
+            /**
+             * @description Delivered to callers by all that match and are open.
+             * @example 1200
+             */
+            bytes_out: number;
+            /** @description Those that have not answered first, then those with the most connections. */
+            clients: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+                /**
+                 * @description Its name.
+                 * @example paris
+                 */
+                client_name: string;
+                /** @description null: it has not answered. */
+                matched: number | null;
+                /**
+                 * @description no_answer: not for 3 s. disconnected: it is not connected to the server. unsupported: its agent is too old. Of all three nothing is known, and there may be connections.
+                 * @enum {string}
+                 */
+                state: "answered" | "no_answer" | "disconnected" | "unsupported";
+            }[];
+            /**
+             * @description Clients of which the figures are.
+             * @example 3
+             */
+            clients_answered: number;
+            /**
+             * @description Clients of which nothing is known.
+             * @example 0
+             */
+            clients_silent: number;
+            /** @description The first by `sort`. */
+            connections: components["schemas"]["Connection"][];
+            /**
+             * @description Open connections and flows that match.
+             * @example 12
+             */
+            matched: number;
         };
         Me: {
             /**
@@ -3331,6 +3784,15 @@ export interface components {
             };
         };
         Rule: {
+            /** @description Sources that may use the rule, and no others. Addresses, prefixes, and lists such as @office, at most 256. */
+            allow_sources: string[] | null;
+            /** @description Of a UDP rule: replies are capped until the caller has proved that they reach it. */
+            amplification: {
+                /** @description The cap ends with so many datagrams of the caller that each came after a reply; 0: never. Default 8. */
+                proven_after?: number;
+                /** @description Bytes of replies that a flow may send, for each byte of the caller. */
+                ratio: number;
+            } | null;
             /**
              * @description What becomes of live connections when the rule closes by its times.
              * @example drain
@@ -3339,6 +3801,22 @@ export interface components {
             at_end: "keep" | "drain" | "cut";
             /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
             balance: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
+            /** @description Of a TCP rule: its agent bans sources that begin too many connections, or whose handshakes are wrong. */
+            ban: {
+                /** @description A source with more wrong handshakes in `within_secs` is banned: no or an unknown TLS name, or a PROXY header of somebody else. */
+                failed_handshakes?: number | null;
+                /** @description Of the first ban, default 600. Each further one within a day is twice as long, up to a week. */
+                for_secs?: number | null;
+                /**
+                 * @description What becomes of open connections of a banned source. Default: cut.
+                 * @enum {string}
+                 */
+                live?: "cut" | "keep";
+                /** @description A source that begins more in `within_secs` is banned. */
+                new_connections?: number | null;
+                /** @description Default 60. */
+                within_secs?: number | null;
+            } | null;
             /** @description Null of a rule on several clients. */
             client_id: string | null;
             /**
@@ -3362,6 +3840,8 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
+            /** @description Sources that may not use the rule, even where allow_sources has them. Addresses, prefixes, and lists such as @office, at most 256. */
+            deny_sources: string[] | null;
             /** @description Of a rule on several clients: its state on each, by their names. */
             edges: components["schemas"]["RuleEdge"][] | null;
             /**
@@ -3465,10 +3945,25 @@ export interface components {
                     to: string;
                 }[];
             } | null;
+            /** @description A target whose connects take this much longer than is usual in its priority, and three times as long, is ejected for a time. 0: none is. Null: 250. */
+            slow_connect_ms: number | null;
+            /** @description How long the share of a target grows that returns or is new. 0: it has its whole share at once. Null: 10. */
+            slow_start_secs: number | null;
             /** @description Takes connections without TLS or a matching name on its port. */
             sni_fallback: boolean;
             /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
             sni_pattern: string | null;
+            /** @description Of source_hash: callers whose IPv6 addresses have these first bits in common keep one target. Null: 128. */
+            source_hash_ipv6_prefix: number | null;
+            /** @description Limits for each source by itself, an IPv4 address or the /64 of an IPv6 address. With proxy_in it is the address that the header gives. */
+            source_limit: {
+                /** @description Connections and flows of one source at once. */
+                connections?: number | null;
+                /** @description Connections and flows that one source may begin in `within_secs`. */
+                new_connections?: number | null;
+                /** @description Of new_connections; default 10. */
+                within_secs?: number | null;
+            } | null;
             /**
              * @description active: the client forwards. paused: it keeps the port closed. failed: see `state_reason`. draining: live connections end.
              * @example active
@@ -3508,10 +4003,35 @@ export interface components {
          *     }
          */
         RuleCreate: {
+            /** @description Sources that may use the rule, and no others. Addresses, prefixes, and lists such as @office, at most 256. */
+            allow_sources?: string[] | null;
+            /** @description Of a UDP rule: replies are capped until the caller has proved that they reach it. */
+            amplification?: {
+                /** @description The cap ends with so many datagrams of the caller that each came after a reply; 0: never. Default 8. */
+                proven_after?: number;
+                /** @description Bytes of replies that a flow may send, for each byte of the caller. */
+                ratio: number;
+            } | null;
             /** @description What becomes of live connections when the rule closes by its times. */
             at_end?: ("keep" | "drain" | "cut") | null;
             /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
             balance?: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
+            /** @description Of a TCP rule: its agent bans sources that begin too many connections, or whose handshakes are wrong. */
+            ban?: {
+                /** @description A source with more wrong handshakes in `within_secs` is banned: no or an unknown TLS name, or a PROXY header of somebody else. */
+                failed_handshakes?: number | null;
+                /** @description Of the first ban, default 600. Each further one within a day is twice as long, up to a week. */
+                for_secs?: number | null;
+                /**
+                 * @description What becomes of open connections of a banned source. Default: cut.
+                 * @enum {string}
+                 */
+                live?: "cut" | "keep";
+                /** @description A source that begins more in `within_secs` is banned. */
+                new_connections?: number | null;
+                /** @description Default 60. */
+                within_secs?: number | null;
+            } | null;
             /**
              * @description client_id, or the name of one client.
              * @example paris
@@ -3527,6 +4047,8 @@ export interface components {
                  */
                 selector?: string;
             } | null;
+            /** @description Sources that may not use the rule, even where allow_sources has them. Addresses, prefixes, and lists such as @office, at most 256. */
+            deny_sources?: string[] | null;
             /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
             expires_at?: string | null;
             /** @description Seconds between connection attempts to each target. */
@@ -3602,10 +4124,25 @@ export interface components {
                     to: string;
                 }[];
             } | null;
+            /** @description A target whose connects take this much longer than is usual in its priority, and three times as long, is ejected for a time. 0: none is. Null: 250. */
+            slow_connect_ms?: number | null;
+            /** @description How long the share of a target grows that returns or is new. 0: it has its whole share at once. Null: 10. */
+            slow_start_secs?: number | null;
             /** @description Takes connections without TLS or a matching name on its port. */
             sni_fallback?: boolean | null;
             /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
             sni_pattern?: string | null;
+            /** @description Of source_hash: callers whose IPv6 addresses have these first bits in common keep one target. Null: 128. */
+            source_hash_ipv6_prefix?: number | null;
+            /** @description Limits for each source by itself, an IPv4 address or the /64 of an IPv6 address. With proxy_in it is the address that the header gives. */
+            source_limit?: {
+                /** @description Connections and flows of one source at once. */
+                connections?: number | null;
+                /** @description Connections and flows that one source may begin in `within_secs`. */
+                new_connections?: number | null;
+                /** @description Of new_connections; default 10. */
+                within_secs?: number | null;
+            } | null;
             /** @description 1 to 8, without duplicates. */
             targets: {
                 /**
@@ -3644,10 +4181,35 @@ export interface components {
          *     }
          */
         RuleDefinition: {
+            /** @description Sources that may use the rule, and no others. Addresses, prefixes, and lists such as @office, at most 256. */
+            allow_sources?: string[] | null;
+            /** @description Of a UDP rule: replies are capped until the caller has proved that they reach it. */
+            amplification?: {
+                /** @description The cap ends with so many datagrams of the caller that each came after a reply; 0: never. Default 8. */
+                proven_after?: number;
+                /** @description Bytes of replies that a flow may send, for each byte of the caller. */
+                ratio: number;
+            } | null;
             /** @description What becomes of live connections when the rule closes by its times. */
             at_end?: ("keep" | "drain" | "cut") | null;
             /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
             balance?: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
+            /** @description Of a TCP rule: its agent bans sources that begin too many connections, or whose handshakes are wrong. */
+            ban?: {
+                /** @description A source with more wrong handshakes in `within_secs` is banned: no or an unknown TLS name, or a PROXY header of somebody else. */
+                failed_handshakes?: number | null;
+                /** @description Of the first ban, default 600. Each further one within a day is twice as long, up to a week. */
+                for_secs?: number | null;
+                /**
+                 * @description What becomes of open connections of a banned source. Default: cut.
+                 * @enum {string}
+                 */
+                live?: "cut" | "keep";
+                /** @description A source that begins more in `within_secs` is banned. */
+                new_connections?: number | null;
+                /** @description Default 60. */
+                within_secs?: number | null;
+            } | null;
             /**
              * @description client_id, or the name of one client.
              * @example paris
@@ -3663,6 +4225,8 @@ export interface components {
                  */
                 selector?: string;
             } | null;
+            /** @description Sources that may not use the rule, even where allow_sources has them. Addresses, prefixes, and lists such as @office, at most 256. */
+            deny_sources?: string[] | null;
             /** @description The rule is closed from then on (RFC 3339), and removed expired_rules_keep_secs later. */
             expires_at?: string | null;
             /** @description Seconds between connection attempts to each target. */
@@ -3732,10 +4296,25 @@ export interface components {
                     to: string;
                 }[];
             } | null;
+            /** @description A target whose connects take this much longer than is usual in its priority, and three times as long, is ejected for a time. 0: none is. Null: 250. */
+            slow_connect_ms?: number | null;
+            /** @description How long the share of a target grows that returns or is new. 0: it has its whole share at once. Null: 10. */
+            slow_start_secs?: number | null;
             /** @description Takes connections without TLS or a matching name on its port. */
             sni_fallback?: boolean | null;
             /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
             sni_pattern?: string | null;
+            /** @description Of source_hash: callers whose IPv6 addresses have these first bits in common keep one target. Null: 128. */
+            source_hash_ipv6_prefix?: number | null;
+            /** @description Limits for each source by itself, an IPv4 address or the /64 of an IPv6 address. With proxy_in it is the address that the header gives. */
+            source_limit?: {
+                /** @description Connections and flows of one source at once. */
+                connections?: number | null;
+                /** @description Connections and flows that one source may begin in `within_secs`. */
+                new_connections?: number | null;
+                /** @description Of new_connections; default 10. */
+                within_secs?: number | null;
+            } | null;
             /** @description 1 to 8, without duplicates. */
             targets: {
                 /**
@@ -3784,6 +4363,37 @@ export interface components {
              */
             state_reason: string | null;
         };
+        RuleExplainBody: {
+            /**
+             * @description client_id, or the name of one client. Of a rule on several clients it says which is meant.
+             * @example paris
+             */
+            client: string;
+            /** @description A probe sends no byte to targets: it looks up and connects; default false. */
+            dry?: boolean;
+            /**
+             * @description Port of the client.
+             * @example 443
+             */
+            port: number;
+            /** @description The agent goes the real way to each target, within 3 s; default false. */
+            probe?: boolean;
+            /**
+             * @description What the caller sends.
+             * @enum {string}
+             */
+            protocol: "tcp" | "udp";
+            /**
+             * @description The TLS server name that the caller asks for; default: none, as without TLS.
+             * @example shop.example
+             */
+            sni?: string;
+            /**
+             * @description Address of the caller, of a proxy in front that of the proxy; default: nobody in particular.
+             * @example 198.51.100.7
+             */
+            source?: string;
+        };
         RuleFieldUnsupportedByClientError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -3807,10 +4417,32 @@ export interface components {
          *     }
          */
         RulePatch: {
+            /** @description Sources that may use the rule, and no others. Addresses, prefixes, and lists such as @office, at most 256. */
+            allow_sources?: string[] | null;
+            /** @description Of a UDP rule: replies are capped until the caller has proved that they reach it. */
+            amplification?: {
+                /** @description The cap ends with so many datagrams of the caller that each came after a reply; 0: never. Default 8. */
+                proven_after?: number | null;
+                /** @description Bytes of replies that a flow may send, for each byte of the caller. */
+                ratio?: number | null;
+            } | null;
             /** @description What becomes of live connections when the rule closes by its times. */
             at_end?: ("keep" | "drain" | "cut") | null;
             /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
             balance?: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
+            /** @description Of a TCP rule: its agent bans sources that begin too many connections, or whose handshakes are wrong. */
+            ban?: {
+                /** @description A source with more wrong handshakes in `within_secs` is banned: no or an unknown TLS name, or a PROXY header of somebody else. */
+                failed_handshakes?: (number | null) | null;
+                /** @description Of the first ban, default 600. Each further one within a day is twice as long, up to a week. */
+                for_secs?: (number | null) | null;
+                /** @description What becomes of open connections of a banned source. Default: cut. */
+                live?: ("cut" | "keep") | null;
+                /** @description A source that begins more in `within_secs` is banned. */
+                new_connections?: (number | null) | null;
+                /** @description Default 60. */
+                within_secs?: (number | null) | null;
+            } | null;
             /** @description Does not change: taken when equal to what is there. */
             readonly client?: unknown;
             /** @description Does not change: taken when equal to what is there. */
@@ -3826,6 +4458,8 @@ export interface components {
             } | null;
             /** @description Does not change: taken when equal to what is there. */
             readonly created_at?: unknown;
+            /** @description Sources that may not use the rule, even where allow_sources has them. Addresses, prefixes, and lists such as @office, at most 256. */
+            deny_sources?: string[] | null;
             /** @description Does not change: taken when equal to what is there. */
             readonly edges?: unknown;
             /** @description Does not change: taken when equal to what is there. */
@@ -3908,10 +4542,25 @@ export interface components {
                     to: string;
                 }[] | null;
             } | null;
+            /** @description A target whose connects take this much longer than is usual in its priority, and three times as long, is ejected for a time. 0: none is. Null: 250. */
+            slow_connect_ms?: number | null;
+            /** @description How long the share of a target grows that returns or is new. 0: it has its whole share at once. Null: 10. */
+            slow_start_secs?: number | null;
             /** @description Takes connections without TLS or a matching name on its port. */
             sni_fallback?: boolean | null;
             /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
             sni_pattern?: string | null;
+            /** @description Of source_hash: callers whose IPv6 addresses have these first bits in common keep one target. Null: 128. */
+            source_hash_ipv6_prefix?: number | null;
+            /** @description Limits for each source by itself, an IPv4 address or the /64 of an IPv6 address. With proxy_in it is the address that the header gives. */
+            source_limit?: {
+                /** @description Connections and flows of one source at once. */
+                connections?: (number | null) | null;
+                /** @description Connections and flows that one source may begin in `within_secs`. */
+                new_connections?: (number | null) | null;
+                /** @description Of new_connections; default 10. */
+                within_secs?: (number | null) | null;
+            } | null;
             /** @description Does not change: taken when equal to what is there. */
             readonly state?: unknown;
             /** @description Does not change: taken when equal to what is there. */
@@ -4049,10 +4698,35 @@ export interface components {
          *     }
          */
         RuleUpdate: {
+            /** @description Sources that may use the rule, and no others. Addresses, prefixes, and lists such as @office, at most 256. */
+            allow_sources?: string[] | null;
+            /** @description Of a UDP rule: replies are capped until the caller has proved that they reach it. */
+            amplification?: {
+                /** @description The cap ends with so many datagrams of the caller that each came after a reply; 0: never. Default 8. */
+                proven_after?: number;
+                /** @description Bytes of replies that a flow may send, for each byte of the caller. */
+                ratio: number;
+            } | null;
             /** @description What becomes of live connections when the rule closes by its times. */
             at_end?: ("keep" | "drain" | "cut") | null;
             /** @description How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority. */
             balance?: ("priority" | "round_robin" | "weighted" | "least_connections" | "source_hash" | "random_two") | null;
+            /** @description Of a TCP rule: its agent bans sources that begin too many connections, or whose handshakes are wrong. */
+            ban?: {
+                /** @description A source with more wrong handshakes in `within_secs` is banned: no or an unknown TLS name, or a PROXY header of somebody else. */
+                failed_handshakes?: number | null;
+                /** @description Of the first ban, default 600. Each further one within a day is twice as long, up to a week. */
+                for_secs?: number | null;
+                /**
+                 * @description What becomes of open connections of a banned source. Default: cut.
+                 * @enum {string}
+                 */
+                live?: "cut" | "keep";
+                /** @description A source that begins more in `within_secs` is banned. */
+                new_connections?: number | null;
+                /** @description Default 60. */
+                within_secs?: number | null;
+            } | null;
             /**
              * @description client_id, or the name of one client.
              * @example paris
@@ -4074,6 +4748,8 @@ export interface components {
             } | null;
             /** @description Ignored: read-only. */
             readonly created_at?: unknown;
+            /** @description Sources that may not use the rule, even where allow_sources has them. Addresses, prefixes, and lists such as @office, at most 256. */
+            deny_sources?: string[] | null;
             /** @description Ignored: read-only. */
             readonly edges?: unknown;
             /** @description Ignored: read-only. */
@@ -4149,10 +4825,25 @@ export interface components {
                     to: string;
                 }[];
             } | null;
+            /** @description A target whose connects take this much longer than is usual in its priority, and three times as long, is ejected for a time. 0: none is. Null: 250. */
+            slow_connect_ms?: number | null;
+            /** @description How long the share of a target grows that returns or is new. 0: it has its whole share at once. Null: 10. */
+            slow_start_secs?: number | null;
             /** @description Takes connections without TLS or a matching name on its port. */
             sni_fallback?: boolean | null;
             /** @description A TLS server name, or '*.' and a domain, which matches names with one more label. */
             sni_pattern?: string | null;
+            /** @description Of source_hash: callers whose IPv6 addresses have these first bits in common keep one target. Null: 128. */
+            source_hash_ipv6_prefix?: number | null;
+            /** @description Limits for each source by itself, an IPv4 address or the /64 of an IPv6 address. With proxy_in it is the address that the header gives. */
+            source_limit?: {
+                /** @description Connections and flows of one source at once. */
+                connections?: number | null;
+                /** @description Connections and flows that one source may begin in `within_secs`. */
+                new_connections?: number | null;
+                /** @description Of new_connections; default 10. */
+                within_secs?: number | null;
+            } | null;
             /** @description Ignored: read-only. */
             readonly state?: unknown;
             /** @description Ignored: read-only. */
@@ -4269,6 +4960,82 @@ export interface components {
                 code?: "sni_unsupported_by_client";
             };
         };
+        SourceList: {
+            /**
+             * @description Addresses and prefixes: 192.0.2.7, 192.0.2.0/24, 2001:db8::/32.
+             * @example [
+             *       "192.0.2.0/24",
+             *       "2001:db8::/32"
+             *     ]
+             */
+            entries: string[];
+            /**
+             * @description Entries, each once.
+             * @example 2
+             */
+            entry_count: number;
+            /**
+             * @description Of the list; rules name it as @name.
+             * @example office
+             */
+            name: string;
+            /**
+             * @description Rules that name the list.
+             * @example 1
+             */
+            rule_count: number;
+            /**
+             * Format: date-time
+             * @description When it was set last.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            updated_at: string;
+        };
+        SourceListInUseError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "source_list_in_use";
+            };
+        };
+        SourceListNotFoundError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "source_list_not_found";
+            };
+        };
+        SourceListRow: {
+            /**
+             * @description Entries, each once.
+             * @example 2
+             */
+            entry_count: number;
+            /**
+             * @description Of the list; rules name it as @name.
+             * @example office
+             */
+            name: string;
+            /**
+             * @description Rules that name the list.
+             * @example 1
+             */
+            rule_count: number;
+            /**
+             * Format: date-time
+             * @description When it was set last.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            updated_at: string;
+        };
+        SourceListSetBody: {
+            /**
+             * @description Addresses and prefixes: 192.0.2.7, 192.0.2.0/24, 2001:db8::/32.
+             * @example [
+             *       "192.0.2.0/24",
+             *       "2001:db8::/32"
+             *     ]
+             */
+            entries: string[];
+        };
         StatsSummary: {
             /**
              * @description Open now.
@@ -4361,6 +5128,16 @@ export interface components {
         TargetHealth: {
             /** @description Failed dials since the last good one. */
             consecutive_failures: number;
+            /**
+             * @description Why it is ejected: `slow_connect`, or the reason of its last failure, such as `timeout`.
+             * @example null
+             */
+            ejected_reason: string | null;
+            /**
+             * @description Until when it is not dialed while others are left; null: it is not ejected.
+             * @example null
+             */
+            ejected_until: string | null;
             /**
              * @description When a dial failed last.
              * @example null
@@ -4614,10 +5391,22 @@ export interface components {
              */
             role?: "superadmin" | "user";
         };
+        ValidationAmplificationError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.amplification";
+            };
+        };
         ValidationBalanceError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
                 code?: "validation.balance";
+            };
+        };
+        ValidationBanError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.ban";
             };
         };
         ValidationBodyEmptyError: components["schemas"]["Error"] & {
@@ -4770,6 +5559,18 @@ export interface components {
                 code?: "validation.sni_pattern_malformed";
             };
         };
+        ValidationSourceLimitError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.source_limit";
+            };
+        };
+        ValidationSourcesError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "validation.sources";
+            };
+        };
         ValidationTargetHostError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -4827,6 +5628,15 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["AckTimeoutError"];
+            };
+        };
+        /** @description Not Found: `ban_not_found`. */
+        BanNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BanNotFoundError"];
             };
         };
         /** @description Payload Too Large: `body_too_large`. */
@@ -5029,6 +5839,15 @@ export interface components {
                 "application/json": components["schemas"]["RuleNotFoundError"];
             };
         };
+        /** @description Not Found: `source_list_not_found`. */
+        SourceListNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["SourceListNotFoundError"];
+            };
+        };
         /** @description Service Unavailable: `store_unavailable`. */
         StoreUnavailable: {
             headers: {
@@ -5163,13 +5982,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_billing_anchor`, `invalid_json`, `invalid_quota_size`, `validation.balance`, `validation.clients`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.rate_limit_range`, `validation.schedule`, `validation.schema`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
+            /** @description Bad Request: `invalid_billing_anchor`, `invalid_json`, `invalid_quota_size`, `validation.amplification`, `validation.balance`, `validation.ban`, `validation.clients`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.rate_limit_range`, `validation.schedule`, `validation.schema`, `validation.sni_pattern_malformed`, `validation.source_limit`, `validation.sources`, `validation.target_host`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidBillingAnchorError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidQuotaSizeError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
+                    "application/json": components["schemas"]["InvalidBillingAnchorError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidQuotaSizeError"] | components["schemas"]["ValidationAmplificationError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBanError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationSourceLimitError"] | components["schemas"]["ValidationSourcesError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -5752,6 +6571,237 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    "ban.list": {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only rows with this value.
+                 * @example operator
+                 */
+                cause?: "operator" | "new_connections" | "failed_handshakes";
+                /** @description client_id. */
+                client?: string;
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /**
+                 * @description Only rows with this value.
+                 * @example cut
+                 */
+                live?: "cut" | "keep";
+                /** @description Bans from this rule, and those from all rules of its clients. */
+                rule_id?: string;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "ban_id" | "-ban_id" | "source" | "-source" | "client_id" | "-client_id" | "client_name" | "-client_name" | "rule_id" | "-rule_id" | "cause" | "-cause" | "reason" | "-reason" | "made_by" | "-made_by" | "times" | "-times" | "live" | "-live" | "from" | "-from" | "until" | "-until" | "state" | "-state" | "lifted_by" | "-lifted_by";
+                /** @description Default in_force; all: also those that ended within 30 days. */
+                state?: "in_force" | "all";
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "ban_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NC",
+                     *         "source": "198.51.100.7",
+                     *         "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *         "client_name": "text",
+                     *         "rule_id": "text",
+                     *         "cause": "operator",
+                     *         "reason": "text",
+                     *         "made_by": "text",
+                     *         "times": 1,
+                     *         "live": "cut",
+                     *         "from": "2026-01-31T12:00:00.000Z",
+                     *         "until": "2026-01-31T12:00:00.000Z",
+                     *         "state": "in_force",
+                     *         "lifted_by": "text"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Ban"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "ban.create": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "source": "198.51.100.7",
+                 *       "for_secs": 86400,
+                 *       "reason": "scans"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BanCreateBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bans": [
+                     *         {
+                     *           "ban_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NC",
+                     *           "source": "198.51.100.7",
+                     *           "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *           "client_name": "text",
+                     *           "rule_id": "text",
+                     *           "cause": "operator",
+                     *           "reason": "text",
+                     *           "made_by": "text",
+                     *           "times": 1,
+                     *           "live": "cut",
+                     *           "from": "2026-01-31T12:00:00.000Z",
+                     *           "until": "2026-01-31T12:00:00.000Z",
+                     *           "state": "in_force",
+                     *           "lifted_by": "text"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BanCreateReply"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.ban`, `validation.idempotency_key`, `validation.schema`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBanError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            /** @description Not Found: `client_not_found`, `rule_not_found`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotFoundError"] | components["schemas"]["RuleNotFoundError"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `bans_unsupported_by_client`, `idempotency_key_reused`, `limit_reached`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BansUnsupportedByClientError"] | components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["LimitReachedError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "ban.lift": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                ban_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["BanNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     "enrollment.list": {
@@ -7330,6 +8380,230 @@ export interface operations {
             504: components["responses"]["AckTimeout"];
         };
     };
+    "connection.stream": {
+        parameters: {
+            query?: {
+                /**
+                 * @description client_id, or the name of one client.
+                 * @example paris
+                 */
+                client?: string;
+                /** @description How many rows an event has at most: the first by `sort`. */
+                limit?: number;
+                /** @description user_id: only of rules of this user. */
+                owner?: string;
+                /** @description Only connections, or only flows. */
+                protocol?: "tcp" | "udp";
+                /** @description Only of this rule. */
+                rule_id?: string;
+                /** @description What is largest first; default age. rate: bytes a second since it was opened. */
+                sort?: "age" | "bytes" | "rate" | "idle";
+                /**
+                 * @description Only callers in this CIDR.
+                 * @example 198.51.100.0/24
+                 */
+                source?: string;
+                /**
+                 * @description Only to this address, or address:port.
+                 * @example 10.0.0.7:80
+                 */
+                target?: string;
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "event": "text",
+                     *       "data": {
+                     *         "at": "2026-01-31T12:00:00.000Z",
+                     *         "matched": 12,
+                     *         "bytes_in": 1200,
+                     *         "bytes_out": 1200,
+                     *         "clients_answered": 3,
+                     *         "clients_silent": 0,
+                     *         "clients": [
+                     *           {
+                     *             "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *             "client_name": "paris",
+                     *             "state": "answered",
+                     *             "matched": 12
+                     *           }
+                     *         ],
+                     *         "connections": [
+                     *           {
+                     *             "connection_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA-01KCD3F0P7Q4Y6Z8V1T5S9R2NX-2s",
+                     *             "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *             "rule_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *             "owner": "ann",
+                     *             "protocol": "tcp",
+                     *             "source": "198.51.100.7:52011",
+                     *             "listen": "203.0.113.1:443",
+                     *             "target": "10.0.0.7:443",
+                     *             "opened_at": "2026-01-31T12:00:00.000Z",
+                     *             "bytes_in": 1200,
+                     *             "bytes_out": 1200,
+                     *             "idle_secs": 0.4,
+                     *             "rtt_ms": {
+                     *               "caller": 12.5,
+                     *               "target": 12.5
+                     *             },
+                     *             "retransmits": {
+                     *               "caller": 0,
+                     *               "target": 0
+                     *             },
+                     *             "held_by": "quota ann"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "text/event-stream": {
+                        data: components["schemas"]["LiveConnections"];
+                        event: string;
+                    };
+                };
+            };
+            /** @description Bad Request: `validation.schema`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "rule.explain": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client": "paris",
+                 *       "port": 443,
+                 *       "protocol": "tcp",
+                 *       "source": "198.51.100.7",
+                 *       "sni": "shop.example"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RuleExplainBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "outcome": "forwarded",
+                     *       "decided_by": {
+                     *         "kind": "target",
+                     *         "id": "10.0.0.7:80",
+                     *         "reason": "connect_refused"
+                     *       },
+                     *       "steps": [
+                     *         {
+                     *           "kind": "rule",
+                     *           "id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NB",
+                     *           "verdict": "pass",
+                     *           "reason": "connect_refused",
+                     *           "text": "10.0.0.7:80 refuses connections"
+                     *         }
+                     *       ],
+                     *       "targets": [
+                     *         {
+                     *           "host": "10.0.0.7",
+                     *           "port": 80,
+                     *           "priority": 0,
+                     *           "address": "10.0.0.7",
+                     *           "dns_ms": 0.4,
+                     *           "dns_age_ms": 12.5,
+                     *           "connect_ms": 1.2,
+                     *           "tls_name": "shop.example",
+                     *           "first_byte_ms": 12.5,
+                     *           "error": "connect_refused"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Explanation"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description Forbidden: `client_not_granted`, `csrf_content_type_required`, `csrf_header_required`, `csrf_origin_mismatch`, `csrf_origin_required`, `password_change_required`, `role_required`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNotGrantedError"] | components["schemas"]["CsrfContentTypeRequiredError"] | components["schemas"]["CsrfHeaderRequiredError"] | components["schemas"]["CsrfOriginMismatchError"] | components["schemas"]["CsrfOriginRequiredError"] | components["schemas"]["PasswordChangeRequiredError"] | components["schemas"]["RoleRequiredError"];
+                };
+            };
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `client_name_ambiguous`, `idempotency_in_progress`, `idempotency_secret_spent`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientNameAmbiguousError"] | components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     "grant.list": {
         parameters: {
             query?: {
@@ -7951,7 +9225,7 @@ export interface operations {
                 /** @description Only rows with this value. */
                 sni_fallback?: boolean;
                 /** @description Order of the rows; with `-` descending. Null comes last. */
-                sort?: "rule_id" | "-rule_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port" | "-listen_port" | "listen_port_end" | "-listen_port_end" | "protocol" | "-protocol" | "prefer_ipv6" | "-prefer_ipv6" | "owner" | "-owner" | "placed_by" | "-placed_by" | "paused" | "-paused" | "state" | "-state" | "state_reason" | "-state_reason" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "state_changed_at" | "-state_changed_at" | "etag" | "-etag" | "balance" | "-balance" | "health_check_interval_secs" | "-health_check_interval_secs" | "proxy_out" | "-proxy_out" | "proxy_out_udp" | "-proxy_out_udp" | "not_before" | "-not_before" | "expires_at" | "-expires_at" | "at_end" | "-at_end" | "sni_pattern" | "-sni_pattern" | "sni_fallback" | "-sni_fallback";
+                sort?: "rule_id" | "-rule_id" | "client_id" | "-client_id" | "client_name" | "-client_name" | "listen_port" | "-listen_port" | "listen_port_end" | "-listen_port_end" | "protocol" | "-protocol" | "prefer_ipv6" | "-prefer_ipv6" | "owner" | "-owner" | "placed_by" | "-placed_by" | "paused" | "-paused" | "state" | "-state" | "state_reason" | "-state_reason" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "state_changed_at" | "-state_changed_at" | "etag" | "-etag" | "balance" | "-balance" | "slow_connect_ms" | "-slow_connect_ms" | "slow_start_secs" | "-slow_start_secs" | "source_hash_ipv6_prefix" | "-source_hash_ipv6_prefix" | "health_check_interval_secs" | "-health_check_interval_secs" | "proxy_out" | "-proxy_out" | "proxy_out_udp" | "-proxy_out_udp" | "not_before" | "-not_before" | "expires_at" | "-expires_at" | "at_end" | "-at_end" | "sni_pattern" | "-sni_pattern" | "sni_fallback" | "-sni_fallback";
                 /**
                  * @description Only rows with this value.
                  * @example pending
@@ -7997,7 +9271,9 @@ export interface operations {
                      *               "state": "healthy",
                      *               "consecutive_failures": 0,
                      *               "last_failure_at": null,
-                     *               "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *               "last_success_at": "2026-01-31T12:00:00.000Z",
+                     *               "ejected_until": null,
+                     *               "ejected_reason": null
                      *             }
                      *           }
                      *         ],
@@ -8019,7 +9295,20 @@ export interface operations {
                      *             "state_reason": null
                      *           }
                      *         ],
+                     *         "amplification": {
+                     *           "ratio": 3,
+                     *           "proven_after": 8
+                     *         },
                      *         "balance": "round_robin",
+                     *         "slow_connect_ms": 100,
+                     *         "slow_start_secs": 60,
+                     *         "source_hash_ipv6_prefix": 64,
+                     *         "ban": {
+                     *           "new_connections": 100,
+                     *           "failed_handshakes": 5,
+                     *           "within_secs": 60,
+                     *           "for_secs": 600
+                     *         },
                      *         "clients": {
                      *           "selector": "env=prod,tier!=db"
                      *         },
@@ -8054,7 +9343,19 @@ export interface operations {
                      *         },
                      *         "at_end": "drain",
                      *         "sni_pattern": "shop.example.org",
-                     *         "sni_fallback": true
+                     *         "sni_fallback": true,
+                     *         "allow_sources": [
+                     *           "192.0.2.0/24",
+                     *           "2001:db8::/32"
+                     *         ],
+                     *         "deny_sources": [
+                     *           "198.51.100.7"
+                     *         ],
+                     *         "source_limit": {
+                     *           "connections": 20,
+                     *           "new_connections": 100,
+                     *           "within_secs": 10
+                     *         }
                      *       }
                      *     ]
                      */
@@ -8153,7 +9454,9 @@ export interface operations {
                      *             "state": "healthy",
                      *             "consecutive_failures": 0,
                      *             "last_failure_at": null,
-                     *             "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *             "last_success_at": "2026-01-31T12:00:00.000Z",
+                     *             "ejected_until": null,
+                     *             "ejected_reason": null
                      *           }
                      *         }
                      *       ],
@@ -8175,7 +9478,20 @@ export interface operations {
                      *           "state_reason": null
                      *         }
                      *       ],
+                     *       "amplification": {
+                     *         "ratio": 3,
+                     *         "proven_after": 8
+                     *       },
                      *       "balance": "round_robin",
+                     *       "slow_connect_ms": 100,
+                     *       "slow_start_secs": 60,
+                     *       "source_hash_ipv6_prefix": 64,
+                     *       "ban": {
+                     *         "new_connections": 100,
+                     *         "failed_handshakes": 5,
+                     *         "within_secs": 60,
+                     *         "for_secs": 600
+                     *       },
                      *       "clients": {
                      *         "selector": "env=prod,tier!=db"
                      *       },
@@ -8210,19 +9526,31 @@ export interface operations {
                      *       },
                      *       "at_end": "drain",
                      *       "sni_pattern": "shop.example.org",
-                     *       "sni_fallback": true
+                     *       "sni_fallback": true,
+                     *       "allow_sources": [
+                     *         "192.0.2.0/24",
+                     *         "2001:db8::/32"
+                     *       ],
+                     *       "deny_sources": [
+                     *         "198.51.100.7"
+                     *       ],
+                     *       "source_limit": {
+                     *         "connections": 20,
+                     *         "new_connections": 100,
+                     *         "within_secs": 10
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
+            /** @description Bad Request: `invalid_json`, `validation.amplification`, `validation.balance`, `validation.ban`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.source_limit`, `validation.sources`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationAmplificationError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBanError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationSourceLimitError"] | components["schemas"]["ValidationSourcesError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8319,7 +9647,9 @@ export interface operations {
                      *             "state": "healthy",
                      *             "consecutive_failures": 0,
                      *             "last_failure_at": null,
-                     *             "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *             "last_success_at": "2026-01-31T12:00:00.000Z",
+                     *             "ejected_until": null,
+                     *             "ejected_reason": null
                      *           }
                      *         }
                      *       ],
@@ -8341,7 +9671,20 @@ export interface operations {
                      *           "state_reason": null
                      *         }
                      *       ],
+                     *       "amplification": {
+                     *         "ratio": 3,
+                     *         "proven_after": 8
+                     *       },
                      *       "balance": "round_robin",
+                     *       "slow_connect_ms": 100,
+                     *       "slow_start_secs": 60,
+                     *       "source_hash_ipv6_prefix": 64,
+                     *       "ban": {
+                     *         "new_connections": 100,
+                     *         "failed_handshakes": 5,
+                     *         "within_secs": 60,
+                     *         "for_secs": 600
+                     *       },
                      *       "clients": {
                      *         "selector": "env=prod,tier!=db"
                      *       },
@@ -8376,7 +9719,19 @@ export interface operations {
                      *       },
                      *       "at_end": "drain",
                      *       "sni_pattern": "shop.example.org",
-                     *       "sni_fallback": true
+                     *       "sni_fallback": true,
+                     *       "allow_sources": [
+                     *         "192.0.2.0/24",
+                     *         "2001:db8::/32"
+                     *       ],
+                     *       "deny_sources": [
+                     *         "198.51.100.7"
+                     *       ],
+                     *       "source_limit": {
+                     *         "connections": 20,
+                     *         "new_connections": 100,
+                     *         "within_secs": 10
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Rule"];
@@ -8477,7 +9832,9 @@ export interface operations {
                      *             "state": "healthy",
                      *             "consecutive_failures": 0,
                      *             "last_failure_at": null,
-                     *             "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *             "last_success_at": "2026-01-31T12:00:00.000Z",
+                     *             "ejected_until": null,
+                     *             "ejected_reason": null
                      *           }
                      *         }
                      *       ],
@@ -8499,7 +9856,20 @@ export interface operations {
                      *           "state_reason": null
                      *         }
                      *       ],
+                     *       "amplification": {
+                     *         "ratio": 3,
+                     *         "proven_after": 8
+                     *       },
                      *       "balance": "round_robin",
+                     *       "slow_connect_ms": 100,
+                     *       "slow_start_secs": 60,
+                     *       "source_hash_ipv6_prefix": 64,
+                     *       "ban": {
+                     *         "new_connections": 100,
+                     *         "failed_handshakes": 5,
+                     *         "within_secs": 60,
+                     *         "for_secs": 600
+                     *       },
                      *       "clients": {
                      *         "selector": "env=prod,tier!=db"
                      *       },
@@ -8534,19 +9904,31 @@ export interface operations {
                      *       },
                      *       "at_end": "drain",
                      *       "sni_pattern": "shop.example.org",
-                     *       "sni_fallback": true
+                     *       "sni_fallback": true,
+                     *       "allow_sources": [
+                     *         "192.0.2.0/24",
+                     *         "2001:db8::/32"
+                     *       ],
+                     *       "deny_sources": [
+                     *         "198.51.100.7"
+                     *       ],
+                     *       "source_limit": {
+                     *         "connections": 20,
+                     *         "new_connections": 100,
+                     *         "within_secs": 10
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.labels_missing`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_missing`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
+            /** @description Bad Request: `invalid_json`, `validation.amplification`, `validation.balance`, `validation.ban`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.labels_missing`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_missing`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.source_limit`, `validation.sources`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationLabelsMissingError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitMissingError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationAmplificationError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBanError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationLabelsMissingError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitMissingError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationSourceLimitError"] | components["schemas"]["ValidationSourcesError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8766,7 +10148,9 @@ export interface operations {
                      *             "state": "healthy",
                      *             "consecutive_failures": 0,
                      *             "last_failure_at": null,
-                     *             "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *             "last_success_at": "2026-01-31T12:00:00.000Z",
+                     *             "ejected_until": null,
+                     *             "ejected_reason": null
                      *           }
                      *         }
                      *       ],
@@ -8788,7 +10172,20 @@ export interface operations {
                      *           "state_reason": null
                      *         }
                      *       ],
+                     *       "amplification": {
+                     *         "ratio": 3,
+                     *         "proven_after": 8
+                     *       },
                      *       "balance": "round_robin",
+                     *       "slow_connect_ms": 100,
+                     *       "slow_start_secs": 60,
+                     *       "source_hash_ipv6_prefix": 64,
+                     *       "ban": {
+                     *         "new_connections": 100,
+                     *         "failed_handshakes": 5,
+                     *         "within_secs": 60,
+                     *         "for_secs": 600
+                     *       },
                      *       "clients": {
                      *         "selector": "env=prod,tier!=db"
                      *       },
@@ -8823,19 +10220,31 @@ export interface operations {
                      *       },
                      *       "at_end": "drain",
                      *       "sni_pattern": "shop.example.org",
-                     *       "sni_fallback": true
+                     *       "sni_fallback": true,
+                     *       "allow_sources": [
+                     *         "192.0.2.0/24",
+                     *         "2001:db8::/32"
+                     *       ],
+                     *       "deny_sources": [
+                     *         "198.51.100.7"
+                     *       ],
+                     *       "source_limit": {
+                     *         "connections": 20,
+                     *         "new_connections": 100,
+                     *         "within_secs": 10
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
+            /** @description Bad Request: `invalid_json`, `validation.amplification`, `validation.balance`, `validation.ban`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.source_limit`, `validation.sources`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationAmplificationError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBanError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationSourceLimitError"] | components["schemas"]["ValidationSourcesError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -8962,7 +10371,9 @@ export interface operations {
                      *             "state": "healthy",
                      *             "consecutive_failures": 0,
                      *             "last_failure_at": null,
-                     *             "last_success_at": "2026-01-31T12:00:00.000Z"
+                     *             "last_success_at": "2026-01-31T12:00:00.000Z",
+                     *             "ejected_until": null,
+                     *             "ejected_reason": null
                      *           }
                      *         }
                      *       ],
@@ -8984,7 +10395,20 @@ export interface operations {
                      *           "state_reason": null
                      *         }
                      *       ],
+                     *       "amplification": {
+                     *         "ratio": 3,
+                     *         "proven_after": 8
+                     *       },
                      *       "balance": "round_robin",
+                     *       "slow_connect_ms": 100,
+                     *       "slow_start_secs": 60,
+                     *       "source_hash_ipv6_prefix": 64,
+                     *       "ban": {
+                     *         "new_connections": 100,
+                     *         "failed_handshakes": 5,
+                     *         "within_secs": 60,
+                     *         "for_secs": 600
+                     *       },
                      *       "clients": {
                      *         "selector": "env=prod,tier!=db"
                      *       },
@@ -9019,19 +10443,31 @@ export interface operations {
                      *       },
                      *       "at_end": "drain",
                      *       "sni_pattern": "shop.example.org",
-                     *       "sni_fallback": true
+                     *       "sni_fallback": true,
+                     *       "allow_sources": [
+                     *         "192.0.2.0/24",
+                     *         "2001:db8::/32"
+                     *       ],
+                     *       "deny_sources": [
+                     *         "198.51.100.7"
+                     *       ],
+                     *       "source_limit": {
+                     *         "connections": 20,
+                     *         "new_connections": 100,
+                     *         "within_secs": 10
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Rule"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
+            /** @description Bad Request: `invalid_json`, `validation.amplification`, `validation.balance`, `validation.ban`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.source_limit`, `validation.sources`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationAmplificationError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBanError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationSourceLimitError"] | components["schemas"]["ValidationSourcesError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -9215,13 +10651,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
+            /** @description Bad Request: `invalid_json`, `validation.amplification`, `validation.balance`, `validation.ban`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.source_limit`, `validation.sources`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationAmplificationError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBanError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationSourceLimitError"] | components["schemas"]["ValidationSourcesError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -9315,13 +10751,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
+            /** @description Bad Request: `invalid_json`, `validation.amplification`, `validation.balance`, `validation.ban`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.source_limit`, `validation.sources`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationAmplificationError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBanError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationSourceLimitError"] | components["schemas"]["ValidationSourcesError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -9701,13 +11137,13 @@ export interface operations {
                     "application/json": components["schemas"]["BulkResult"];
                 };
             };
-            /** @description Bad Request: `invalid_json`, `validation.balance`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
+            /** @description Bad Request: `invalid_json`, `validation.amplification`, `validation.balance`, `validation.ban`, `validation.body_empty`, `validation.clients`, `validation.expires_in_past`, `validation.health_on_udp`, `validation.idempotency_key`, `validation.labels`, `validation.protocol`, `validation.proxy_in`, `validation.proxy_out`, `validation.range_invalid`, `validation.range_too_wide`, `validation.rate_limit_burst_without_rate`, `validation.rate_limit_range`, `validation.rule_immutable_field`, `validation.schedule`, `validation.schedule_missing`, `validation.schema`, `validation.selector`, `validation.sni_on_unsupported_rule`, `validation.sni_pattern_malformed`, `validation.source_limit`, `validation.sources`, `validation.target_host`, `validation.targets_duplicate`, `validation.targets_empty`, `validation.targets_too_many`, `validation.time_zone`, `validation.unknown_field`, `validation.unknown_parameter`, `validation.weight`. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationAmplificationError"] | components["schemas"]["ValidationBalanceError"] | components["schemas"]["ValidationBanError"] | components["schemas"]["ValidationBodyEmptyError"] | components["schemas"]["ValidationClientsError"] | components["schemas"]["ValidationExpiresInPastError"] | components["schemas"]["ValidationHealthOnUdpError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationLabelsError"] | components["schemas"]["ValidationProtocolError"] | components["schemas"]["ValidationProxyInError"] | components["schemas"]["ValidationProxyOutError"] | components["schemas"]["ValidationRangeInvalidError"] | components["schemas"]["ValidationRangeTooWideError"] | components["schemas"]["ValidationRateLimitBurstWithoutRateError"] | components["schemas"]["ValidationRateLimitRangeError"] | components["schemas"]["ValidationRuleImmutableFieldError"] | components["schemas"]["ValidationScheduleError"] | components["schemas"]["ValidationScheduleMissingError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSelectorError"] | components["schemas"]["ValidationSniOnUnsupportedRuleError"] | components["schemas"]["ValidationSniPatternMalformedError"] | components["schemas"]["ValidationSourceLimitError"] | components["schemas"]["ValidationSourcesError"] | components["schemas"]["ValidationTargetHostError"] | components["schemas"]["ValidationTargetsDuplicateError"] | components["schemas"]["ValidationTargetsEmptyError"] | components["schemas"]["ValidationTargetsTooManyError"] | components["schemas"]["ValidationTimeZoneError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"] | components["schemas"]["ValidationWeightError"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
@@ -9869,6 +11305,271 @@ export interface operations {
                     "application/json": components["schemas"]["EndpointInvalidError"] | components["schemas"]["EndpointNotInCertSanError"] | components["schemas"]["IdempotencyKeyReusedError"];
                 };
             };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "source_list.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "name" | "-name" | "entry_count" | "-entry_count" | "rule_count" | "-rule_count" | "updated_at" | "-updated_at";
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "name": "office",
+                     *         "entry_count": 2,
+                     *         "rule_count": 1,
+                     *         "updated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["SourceListRow"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "source_list.read": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description Of the list; rules name it as @name.
+                 * @example office
+                 */
+                list_name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "office",
+                     *       "entry_count": 2,
+                     *       "rule_count": 1,
+                     *       "updated_at": "2026-01-31T12:00:00.000Z",
+                     *       "entries": [
+                     *         "192.0.2.0/24",
+                     *         "2001:db8::/32"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SourceList"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["SourceListNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "source_list.set": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description Of the list; rules name it as @name.
+                 * @example office
+                 */
+                list_name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "entries": [
+                 *         "192.0.2.0/24",
+                 *         "2001:db8::/32"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["SourceListSetBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "office",
+                     *       "entry_count": 2,
+                     *       "rule_count": 1,
+                     *       "updated_at": "2026-01-31T12:00:00.000Z",
+                     *       "entries": [
+                     *         "192.0.2.0/24",
+                     *         "2001:db8::/32"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SourceList"];
+                };
+            };
+            /** @description Bad Request: `invalid_json`, `validation.idempotency_key`, `validation.schema`, `validation.sources`, `validation.unknown_field`, `validation.unknown_parameter`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidJsonError"] | components["schemas"]["ValidationIdempotencyKeyError"] | components["schemas"]["ValidationSchemaError"] | components["schemas"]["ValidationSourcesError"] | components["schemas"]["ValidationUnknownFieldError"] | components["schemas"]["ValidationUnknownParameterError"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `limit_reached`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["LimitReachedError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "source_list.delete": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description Of the list; rules name it as @name.
+                 * @example office
+                 */
+                list_name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["SourceListNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict: `idempotency_in_progress`, `idempotency_secret_spent`, `source_list_in_use`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyInProgressError"] | components["schemas"]["IdempotencySecretSpentError"] | components["schemas"]["SourceListInUseError"];
+                };
+            };
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];

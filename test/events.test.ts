@@ -79,5 +79,5 @@ t.test('no event contains a secret, except the setup token', async t => {
       .map(part => `${event} ${part}`)
   )
 
-  t.same(found, ['onboarding.setup_token <secret>'])
+  t.same(found, ['onboarding.setup_token <secret>', 'console.setup <token>'])
 })

@@ -15,6 +15,11 @@ const { status } = spawnSync('tsc', ['-p', 'config/build/tsconfig.json', '--chec
   stdio: 'inherit'
 })
 if (status !== 0) process.exit(status ?? 1)
+const pages = spawnSync(process.execPath, ['plugins/console/build.mjs', '--strict'], {
+  cwd: root,
+  stdio: 'inherit'
+})
+if (pages.status !== 0) process.exit(pages.status ?? 1)
 for (const proto of globSync('{kernel,plugins,agent}/**/*.proto', { cwd: root, exclude: ['**/test/**'] }))
   cpSync(join(root, proto), join(root, 'dist', proto))
 for (const index of ['command-index.json', 'error-index.json'])
@@ -23,6 +28,7 @@ cpSync(join(root, 'plugins/extensions/template'), join(root, 'dist/plugins/exten
   recursive: true
 })
 cpSync(join(root, 'plugins/installer/install.sh'), join(root, 'dist/plugins/installer/install.sh'))
+cpSync(join(root, 'plugins/console/dist'), join(root, 'dist/plugins/console/dist'), { recursive: true })
 writeManual(join(root, 'dist/man'))
 await buildSite(join(root, 'dist/site'))
 writeFileSync(join(root, 'dist/agent.mjs'), await agentBundle(), { mode: 0o755 })

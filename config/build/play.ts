@@ -1,5 +1,6 @@
 // Runs the listings of a document in order, in one shell and an empty folder, with the packed tarball installed:
-// ```sh is run; ```toml FILE, or any other type with a file name, is written to that file, but for excerpts of test/ FILES.
+// ```sh is run; ```toml FILE, or any other type with a file name, is written to that file, but for excerpts of FILES in test/
+// and plugins/.
 import { spawnSync } from 'node:child_process'
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -46,7 +47,7 @@ function listingsOf(document: string): string[] {
   const text = readFileSync(join(root, document), 'utf8')
   return [...text.matchAll(/^```(\S*) ?(.*)\n([\s\S]*?)^```$/gm)].map(([, kind, file = '', body = '']) => {
     if (kind === 'sh' && file === '') return body
-    if (file.startsWith('test/')) return '' // tests run that file
+    if (/^(test|plugins)\//.test(file)) return '' // tests run that file
     if (file === '')
       throw new Error(`${document} has a listing of ${kind || 'no kind'} that names no file:\n${body}`)
     return `mkdir -p '${dirname(file)}'\ncat > '${file}' << 'END OF THE LISTING'\n${body}END OF THE LISTING\n`

@@ -86,6 +86,8 @@ function creator(resources: Resources, { edge, depot, hidden }: Clients, ruleOfG
     if (segment === 'sessions') return resources.session(owner)
     if (segment === 'grants') return resources.grant('zoe', edge) // the caller's own would give it more rights
     if (segment === 'client-enrollments') return resources.enrollment()
+    if (segment === 'source-lists') return resources.sourceList()
+    if (segment === 'bans') return resources.ban(hidden)
     if (segment === 'apply-leases')
       return resources.lease(isOwn ? { ...caller.headers } : { authorization: 'Bearer svct_zoe' })
     if (segment !== 'rules') return clientOf(caller, isOwn)

@@ -67,6 +67,18 @@ export const apiResources = ({ call, push, clock }: RulesFixture, next: () => nu
     const { body } = await call<{ lease_id?: string }>('POST', '/v1/apply-leases', undefined, headers)
     return body.lease_id ?? unknownId('apply-leases', 'missing')
   },
+  async ban(client: string): Promise<string> {
+    const reply = await call<{ bans: { ban_id: string }[] }>('POST', '/v1/bans', {
+      source: '198.51.100.7',
+      client
+    })
+    return reply.body.bans[0]?.ban_id ?? ''
+  },
+  async sourceList(): Promise<string> {
+    const name = `list${next()}`
+    await call('PUT', `/v1/source-lists/${name}`, { entries: [] })
+    return name
+  },
   async enrollment(): Promise<string> {
     const body = { name: canaryOf('none') }
     const reply = await call<{ enrollment_id: string }>('POST', '/v1/client-enrollments', body)

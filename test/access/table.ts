@@ -52,6 +52,15 @@ const table = `
   POST   /v1/client-enrollments                           superadmin  201
   DELETE /v1/client-enrollments/:enrollment_id            superadmin  204
 
+  GET    /v1/bans                                         superadmin  200
+  POST   /v1/bans                                         superadmin  201
+  DELETE /v1/bans/:ban_id                                 superadmin  204
+
+  GET    /v1/source-lists                                 superadmin  200
+  GET    /v1/source-lists/:list_name                      superadmin  200
+  DELETE /v1/source-lists/:list_name                      superadmin  204
+  PUT    /v1/source-lists/:list_name                      superadmin  200  super.missing=200 super.malformed=validation.sources
+
   GET    /v1/rules                                        user        200
   POST   /v1/rules                                        user        201  ungranted=client_not_granted stranger=client_not_granted demoted=client_not_granted
   GET    /v1/rules/:rule_id                               user        200
@@ -68,6 +77,7 @@ const table = `
   GET    /v1/stats/summary                                user        200
 
   GET    /v1/connections                                  user        200
+  GET    /v1/connections/stream                           user        200
   DELETE /v1/connections                                  user        200
   DELETE /v1/connections/:id                              user        connection_not_found
 
@@ -92,6 +102,7 @@ const table = `
   GET    /v1/audit                                        superadmin  200
   GET    /v1/metrics                                      superadmin  200
 
+  POST   /v1/explain                                      user        200  ungranted=client_not_granted stranger=client_not_granted
   POST   /v1/apply-leases                                 user        201
   PUT    /v1/apply-leases/:lease_id                       user        200
   DELETE /v1/apply-leases/:lease_id                       user        204
@@ -112,6 +123,8 @@ const ids = `
   sessions            session_not_found      session_not_found      session_not_found      session_not_found
   grants              .                      .                      .                      grant_not_found
   client-enrollments  .                      .                      .                      enrollment_not_found
+  source-lists        .                      .                      .                      source_list_not_found
+  bans                .                      .                      .                      ban_not_found
   apply-leases        not_found              not_found              not_found              not_found
   connections         connection_not_found   connection_not_found   connection_not_found   connection_not_found
 `

@@ -80,6 +80,11 @@ class Caller {
     t.teardown(() => void this.socket.destroy())
   }
 
+  /** Resolves when the connection is closed, also by a reset. */
+  async end(): Promise<void> {
+    if (!this.closed) await new Promise(resolve => this.socket.once('close', resolve))
+  }
+
   /** Resolves with true when the target's name and all that was sent have come back. */
   async exchange(bytes: Buffer): Promise<boolean> {
     this.sent += bytes.length
@@ -296,4 +301,68 @@ for (const engine of engines)
     t.equal(await stateOf(rule), 'active')
     await cluster.call('PATCH', `/v1/rules/${rule.id}?existing=cut`, { paused: true })
     await t.rejects(name(rule), { code: 'ECONNREFUSED' })
+  })
+
+for (const engine of engines)
+  t.test(
+    `existing and the drain decide what becomes of live connections, on the ${engine} engine`,
+    async t => {
+      const cluster = await testCluster(t, {}, 'drain_timeout_secs = 1\n')
+      await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
+      const [a, b] = [await openTcpTarget(t, 'a'), await openTcpTarget(t, 'b')]
+      const targets = targetsOf(a)
+      const kept = await createRule(cluster, { targets })
+      const drained = await createRule(cluster, { targets })
+      const cut = await createRule(cluster, { targets })
+      const udp = await createRule(cluster, {
+        protocol: 'udp',
+        targets: targetsOf(await openUdpTarget(t, 'a'))
+      })
+      const ping = Buffer.from('ping')
+      const callerOf = async ({ port }: Rule) => {
+        const caller = new Caller(t, port)
+        await caller.exchange(ping)
+        return caller
+      }
+      const live = {
+        kept: await callerOf(kept),
+        drained: await callerOf(drained),
+        cut: await callerOf(cut)
+      }
+      const flow = await udpCaller(t, udp.port)
+      t.equal(await udpExchange(flow), 'a')
+
+      await cluster.call('PATCH', `/v1/rules/${kept.id}`, { targets: targetsOf(b) })
+      await cluster.call('PATCH', `/v1/rules/${drained.id}?existing=drain`, { targets: targetsOf(b) })
+      await cluster.call('PATCH', `/v1/rules/${cut.id}?existing=cut`, { targets: targetsOf(b) })
+      await live.cut.end()
+      await live.drained.end() // after the drain: within it, the connection would go on
+      t.ok(await live.kept.exchange(ping), 'keep: it goes on')
+      for (const rule of [kept, drained, cut]) t.equal(await nameAt(rule.port, ping), 'b')
+
+      await cluster.call('PATCH', `/v1/rules/${udp.id}?existing=cut`, { paused: true })
+      const { active_flows } = await statsOf(cluster, udp.id, stats => stats.active_flows === 0)
+      t.equal(active_flows, 0, 'a flow of a rule that is paused and cut has ended')
+    }
+  )
+
+for (const engine of engines)
+  t.test(`a range that shrinks drains the ports that go, on the ${engine} engine`, async t => {
+    const cluster = await testCluster(t, {}, 'drain_timeout_secs = 1\n')
+    await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
+    const targetPort = await freePort(2)
+    const a = await openTcpTarget(t, 'a', targetPort)
+    const b = await openTcpTarget(t, 'b', targetPort + 1)
+    const range = await createRule(cluster, { targets: targetsOf(a) }, 2)
+    const [stays, goes] = [new Caller(t, range.port), new Caller(t, range.port + 1)]
+    const ping = Buffer.from('ping')
+    t.ok(await stays.exchange(ping))
+    t.ok(await goes.exchange(ping))
+    t.equal(await nameAt(range.port + 1, ping), b.name)
+
+    await cluster.call('PATCH', `/v1/rules/${range.id}`, { listen_port_end: null })
+    await t.rejects(nameAt(range.port + 1, ping), { code: 'ECONNREFUSED' })
+    await goes.end() // after the drain
+    t.ok(await stays.exchange(ping), 'the connection of the port that stays goes on')
+    t.equal(await nameAt(range.port, ping), a.name)
   })

@@ -16,7 +16,7 @@ t.test('the guide lists every slot that plugins may fill', async t => {
 })
 
 t.test('what the guide shows of an example is in the example', async t => {
-  const shown = [...read('plugins/README.md').matchAll(/^```\S* (test\/.*)\n([\s\S]*?)^```$/gm)]
+  const shown = [...read('plugins/README.md').matchAll(/^```\S* ((?:test|plugins)\/.*)\n([\s\S]*?)^```$/gm)]
 
   t.ok(shown.length > 0)
   for (const [, file = '', excerpt = ''] of shown)
