@@ -13,7 +13,7 @@ interface Props {
   readonly onKeys: () => void
 }
 
-export function AccountMenu({ me, onPassword, onKeys }: Props) {
+export default function AccountMenu({ me, onPassword, onKeys }: Props) {
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   const signOut = useSignOut()
   return (

@@ -1,9 +1,12 @@
 import { AppShell, Burger, Button, Group, Kbd, Text, VisuallyHidden } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import type { Me } from '../api/me.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { text } from '../text/text.ts'
-import { AccountMenu } from './AccountMenu.tsx'
 import { modifier } from './modifier.ts'
+
+// What opens is no part of what is loaded first.
+const AccountMenu = lazy(() => import('./AccountMenu.tsx'))
 
 interface Props {
   readonly me: Me
@@ -42,7 +45,9 @@ export const Header = ({ me, isMenuOpen, onMenu, onPalette, onPassword, onKeys }
             {modifier} K
           </Kbd>
         </Button>
-        <AccountMenu me={me} onPassword={onPassword} onKeys={onKeys} />
+        <Suspense fallback={<Button variant="default" px="xs" w={42} disabled aria-hidden />}>
+          <AccountMenu me={me} onPassword={onPassword} onKeys={onKeys} />
+        </Suspense>
       </Group>
     </Group>
   </AppShell.Header>

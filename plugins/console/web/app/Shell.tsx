@@ -5,7 +5,6 @@ import { useLocation } from 'wouter'
 import { isPageOutdated } from '../api/changes.ts'
 import type { Me } from '../api/me.ts'
 import { pagesOf } from '../pages/pages.ts'
-import { Dialog } from '../parts/Dialog.tsx'
 import { text } from '../text/text.ts'
 import { Content } from './Content.tsx'
 import { Header } from './Header.tsx'
@@ -15,7 +14,7 @@ import { focusSearch, useKeys } from './use-keys.ts'
 
 const Palette = lazy(() => import('./palette/Palette.tsx'))
 const Keys = lazy(() => import('./Keys.tsx'))
-const NewPassword = lazy(() => import('./forms/NewPassword.tsx'))
+const PasswordDialog = lazy(() => import('./forms/PasswordDialog.tsx'))
 
 /** What is around each page. */
 export function Shell({ me }: { readonly me: Me }) {
@@ -57,9 +56,7 @@ export function Shell({ me }: { readonly me: Me }) {
           />
         )}
         {keys && <Keys onClose={openKeys.close} />}
-        <Dialog isOpen={password} onClose={openPassword.close} title={text.password.title}>
-          <NewPassword me={me} onDone={openPassword.close} />
-        </Dialog>
+        {password && <PasswordDialog me={me} onClose={openPassword.close} />}
       </Suspense>
     </AppShell>
   )

@@ -21,10 +21,9 @@ export default function Palette({ onClose, ...shown }: Props) {
     [fixed, records, words]
   )
   const chosen = Math.min(at, found.length - 1)
-  useEffect(
-    () => document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: 'nearest' }),
-    [id, chosen]
-  )
+  useEffect(() => {
+    document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: 'nearest' })
+  }, [id, chosen])
   const choose = (entry: Entry | undefined): void => {
     if (entry === undefined) return
     onClose()
