@@ -6,7 +6,7 @@ import { handle, queries } from './queries.ts'
 import { answered, onReturn, unanswered } from './reachable.ts'
 
 const everyMs = 1000
-const patienceMs = 900 // both together: a loss is seen within 2 s
+const patienceMs = 800 // both together: a loss is seen within 2 s
 const maxUnanswered = 3
 const restShare = 4 // a long list is read for at most a fifth of the time
 

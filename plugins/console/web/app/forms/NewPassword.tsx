@@ -4,13 +4,15 @@ import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Me } from '../../api/me.ts'
 import { setMustChange } from '../../api/must-change.ts'
+import { queries } from '../../api/queries.ts'
 import { Refusal } from '../../parts/Refusal.tsx'
 import { text } from '../../text/text.ts'
 import { notify } from '../notices.ts'
+import { useSignOut } from '../sign-out.ts'
 import { Card } from './Card.tsx'
 
 interface Props {
-  readonly me: Me
+  readonly me?: Me // of a temporary password the server tells nothing but that it is one
   readonly isTemporary?: true
   readonly onDone?: () => void
 }
@@ -23,9 +25,11 @@ export default function NewPassword({ me, isTemporary, onDone }: Props) {
     onSuccess: () => {
       setMustChange(false)
       notify(text.password.done)
+      if (isTemporary) void queries.resetQueries({ queryKey: ['me'] })
       onDone?.()
     }
   })
+  const signOut = useSignOut()
   const input = (name: keyof typeof form, label: string, autoComplete: string) => (
     <PasswordInput
       label={label}
@@ -42,7 +46,7 @@ export default function NewPassword({ me, isTemporary, onDone }: Props) {
       {...(isTemporary && { title: text.password.title, lead: text.password.temporary })}
       onSubmit={() => differ || change.mutate()}
     >
-      <input type="hidden" name="username" autoComplete="username" value={me.user_id} readOnly />
+      {me && <input type="hidden" name="username" autoComplete="username" value={me.user_id} readOnly />}
       {input('current_password', text.password.current, 'current-password')}
       {input('new_password', text.password.next, 'new-password')}
       {input('new_password_confirm', text.password.again, 'new-password')}
@@ -50,6 +54,11 @@ export default function NewPassword({ me, isTemporary, onDone }: Props) {
       <Button type="submit" loading={change.isPending}>
         {text.password.submit}
       </Button>
+      {isTemporary && (
+        <Button variant="subtle" onClick={() => signOut.mutate()}>
+          {text.signOut}
+        </Button>
+      )}
     </Card>
   )
 }
