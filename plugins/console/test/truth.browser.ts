@@ -102,6 +102,7 @@ t.test('a temporary password is changed before anything else', { skip: skipReaso
     user_id: 'ann',
     display_name: 'Ann',
     role: 'user',
+    password_change_required: true,
     initial_password
   })
   const { page, errors, close } = await openPage()

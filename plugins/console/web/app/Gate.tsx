@@ -22,14 +22,14 @@ export function Gate() {
   const mayAsk = me.data != null && !mustChange
   useEffect(() => watchServer(mayAsk), [mayAsk])
   if (me.isPending) return <Alone>{<Loader aria-label={text.loading} />}</Alone>
+  if (me.data === undefined) return <Alone>{<Failed error={me.error} retry={me.refetch} />}</Alone>
   if (me.data === null) return <Entrance />
   if (mustChange)
     return (
       <Alone>
-        <NewPassword isTemporary />
+        <NewPassword me={me.data} isTemporary />
       </Alone>
     )
-  if (me.data === undefined) return <Alone>{<Failed error={me.error} retry={me.refetch} />}</Alone>
   return <Shell me={me.data} />
 }
 

@@ -4,7 +4,6 @@ import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import type { Me } from '../../api/me.ts'
 import { setMustChange } from '../../api/must-change.ts'
-import { queries } from '../../api/queries.ts'
 import { Refusal } from '../../parts/Refusal.tsx'
 import { text } from '../../text/text.ts'
 import { notify } from '../notices.ts'
@@ -12,7 +11,7 @@ import { useSignOut } from '../sign-out.ts'
 import { Card } from './Card.tsx'
 
 interface Props {
-  readonly me?: Me // of a temporary password the server tells nothing but that it is one
+  readonly me: Me
   readonly isTemporary?: true
   readonly onDone?: () => void
 }
@@ -25,7 +24,6 @@ export default function NewPassword({ me, isTemporary, onDone }: Props) {
     onSuccess: () => {
       setMustChange(false)
       notify(text.password.done)
-      if (isTemporary) void queries.resetQueries({ queryKey: ['me'] })
       onDone?.()
     }
   })
@@ -46,7 +44,7 @@ export default function NewPassword({ me, isTemporary, onDone }: Props) {
       {...(isTemporary && { title: text.password.title, lead: text.password.temporary })}
       onSubmit={() => differ || change.mutate()}
     >
-      {me && <input type="hidden" name="username" autoComplete="username" value={me.user_id} readOnly />}
+      <input type="hidden" name="username" autoComplete="username" value={me.user_id} readOnly />
       {input('current_password', text.password.current, 'current-password')}
       {input('new_password', text.password.next, 'new-password')}
       {input('new_password_confirm', text.password.again, 'new-password')}
