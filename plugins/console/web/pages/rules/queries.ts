@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Row, rows } from '../../api/client.ts'
+import { growing, type Row } from '../../api/client.ts'
 
 export type Rule = Row<'GET /v1/rules'>
-export const useRules = () => useQuery({ queryKey: ['rules'], queryFn: () => rows('GET /v1/rules') })
+export const useRules = () => useQuery({ queryKey: ['rules'], queryFn: growing('GET /v1/rules') })
 
 /** 'paris:8443', or a range, or of a group how many edges. */
 export const portsOf = ({ listen_port: first, listen_port_end: last }: Rule): string =>
