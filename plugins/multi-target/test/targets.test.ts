@@ -9,7 +9,8 @@ const capableAgent = {
   capabilities: {
     [targetsCapability.id]: targetsCapability.since,
     [healthCheckCapability.id]: healthCheckCapability.since,
-    'rule.udp': '1.0.0'
+    'rule.udp': '1.0.0',
+    'rule.update': '2.1.0'
   },
   messages: [...ruleMessages, ...messages]
 }
@@ -124,7 +125,7 @@ t.test('a target that a change has added does not have the health of the one in 
   report([second, first], 'before')
   await shows('before')
 
-  await on.call('PATCH', `/v1/rules/${rule_id}`, { targets: [second, added] })
+  t.match(await on.call('PATCH', `/v1/rules/${rule_id}`, { targets: [second, added] }), { status: 200 })
 
   const changed = [{ health: { state: 'healthy' } }, { health: unknown }]
   t.match(await on.get(rule_id), { targets: changed }, 'the one that stays keeps its health')
