@@ -254,6 +254,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells whether something has changed that the caller may see
+         * @description Cheap: the pages of the console ask each second. Counters of traffic are no change.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["change.last"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/client-enrollments": {
         parameters: {
             query?: never;
@@ -596,6 +618,50 @@ export interface paths {
          *     Access: every user, for what he may see.
          */
         get: operations["connection.stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/console/modules/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The script of such a page or card
+         * @description The script of such a page or card.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["console.module"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/console/parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the pages and cards that plugins add to the console, for the caller
+         * @description Lists the pages and cards that plugins add to the console, for the caller.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["console.parts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1894,6 +1960,15 @@ export interface components {
                 code?: "cannot_remove_self";
             };
         };
+        ChangeLastReply: {
+            /**
+             * @description Another number after each change that the caller may see: of a record, a rule, an edge.
+             * @example 1767225600001
+             */
+            last: number;
+            /** @description Which pages of the console the server has; null: none are built. */
+            pages: string | null;
+        };
         Client: {
             /** @description Public host of the forwarded ports. */
             address: string | null;
@@ -2242,6 +2317,45 @@ export interface components {
              * @example 12
              */
             matched: number;
+        };
+        ConsolePart: {
+            /**
+             * @description The custom element that the module defines.
+             * @example acme-idle-page
+             */
+            element: string;
+            /** @description Path of an SVG of 24 by 24, drawn as a line. */
+            icon: string | null;
+            /**
+             * @description Path of its script.
+             * @example /v1/console/modules/acme-idle-9f86d081884c7d65.js
+             */
+            module: string;
+            /** @description Of a page: it is at /pages/NAME. */
+            name: string | null;
+            /**
+             * @description A page of its own, or a card on one.
+             * @example page
+             * @enum {string}
+             */
+            on: "page" | "overview" | "rule" | "edge";
+            /**
+             * @description The plugin that brings it.
+             * @example acme-idle
+             */
+            plugin: string;
+            title: {
+                /**
+                 * @description In German.
+                 * @example Ruhende Verbindungen
+                 */
+                de: string;
+                /**
+                 * @description In English.
+                 * @example Idle connections
+                 */
+                en: string;
+            };
         };
         Credential: {
             /**
@@ -6804,6 +6918,46 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    "change.last": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "last": 1767225600001,
+                     *       "pages": "9f86d081884c7d65"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChangeLastReply"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     "enrollment.list": {
         parameters: {
             query?: {
@@ -8491,6 +8645,111 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["PasswordChangeRequired"];
             408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "console.module": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description As the list has it.
+                 * @example acme-idle-9f86d081884c7d65.js
+                 */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": unknown;
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "console.parts": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /**
+                 * @description Only rows with this value.
+                 * @example page
+                 */
+                on?: "page" | "overview" | "rule" | "edge";
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "plugin" | "-plugin" | "on" | "-on" | "name" | "-name" | "icon" | "-icon" | "element" | "-element" | "module" | "-module";
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "plugin": "acme-idle",
+                     *         "on": "page",
+                     *         "name": "idle-connections",
+                     *         "icon": "M4 12h16",
+                     *         "title": {
+                     *           "en": "Idle connections",
+                     *           "de": "Ruhende Verbindungen"
+                     *         },
+                     *         "element": "acme-idle-page",
+                     *         "module": "/v1/console/modules/acme-idle-9f86d081884c7d65.js"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["ConsolePart"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];

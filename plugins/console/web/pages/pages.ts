@@ -3,6 +3,7 @@
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import type { Me } from '../api/me.ts'
 import type { Text } from '../text/en.ts'
+import { text } from '../text/text.ts'
 
 export interface Page {
   readonly name: keyof Text['pages']
@@ -10,6 +11,8 @@ export interface Page {
   readonly role?: Me['role'] // who sees it; default: everybody
   readonly icon: string // path of an SVG of 24 by 24, drawn as a line
   readonly view: LazyExoticComponent<ComponentType>
+  /** What PATH/new does, for the palette: 'New rule'. */
+  readonly adds?: { readonly label: () => string; readonly role?: Me['role'] }
 }
 
 export const pages: readonly Page[] = [
@@ -23,13 +26,15 @@ export const pages: readonly Page[] = [
     name: 'rules',
     path: '/rules',
     icon: 'M4 7h11l-3-3M20 17H9l3 3',
-    view: lazy(() => import('./rules/page.tsx'))
+    view: lazy(() => import('./rules/page.tsx')),
+    adds: { label: () => text.rules.add }
   },
   {
     name: 'edges',
     path: '/edges',
     icon: 'M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01',
-    view: lazy(() => import('./edges/page.tsx'))
+    view: lazy(() => import('./edges/page.tsx')),
+    adds: { label: () => text.edges.add, role: 'superadmin' }
   }
 ]
 

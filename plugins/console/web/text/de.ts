@@ -13,7 +13,24 @@ export const de: Text = {
   signOut: 'Abmelden',
   theme: { title: 'Farben', auto: 'Wie das System', light: 'Hell', dark: 'Dunkel' },
   language: 'Sprache',
-  palette: { open: 'Suche und Befehle', placeholder: 'Gehe zu oder tue …', none: 'Nichts passt.' },
+  palette: {
+    open: 'Suche und Befehle',
+    placeholder: 'Gehe zu oder tue …',
+    none: 'Nichts passt.',
+    title: { page: 'Seite', help: 'Hilfe' },
+    account: 'Konto'
+  },
+  keys: {
+    title: 'Tasten',
+    search: 'Auf dieser Seite suchen',
+    choose: 'Wählen, oder eine Liste rollen',
+    go: 'Gewähltes öffnen',
+    leave: 'Offenes verlassen',
+    next: 'Zum nächsten Bedienelement'
+  },
+  brought: { failed: (title, plugin) => `${title}, aus dem Plugin ${plugin}, funktioniert nicht` },
+  broken: 'Dieser Teil der Seite funktioniert nicht',
+  reload: 'Seite neu laden',
   lost: age => `Der Server antwortet nicht. Die Zahlen sind ${age} alt; sie laufen von selbst weiter.`,
   age: age => `${age} alt`,
   close: 'Schließen',

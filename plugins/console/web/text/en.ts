@@ -12,7 +12,24 @@ export const en = {
   signOut: 'Sign out',
   theme: { title: 'Theme', auto: 'As the system', light: 'Light', dark: 'Dark' },
   language: 'Language',
-  palette: { open: 'Search and commands', placeholder: 'Go to or do …', none: 'Nothing matches.' },
+  palette: {
+    open: 'Search and commands',
+    placeholder: 'Go to or do …',
+    none: 'Nothing matches.',
+    title: { page: 'Page', help: 'Help' },
+    account: 'Account'
+  },
+  keys: {
+    title: 'Keys',
+    search: 'Search on this page',
+    choose: 'Choose, or scroll a list',
+    go: 'Open what is chosen',
+    leave: 'Leave what is open',
+    next: 'To the next control'
+  },
+  brought: { failed: (title: string, plugin: string) => `${title}, of the plugin ${plugin}, does not work` },
+  broken: 'This part of the page does not work',
+  reload: 'Load the page again',
   lost: (age: string) => `The server does not answer. The numbers are ${age} old; they go on by themselves.`,
   age: (age: string) => `${age} old`,
   close: 'Close',
