@@ -90,7 +90,10 @@ export const placingIn = (filled: SlotReader): PlacingField | undefined =>
   fieldsIn(filled).find((field): field is PlacingField => !isSent(field) && field.clientsOf !== undefined)
 
 const viewsIn = (filled: SlotReader): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
-const optionalValue = ({ body }: RuleField) => Type.Optional(orNull(body))
+
+/** `x-requires`: the document tells what an agent must be capable of, so that forms offer what it can do. */
+const optionalValue = (field: RuleField) =>
+  Type.Optional(orNull(field.body, isSent(field) ? { 'x-requires': field.requires.capability } : {}))
 
 const example = { client: 'paris', listen_port: 8443, targets: [{ host: '10.0.0.7', port: 443 }] }
 
@@ -99,8 +102,9 @@ const placeIn = (filled: SlotReader): TSchema => (placingIn(filled) ? Type.Optio
 
 const definitionIn = (filled: SlotReader) => {
   const { listen_port_end, client: _, ...core } = Definition.properties
-  const hasRange = filled(shapeSlot).some(({ value }) => value.bodyField === 'listen_port_end')
-  return { client: placeIn(filled), ...core, ...(hasRange && { listen_port_end }) }
+  const range = filled(shapeSlot).find(({ value }) => value.bodyField === 'listen_port_end')?.value
+  const end = range && { ...listen_port_end, 'x-requires': range.requires.capability }
+  return { client: placeIn(filled), ...core, ...(end && { listen_port_end: end }) }
 }
 
 const named = ($id: string) => ({ $id, examples: [example] })

@@ -27,6 +27,10 @@ export const rate = (bytesPerSec: number): string =>
 
 export const time = (rfc3339: string): string => dateTime.format(new Date(rfc3339))
 
+/** '2026-01-31 12:00:00 UTC' */
+export const utc = (rfc3339: string): string =>
+  `${new Date(rfc3339).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+
 const steps = [
   ['second', 60],
   ['minute', 60],
@@ -50,6 +54,9 @@ export function ago(rfc3339: string, now = Date.now()): string {
 export const countdown = (secs: number): string =>
   `${Math.floor(secs / 60)}:${String(Math.floor(secs % 60)).padStart(2, '0')}`
 
-/** '12 s', '3 min' */
-export const duration = (ms: number): string =>
-  ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`
+/** '12 s', '3 min', '5 h', '3 d' */
+export function duration(ms: number): string {
+  if (ms < 120_000) return `${Math.round(ms / 1000)} s`
+  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`
+  return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`
+}
