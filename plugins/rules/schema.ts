@@ -30,17 +30,18 @@ const ClientRef = Type.String({
   examples: ['paris']
 })
 
+const lastPort = (options: TSchemaOptions = {}) =>
+  Type.Optional(
+    orNull(Type.Integer({ minimum: 1, maximum: 65_535, code: 'validation.range_invalid' }), {
+      description: 'Last port of a range that begins at listen_port.',
+      ...options
+    })
+  )
+
 const Definition = Type.Object({
   client: Type.Optional(ClientRef),
   listen_port: ListenPort,
-  listen_port_end: Type.Optional(
-    Type.Union(
-      [Type.Integer({ minimum: 1, maximum: 65_535, code: 'validation.range_invalid' }), Type.Null()],
-      {
-        description: 'Last port of a range that begins at listen_port.'
-      }
-    )
-  ),
+  listen_port_end: lastPort(),
   protocol: Type.Optional(
     Type.String({ code: 'validation.protocol', description: 'tcp or udp, in any case.', default: 'tcp' })
   ),
@@ -101,9 +102,9 @@ const example = { client: 'paris', listen_port: 8443, targets: [{ host: '10.0.0.
 const placeIn = (filled: SlotReader): TSchema => (placingIn(filled) ? Type.Optional(ClientRef) : ClientRef)
 
 const definitionIn = (filled: SlotReader) => {
-  const { listen_port_end, client: _, ...core } = Definition.properties
+  const { listen_port_end: _, client: __, ...core } = Definition.properties
   const range = filled(shapeSlot).find(({ value }) => value.bodyField === 'listen_port_end')?.value
-  const end = range && { ...listen_port_end, 'x-requires': range.requires.capability }
+  const end = range && lastPort({ 'x-requires': range.requires.capability })
   return { client: placeIn(filled), ...core, ...(end && { listen_port_end: end }) }
 }
 

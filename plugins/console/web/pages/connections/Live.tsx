@@ -41,7 +41,7 @@ export function Live({ fixed, tools }: Props) {
   )
   return (
     <>
-      <Group mb="sm" gap="sm" align="end">
+      <Group mb="sm" gap="sm">
         {tools}
         <NativeSelect
           aria-label={text.connections.sort}

@@ -1,6 +1,6 @@
 import { Anchor, Button } from '@mantine/core'
 import { Link } from 'wouter'
-import { bytes, duration, rate } from '../../format.ts'
+import { bytes, count, duration, rate } from '../../format.ts'
 import type { Column } from '../../parts/table/rows.ts'
 import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
@@ -12,49 +12,12 @@ interface Names {
   readonly hasRule: boolean // not of one rule alone
 }
 
-const speed = (id: string, title: string, numberOf: (row: LiveRow) => number | null): Column<LiveRow> => ({
-  id,
-  title,
-  value: row => numberOf(row) ?? -1,
-  cell: row => {
-    const value = numberOf(row)
-    return value === null ? '–' : rate(value)
-  },
-  numeric: true,
-  width: 7,
-  wide: true
-})
+type LiveColumn = Column<LiveRow>
 
-const amount = (id: string, title: string, numberOf: (row: LiveRow) => number): Column<LiveRow> => ({
-  id,
-  title,
-  value: numberOf,
-  cell: row => bytes(numberOf(row)),
-  numeric: true,
-  width: 6,
-  wide: true
-})
-
-export function columnsOf({ edgeOf, onClose, hasRule }: Names): readonly Column<LiveRow>[] {
-  const link = (to: string, words: string) => (
-    <Anchor component={Link} href={to} size="sm">
-      {words}
-    </Anchor>
-  )
-  const port = ({ listen, protocol }: LiveRow): string => `${/\d+$/.exec(listen)?.[0] ?? listen}/${protocol}`
-  const ofRule: readonly Column<LiveRow>[] = [
-    {
-      id: 'rule',
-      title: text.connections.rule,
-      value: port,
-      cell: row => link(`/rules/${row.rule_id}`, port(row)),
-      width: 6
-    },
-    { id: 'owner', title: text.rules.owner, value: ({ owner }) => owner, width: 6, wide: true }
-  ]
+export function columnsOf({ edgeOf, onClose, hasRule }: Names): readonly LiveColumn[] {
   return [
     { id: 'source', title: text.connections.source, value: ({ source }) => source, width: 10 },
-    ...(hasRule ? ofRule : []),
+    ...(hasRule ? ruleColumns() : []),
     {
       id: 'edge',
       title: text.rules.edge,
@@ -70,27 +33,7 @@ export function columnsOf({ edgeOf, onClose, hasRule }: Names): readonly Column<
       width: 10,
       wide: true
     },
-    {
-      id: 'age',
-      title: text.connections.age,
-      value: ({ opened_at }) => -Date.parse(opened_at),
-      cell: ({ opened_at }) => <When at={opened_at} form="ago" />,
-      width: 6
-    },
-    speed('in-rate', text.connections.inRate, ({ inRate }) => inRate),
-    speed('out-rate', text.connections.outRate, ({ outRate }) => outRate),
-    amount('in', text.overview.toTargets, ({ bytes_in }) => bytes_in),
-    amount('out', text.overview.toCallers, ({ bytes_out }) => bytes_out),
-    {
-      id: 'idle',
-      title: text.connections.idle,
-      value: ({ idle_secs }) => idle_secs,
-      cell: ({ idle_secs }) => duration(idle_secs * 1000),
-      numeric: true,
-      width: 5,
-      wide: true
-    },
-    { id: 'held', title: text.connections.held, value: ({ held_by }) => held_by ?? '', width: 6, wide: true },
+    ...figures(),
     {
       id: 'close',
       title: text.connections.close,
@@ -106,7 +49,80 @@ export function columnsOf({ edgeOf, onClose, hasRule }: Names): readonly Column<
           {text.connections.close}
         </Button>
       ),
-      width: 6
+      width: 5
     }
   ]
 }
+
+const link = (to: string, words: string) => (
+  <Anchor component={Link} href={to} size="sm">
+    {words}
+  </Anchor>
+)
+
+const ruleColumns = (): readonly LiveColumn[] => [
+  {
+    id: 'rule',
+    title: text.connections.rule,
+    value: portOf,
+    cell: row => link(`/rules/${row.rule_id}`, portOf(row)),
+    width: 6
+  },
+  { id: 'owner', title: text.rules.owner, value: ({ owner }) => owner, width: 6, wide: true, extra: true }
+]
+
+const portOf = ({ listen, protocol }: LiveRow): string => `${/\d+$/.exec(listen)?.[0] ?? listen}/${protocol}`
+
+const figures = (): readonly LiveColumn[] => [
+  {
+    id: 'age',
+    title: text.connections.age,
+    value: ({ opened_at }) => Date.parse(opened_at),
+    cell: ({ opened_at }) => <When at={opened_at} form="ago" />,
+    width: 6
+  },
+  number('in-rate', text.connections.inRate, ({ inRate }) => inRate, rate),
+  number('out-rate', text.connections.outRate, ({ outRate }) => outRate, rate),
+  { ...number('in', text.overview.toTargets, ({ bytes_in }) => bytes_in, bytes), extra: true },
+  { ...number('out', text.overview.toCallers, ({ bytes_out }) => bytes_out, bytes), extra: true },
+  { ...number('idle', text.connections.idle, ({ idle_secs }) => idle_secs * 1000, duration), extra: true },
+  {
+    ...number(
+      'rtt',
+      text.connections.rtt,
+      ({ rtt_ms }) => rtt_ms?.caller ?? null,
+      n => `${n.toFixed(1)} ms`
+    ),
+    extra: true
+  },
+  {
+    ...number('resent', text.connections.resent, ({ retransmits }) => retransmits?.caller ?? null, count),
+    extra: true
+  },
+  {
+    id: 'held',
+    title: text.connections.held,
+    value: ({ held_by }) => held_by ?? '',
+    width: 6,
+    wide: true,
+    extra: true
+  }
+]
+
+const number = (
+  id: string,
+  title: string,
+  of: (row: LiveRow) => number | null,
+  format: (value: number) => string
+): LiveColumn => ({
+  id,
+  title,
+  value: row => of(row) ?? -1,
+  cell: row => {
+    const value = of(row)
+    return value === null ? '–' : format(value)
+  },
+  numeric: true,
+  width: 6,
+  wide: true
+})

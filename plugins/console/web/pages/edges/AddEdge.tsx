@@ -45,26 +45,7 @@ export function AddEdge() {
           data-autofocus
           required
         />
-        <details>
-          <summary>{text.edges.more}</summary>
-          <Stack mt="sm">
-            <TextInput
-              label={text.edges.address}
-              description={text.edges.addressHint}
-              value={address}
-              onChange={event => setAddress(event.currentTarget.value)}
-              error={fieldError(invite.error, 'address')}
-              autoCapitalize="none"
-            />
-            <LabelsInput
-              label={text.fields['labels'] ?? ''}
-              name="labels"
-              error={fieldError(invite.error, 'labels', 'parts')}
-              value={labels}
-              onChange={next => setLabels(next ?? {})}
-            />
-          </Stack>
-        </details>
+        <More {...{ address, setAddress, labels, setLabels }} error={invite.error} />
         <Refusal error={invite.error} fields={['name', 'address']} />
         <Button type="submit" loading={invite.isPending} style={{ alignSelf: 'start' }}>
           {text.edges.submit}
@@ -73,3 +54,34 @@ export function AddEdge() {
     </form>
   )
 }
+
+interface MoreProps {
+  readonly address: string
+  readonly setAddress: (address: string) => void
+  readonly labels: Values
+  readonly setLabels: (labels: Values) => void
+  readonly error: Error | null
+}
+
+const More = ({ address, setAddress, labels, setLabels, error }: MoreProps) => (
+  <details>
+    <summary>{text.edges.more}</summary>
+    <Stack mt="sm">
+      <TextInput
+        label={text.edges.address}
+        description={text.edges.addressHint}
+        value={address}
+        onChange={event => setAddress(event.currentTarget.value)}
+        error={fieldError(error, 'address')}
+        autoCapitalize="none"
+      />
+      <LabelsInput
+        label={text.fields['labels'] ?? ''}
+        name="labels"
+        error={fieldError(error, 'labels', 'parts')}
+        value={labels}
+        onChange={next => setLabels(next ?? {})}
+      />
+    </Stack>
+  </details>
+)

@@ -16,13 +16,44 @@ import type { Edge } from './queries.ts'
 
 /** What a superadmin can do to an edge. */
 export function Buttons({ edge }: { readonly edge: Edge }) {
-  const [asks, ask] = useState<'edit' | 'revoke' | 'delete' | 'renew' | null>(null)
+  const [asks, ask] = useState<'edit' | 'end' | 'renew' | null>(null)
+  const close = (): void => ask(null)
+  const name = edge.client_name
+  return (
+    <>
+      <Button variant="default" onClick={() => ask('edit')}>
+        {text.edges.edit}
+      </Button>
+      <Button variant="default" onClick={() => ask('renew')}>
+        {text.edges.renew}
+      </Button>
+      <Button variant="default" c="var(--bad)" onClick={() => ask('end')}>
+        {edge.state === 'revoked' ? text.edges.delete : text.edges.revoke}
+      </Button>
+      <Dialog isOpen={asks === 'edit'} onClose={close} title={text.edges.editTitle(name)}>
+        <EditEdge edge={edge} onDone={close} />
+      </Dialog>
+      <Dialog isOpen={asks === 'renew'} onClose={close} title={text.edges.renewTitle(name)} size="lg">
+        <Renew edge={edge} />
+      </Dialog>
+      <End edge={edge} isOpen={asks === 'end'} onClose={close} />
+    </>
+  )
+}
+
+interface EndProps {
+  readonly edge: Edge
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}
+
+/** Revokes the edge; one that is revoked is deleted. */
+function End({ edge, isOpen, onClose }: EndProps) {
   const [, go] = useLocation()
   const path = { client_id: edge.client_id }
-  const close = (): void => ask(null)
   const revoke = useMutation({
     mutationFn: () => call('POST /v1/clients/{client_id}/revoke', { path }),
-    onSuccess: close
+    onSuccess: onClose
   })
   const remove = useMutation({
     mutationFn: () => call('DELETE /v1/clients/{client_id}', { path }),
@@ -33,50 +64,17 @@ export function Buttons({ edge }: { readonly edge: Edge }) {
   })
   const isRevoked = edge.state === 'revoked'
   return (
-    <>
-      <Button variant="default" onClick={() => ask('edit')}>
-        {text.edges.edit}
-      </Button>
-      <Button variant="default" onClick={() => ask('renew')}>
-        {text.edges.renew}
-      </Button>
-      <Button variant="default" c="var(--bad)" onClick={() => ask(isRevoked ? 'delete' : 'revoke')}>
-        {isRevoked ? text.edges.delete : text.edges.revoke}
-      </Button>
-      <Dialog isOpen={asks === 'edit'} onClose={close} title={text.edges.editTitle(edge.client_name)}>
-        <EditEdge edge={edge} onDone={close} />
-      </Dialog>
-      <Dialog
-        isOpen={asks === 'renew'}
-        onClose={close}
-        title={text.edges.renewTitle(edge.client_name)}
-        size="lg"
-      >
-        <Renew edge={edge} />
-      </Dialog>
-      <Confirm
-        title={text.edges.confirmRevoke(edge.client_name)}
-        does={text.edges.revoke}
-        isOpen={asks === 'revoke'}
-        isBusy={revoke.isPending}
-        onClose={close}
-        onConfirm={() => revoke.mutate()}
-      >
-        <Goes edge={edge} />
-        <Text>{text.edges.revokeText}</Text>
-      </Confirm>
-      <Confirm
-        title={text.edges.confirmDelete(edge.client_name)}
-        does={text.edges.delete}
-        isOpen={asks === 'delete'}
-        isBusy={remove.isPending}
-        onClose={close}
-        onConfirm={() => remove.mutate()}
-      >
-        <Goes edge={edge} />
-        <Text>{text.edges.deleteText}</Text>
-      </Confirm>
-    </>
+    <Confirm
+      title={(isRevoked ? text.edges.confirmDelete : text.edges.confirmRevoke)(edge.client_name)}
+      does={isRevoked ? text.edges.delete : text.edges.revoke}
+      isOpen={isOpen}
+      isBusy={revoke.isPending || remove.isPending}
+      onClose={onClose}
+      onConfirm={() => (isRevoked ? remove : revoke).mutate()}
+    >
+      <Goes edge={edge} />
+      <Text>{isRevoked ? text.edges.deleteText : text.edges.revokeText}</Text>
+    </Confirm>
   )
 }
 

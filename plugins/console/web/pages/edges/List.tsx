@@ -85,19 +85,7 @@ export function List() {
         {rows => (
           <>
             {rows.length > 0 && (
-              <Group mb="sm">
-                <NativeSelect
-                  aria-label={text.edges.state}
-                  value={state}
-                  onChange={({ currentTarget: { value } }) =>
-                    setParams(value === '' ? {} : { state: value }, { replace: true })
-                  }
-                  data={[
-                    { value: '', label: text.rules.anyState },
-                    ...states.map(value => ({ value, label: text.states[value] }))
-                  ]}
-                />
-              </Group>
+              <StateInput value={state} onChange={next => setParams(next, { replace: true })} />
             )}
             <Table
               name="edges"
@@ -128,3 +116,22 @@ export function List() {
     </>
   )
 }
+
+interface StateProps {
+  readonly value: string
+  readonly onChange: (params: Record<string, string>) => void
+}
+
+const StateInput = ({ value, onChange }: StateProps) => (
+  <Group mb="sm">
+    <NativeSelect
+      aria-label={text.edges.state}
+      value={value}
+      onChange={({ currentTarget: { value: state } }) => onChange(state === '' ? {} : { state })}
+      data={[
+        { value: '', label: text.rules.anyState },
+        ...states.map(state => ({ value: state, label: text.states[state] }))
+      ]}
+    />
+  </Group>
+)

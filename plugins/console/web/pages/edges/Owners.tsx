@@ -1,18 +1,15 @@
-import { Anchor, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { Anchor, Button, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { call, type Row, rows } from '../../api/client.ts'
+import { type Row, rows } from '../../api/client.ts'
 import { count } from '../../format.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { PlainTable } from '../../parts/PlainTable.tsx'
-import { Refusal } from '../../parts/Refusal.tsx'
 import { Section } from '../../parts/Section.tsx'
-import { SchemaField } from '../../parts/schema-form/SchemaField.tsx'
-import { useSchemas } from '../../parts/schema-form/use-schemas.ts'
-import { given, type Values } from '../../parts/schema-form/values.ts'
 import { text } from '../../text/text.ts'
 import { inWords } from '../rules/detail/in-words.ts'
+import { EditLimits, useLimits } from './EditLimits.tsx'
 import type { Edge } from './queries.ts'
 
 type Owner = Row<'GET /v1/clients/{client_id}/owners'>
@@ -33,32 +30,12 @@ export function Owners({ edge }: { readonly edge: Edge }) {
         columns={[
           { title: text.rules.owner },
           { title: text.pages.rules, numeric: true },
-          { title: text.fields['rate_limit'] ?? '' },
+          { title: text.edges.limits },
           { title: text.edges.change }
         ]}
         rows={owners.data.map(owner => ({
           key: owner.owner_id,
-          cells: [
-            owner.owner_id,
-            <Anchor
-              key="rules"
-              component={Link}
-              href={`/rules?edge=${edge.client_id}&owner=${encodeURIComponent(owner.owner_id)}`}
-              size="sm"
-            >
-              {count(owner.rule_count)}
-            </Anchor>,
-            <Limits key="limits" edge={edge} owner={owner} />,
-            <Button
-              key="change"
-              size="compact-xs"
-              variant="default"
-              aria-label={text.edges.limitsOf(owner.owner_id)}
-              onClick={() => choose(owner.owner_id)}
-            >
-              {text.edges.change}
-            </Button>
-          ]
+          cells: cellsOf(edge, owner, () => choose(owner.owner_id))
         }))}
       />
       <Dialog
@@ -80,13 +57,27 @@ export function Owners({ edge }: { readonly edge: Edge }) {
   )
 }
 
-const useLimits = ({ client_id }: Edge, owner_id: string, isSet: boolean) =>
-  useQuery({
-    queryKey: ['limits', client_id, owner_id],
-    queryFn: () =>
-      call('GET /v1/clients/{client_id}/owners/{owner_id}/rate-limit', { path: { client_id, owner_id } }),
-    enabled: isSet
-  })
+const cellsOf = (edge: Edge, owner: Owner, onChange: () => void) => [
+  owner.owner_id,
+  <Anchor
+    key="rules"
+    component={Link}
+    href={`/rules?edge=${edge.client_id}&owner=${encodeURIComponent(owner.owner_id)}`}
+    size="sm"
+  >
+    {count(owner.rule_count)}
+  </Anchor>,
+  <Limits key="limits" edge={edge} owner={owner} />,
+  <Button
+    key="change"
+    size="compact-xs"
+    variant="default"
+    aria-label={text.edges.limitsOf(owner.owner_id)}
+    onClick={onChange}
+  >
+    {text.edges.change}
+  </Button>
+]
 
 function Limits({ edge, owner }: { readonly edge: Edge; readonly owner: Owner }) {
   const { data } = useLimits(edge, owner.owner_id, owner.has_rate_limit)
@@ -102,76 +93,5 @@ function Limits({ edge, owner }: { readonly edge: Edge; readonly owner: Owner })
         </Text>
       )}
     </>
-  )
-}
-
-interface EditProps {
-  readonly edge: Edge
-  readonly owner: string
-  readonly isSet: boolean
-  readonly onDone: () => void
-}
-
-function EditLimits({ edge, owner, isSet, onDone }: EditProps) {
-  const path = { client_id: edge.client_id, owner_id: owner }
-  const { data: schemas } = useSchemas()
-  const limits = useLimits(edge, owner, isSet)
-  const [changed, setChanged] = useState<Values | null>(null)
-  const save = useMutation({
-    meta: { shown: true },
-    mutationFn: () =>
-      call('PUT /v1/clients/{client_id}/owners/{owner_id}/rate-limit', {
-        path,
-        body: changed ?? {}
-      }),
-    onSuccess: onDone
-  })
-  const remove = useMutation({
-    meta: { shown: true },
-    mutationFn: () => call('DELETE /v1/clients/{client_id}/owners/{owner_id}/rate-limit', { path }),
-    onSuccess: onDone
-  })
-  const values: Values = changed ?? { ...limits.data?.rate_limit }
-  if (!schemas || (isSet && !limits.data)) return <Text c="dimmed">{text.loading}</Text>
-  return (
-    <form
-      onSubmit={event => {
-        event.preventDefault()
-        save.mutate()
-      }}
-    >
-      <Stack>
-        <Text size="sm">{text.edges.limitsHint}</Text>
-        <SimpleGrid cols={{ base: 1, sm: 2 }}>
-          {Object.entries(schemas['RateLimit']?.properties ?? {}).map(([key, schema]) => (
-            <SchemaField
-              key={key}
-              name={key}
-              schema={schema}
-              schemas={schemas}
-              value={values[key]}
-              onChange={value => setChanged((given({ ...values, [key]: value }) as Values | undefined) ?? {})}
-              error={save.error}
-            />
-          ))}
-        </SimpleGrid>
-        <Refusal error={save.error ?? remove.error} />
-        <Group>
-          <Button type="submit" loading={save.isPending} disabled={changed === null}>
-            {text.ruleForm.save}
-          </Button>
-          {isSet && (
-            <Button
-              variant="default"
-              c="var(--bad)"
-              loading={remove.isPending}
-              onClick={() => remove.mutate()}
-            >
-              {text.edges.removeLimits}
-            </Button>
-          )}
-        </Group>
-      </Stack>
-    </form>
   )
 }

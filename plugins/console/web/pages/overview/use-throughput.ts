@@ -12,7 +12,7 @@ import {
 } from '../../parts/chart/points.ts'
 import type { Summary } from './use-summary.ts'
 
-const hourSecs = 3600
+const historySecs = 900
 const gapSecs = 12
 const everyMs = 3000 // a point of the chart: finer ones are not seen
 
@@ -25,9 +25,9 @@ interface Heard {
 
 const nothing: Heard = { readings: [], speed: [], connections: [], now: null }
 
-/** What all rules of the caller forward: the last hour by the minute, and from now on as it is read. */
+/** What all rules of the caller forward: the last minutes one by one, and from now on as it is read. */
 export function useThroughput(summary: Summary, readAt: number) {
-  const before = useLastHour()
+  const before = useHistory()
   const [heard, setHeard] = useState(nothing)
   useEffect(() => setHeard(last => after(last, summary, readAt)), [summary, readAt])
   const speed = useMemo(() => [...before, ...heard.speed], [before, heard.speed])
@@ -50,22 +50,22 @@ function after(last: Heard, { bytes_in, bytes_out, active_connections }: Summary
   }
 }
 
-function useLastHour(): readonly Point[] {
+function useHistory(): readonly Point[] {
   const me = useMe().data
   const { data } = useQuery({
-    queryKey: ['last-hour', me?.user_id],
+    queryKey: ['history', me?.user_id],
     enabled: me != null,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     refetchInterval: false,
-    queryFn: () => readHour(me as Me)
+    queryFn: () => readHistory(me as Me)
   })
   return useMemo(() => (data ? minutesOf(data) : []), [data])
 }
 
-function readHour({ role, user_id }: Me): Promise<Reply<'GET /v1/traffic/global'>> {
+function readHistory({ role, user_id }: Me): Promise<Reply<'GET /v1/traffic/global'>> {
   const to = Math.floor(Date.now() / 1000)
-  const query = { from: to - hourSecs, to, bucket: '1m' } as const
+  const query = { from: to - historySecs, to, bucket: '1m' } as const
   if (role === 'superadmin') return call('GET /v1/traffic/global', { query })
   return call('GET /v1/users/{user_id}/traffic', { path: { user_id }, query })
 }

@@ -35,6 +35,7 @@ export const columnsOf = (edges: EdgesById): readonly Column<Rule>[] => [
     id: 'edge',
     title: text.rules.edge,
     value: edgeOf,
+    width: 6,
     cell: rule =>
       rule.client_id === null ? (
         edgeOf(rule)
@@ -44,7 +45,7 @@ export const columnsOf = (edges: EdgesById): readonly Column<Rule>[] => [
         </Anchor>
       )
   },
-  { id: 'targets', title: text.rules.targets, value: targetsOf, width: 14, wide: true },
+  { id: 'targets', title: text.rules.targets, value: targetsOf, width: 11, wide: true },
   {
     id: 'state',
     title: text.rules.state,
@@ -52,22 +53,24 @@ export const columnsOf = (edges: EdgesById): readonly Column<Rule>[] => [
     cell: rule => <State of={shownStateOf(rule, edges)} title={reasonOf(rule, edges)} />,
     width: 8
   },
-  { id: 'reason', title: text.rules.reason, value: rule => reasonOf(rule, edges), wide: true },
+  { id: 'reason', title: text.rules.reason, value: rule => reasonOf(rule, edges), width: 7, wide: true },
   {
     id: 'name',
     title: text.fields['sni_pattern'] ?? '',
     value: rule => rule.sni_pattern ?? '',
     wide: true,
+    extra: true,
     width: 8
   },
-  { id: 'labels', title: text.fields['labels'] ?? '', value: labelsOf, wide: true },
-  { id: 'owner', title: text.rules.owner, value: ({ owner }) => owner, width: 7, wide: true },
+  { id: 'labels', title: text.fields['labels'] ?? '', value: labelsOf, width: 7, wide: true },
+  { id: 'owner', title: text.rules.owner, value: ({ owner }) => owner, width: 6, wide: true },
   {
     id: 'created',
     title: text.rules.created,
     value: ({ created_at }) => Date.parse(created_at),
     cell: ({ created_at }) => <When at={created_at} form="ago" />,
     width: 7,
-    wide: true
+    wide: true,
+    extra: true
   }
 ]

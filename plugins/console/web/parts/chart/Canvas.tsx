@@ -1,7 +1,7 @@
 import { useComputedColorScheme } from '@mantine/core'
 import { useEffect, useRef } from 'react'
 import UPlot from 'uplot'
-import { language } from '../../text/text.ts'
+import { locale } from '../../text/text.ts'
 import type { ChartProps, Line, Point } from './points.ts'
 import 'uplot/dist/uPlot.min.css'
 
@@ -51,7 +51,11 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Omit<Props, '
     grid: { stroke: color('--line'), width: 1 },
     ticks: { show: false }
   }
-  const clock = new Intl.DateTimeFormat(language, { timeStyle: 'short' })
+  const clocks = {
+    minutes: new Intl.DateTimeFormat(locale, { timeStyle: 'short' }),
+    seconds: new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+  }
+  const clockOf = (stepSecs: number) => (stepSecs < 60 ? clocks.seconds : clocks.minutes)
   return {
     width: place.clientWidth,
     height,
@@ -60,7 +64,11 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Omit<Props, '
     scales: { y: { range: (_, _min, max) => [0, Math.max(1, max ?? 0) * 1.1] } },
     series: [{}, ...latest.current.lines.map(line => seriesOf(line, color))],
     axes: [
-      { ...axis, space: 80, values: (_, times) => times.map(secs => clock.format(secs * 1000)) },
+      {
+        ...axis,
+        space: 80,
+        values: (_, times, _axis, _space, step) => times.map(secs => clockOf(step).format(secs * 1000))
+      },
       { ...axis, size: 82, space: 36, values: (_, values) => values.map(latest.current.format) }
     ],
     hooks: { setCursor: [({ cursor }) => latest.current.onPoint(cursor.idx ?? null)] }

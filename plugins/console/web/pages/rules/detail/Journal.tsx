@@ -50,7 +50,7 @@ export function Journal({ id }: { readonly id: string }) {
 }
 
 const cellsOf = ({ ts, kind, from, to, cause, details }: Entry) => [
-  <When key="ts" at={ts} />,
+  <When key="ts" at={ts} form="seconds" />,
   text.kinds[kind] ?? kind,
   [aboutOf(details), [from, to].map(shown).filter(Boolean).join(' → ')].filter(Boolean).join(': '),
   [cause, typeof details['actor'] === 'string' && details['actor']].filter(Boolean).join(' · ')

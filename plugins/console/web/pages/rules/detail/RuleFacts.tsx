@@ -5,7 +5,7 @@ import { titleOf } from '../../../parts/schema-form/schema.ts'
 import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
 import { When } from '../../../parts/When.tsx'
 import { text } from '../../../text/text.ts'
-import { handMade, sectionsOf } from '../form/sections.ts'
+import { handMade, meansWith, sectionsOf } from '../form/sections.ts'
 import type { Rule } from '../queries.ts'
 import { inWords } from './in-words.ts'
 
@@ -16,9 +16,8 @@ export function RuleFacts({ rule }: { readonly rule: Rule }) {
   const values: Readonly<Record<string, unknown>> = { ...rule }
   const keys = sectionsOf(Object.keys(properties))
     .flatMap(({ keys }) => keys)
-    .filter(
-      key => !handMade.has(key) && isTold(values[key]) && !['owner', 'placed_by', 'paused'].includes(key)
-    )
+    .filter(key => !shownElsewhere.has(key) && isTold(values[key]))
+    .filter(key => meansWith[key]?.some(other => isTold(values[other])) ?? true)
   return (
     <Facts>
       {rule.client_id !== null && (
@@ -51,6 +50,8 @@ export function RuleFacts({ rule }: { readonly rule: Rule }) {
     </Facts>
   )
 }
+
+const shownElsewhere: ReadonlySet<string> = new Set([...handMade, 'owner', 'placed_by', 'paused'])
 
 const isTold = (value: unknown): boolean =>
   value !== null &&

@@ -31,6 +31,31 @@ export const modeOf = ({ clients }: Values): Mode => {
 export function Place(props: Props) {
   const { values, set, error, edges, chosen, grants, isFixed, has } = props
   const mode = modeOf(values)
+  const isNone = allowedOn(chosen, grants)?.isNone ?? false
+  return (
+    <Stack>
+      {has.groups && !(isFixed && mode === 'one') && <ModeInput {...{ values, set, edges, isFixed }} />}
+      {mode === 'one' && (
+        <NativeSelect
+          label={text.rules.edge}
+          data={edges.map(({ client_id: value, client_name: label, connected }) => ({
+            value,
+            label: connected ? label : text.ruleForm.away(label)
+          }))}
+          value={String(values['client'] ?? '')}
+          onChange={event => set({ ...values, client: event.currentTarget.value })}
+          error={fieldError(error, 'client') ?? (isNone && text.ruleForm.notGranted)}
+          disabled={isFixed}
+        />
+      )}
+      {mode === 'ids' && <EdgesInput {...{ values, set, edges, error }} />}
+      {mode === 'selector' && <SelectorInput {...{ values, set, error }} />}
+      <Ports {...props} />
+    </Stack>
+  )
+}
+
+function Ports({ values, set, error, chosen, grants, isFixed, has }: Props) {
   const allowed = allowedOn(chosen, grants)
   const protocols = (['tcp', 'udp'] as const).filter(
     name =>
@@ -53,44 +78,25 @@ export function Place(props: Props) {
     ...number
   })
   return (
-    <Stack>
-      {has.groups && !(isFixed && mode === 'one') && <ModeInput {...{ values, set, edges, isFixed }} />}
-      {mode === 'one' && (
-        <NativeSelect
-          label={text.rules.edge}
-          data={edges.map(({ client_id: value, client_name: label, connected }) => ({
-            value,
-            label: connected ? label : text.ruleForm.away(label)
-          }))}
-          value={String(values['client'] ?? '')}
-          onChange={event => set({ ...values, client: event.currentTarget.value })}
-          error={fieldError(error, 'client') ?? (allowed?.isNone && text.ruleForm.notGranted)}
-          disabled={isFixed}
-        />
-      )}
-      {mode === 'ids' && <EdgesInput {...{ values, set, edges, error }} />}
-      {mode === 'selector' && <SelectorInput {...{ values, set, error }} />}
-      <Group grow align="start">
-        <NumberInput
-          label={text.rules.port}
-          description={
-            allowed && !allowed.isNone ? text.ruleForm.allowed(allowed.ports.join(', ')) : undefined
-          }
-          data-autofocus
-          required
-          {...port('listen_port')}
-        />
-        {has.ranges && <NumberInput label={text.ruleForm.lastPort} {...port('listen_port_end')} />}
-        <NativeSelect
-          label={text.rules.protocol}
-          data={[...protocols]}
-          value={String(values['protocol'])}
-          onChange={event => set({ ...values, protocol: event.currentTarget.value })}
-          error={fieldError(error, 'protocol')}
-          disabled={isFixed}
-        />
-      </Group>
-    </Stack>
+    <Group grow align="start">
+      <NumberInput
+        label={text.rules.port}
+        description={allowed && !allowed.isNone ? text.ruleForm.allowed(allowed.ports.join(', ')) : undefined}
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
+        data-autofocus
+        required
+        {...port('listen_port')}
+      />
+      {has.ranges && <NumberInput label={text.ruleForm.lastPort} {...port('listen_port_end')} />}
+      <NativeSelect
+        label={text.rules.protocol}
+        data={[...protocols]}
+        value={String(values['protocol'])}
+        onChange={event => set({ ...values, protocol: event.currentTarget.value })}
+        error={fieldError(error, 'protocol')}
+        disabled={isFixed}
+      />
+    </Group>
   )
 }
 

@@ -57,6 +57,12 @@ export const protocolOf: Readonly<Record<string, 'tcp' | 'udp'>> = {
   health_check_interval_secs: 'tcp'
 }
 
+/** Fields that mean nothing without one of others: a record shows their default. */
+export const meansWith: Readonly<Record<string, readonly string[]>> = {
+  at_end: ['expires_at', 'schedule', 'not_before'],
+  proxy_out_udp: ['proxy_out']
+}
+
 /** Errors of the server that name no field, and the field that is to be changed. */
 export const fieldOfCode: Readonly<Record<string, string>> = {
   port_in_use: 'listen_port',
