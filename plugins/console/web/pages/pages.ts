@@ -30,6 +30,12 @@ export const pages: readonly Page[] = [
     adds: { label: () => text.rules.add }
   },
   {
+    name: 'connections',
+    path: '/connections',
+    icon: 'M5 8a3 3 0 1 0 0-.01M13 17a3 3 0 1 0 6 0 3 3 0 1 0-6 0M9 10l5 5M15 5h5v5M20 5l-6 6',
+    view: lazy(() => import('./connections/page.tsx'))
+  },
+  {
     name: 'edges',
     path: '/edges',
     icon: 'M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01',

@@ -1,13 +1,15 @@
-import { ago, time, utc } from '../format.ts'
+import { ago, time, timeWithSeconds, utc } from '../format.ts'
+
+const forms = { ago, seconds: timeWithSeconds }
 
 interface Props {
   readonly at: string // RFC 3339
-  readonly form?: 'ago'
+  readonly form?: keyof typeof forms
 }
 
 /** A time of the browser's zone; the pointer shows it in UTC. */
 export const When = ({ at, form }: Props) => (
-  <time dateTime={at} title={form ? `${time(at)} · ${utc(at)}` : utc(at)}>
-    {form ? ago(at) : time(at)}
+  <time dateTime={at} title={form === 'ago' ? `${time(at)} · ${utc(at)}` : utc(at)}>
+    {form ? forms[form](at) : time(at)}
   </time>
 )
