@@ -110,9 +110,10 @@ const faults: readonly Fault[] = [
     seed: toPort(({ t }) => openSilentPort(t))
   },
   {
+    // For TCP the kernel has no route to a broadcast address, whatever routes the host has.
     name: 'there is no route',
     says: 'refused unreachable',
-    seed: async edge => probed((await push(edge, { targets: [at(80, '240.0.0.1')] })).port)
+    seed: async edge => probed((await push(edge, { targets: [at(80, '127.255.255.255')] })).port)
   },
   {
     name: 'the target is silent',

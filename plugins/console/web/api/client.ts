@@ -73,6 +73,20 @@ const cursorIn = (link: string | null): string | null => {
   return next === undefined ? null : new URL(next, location.origin).searchParams.get('cursor')
 }
 
+/** A record, and its ETag for the If-Match of a change. */
+export interface Versioned<T> {
+  readonly value: T
+  readonly etag: string
+}
+
+export async function versioned<N extends Name>(
+  operation: N,
+  ...parts: Arguments<N>
+): Promise<Versioned<Reply<N>>> {
+  const response = await send(operation, partsIn(parts))
+  return { value: (await response.json()) as Reply<N>, etag: response.headers.get('etag') ?? '*' }
+}
+
 async function send(
   operation: string,
   { path = {}, query = {}, body, headers = {} }: Parts
