@@ -14,7 +14,7 @@ async function pass(page: Page, hours: number): Promise<void> {
     const [rule] = await callAs<{ rule_id: string; paused: boolean }[]>(page, 'GET', '/v1/rules?limit=1')
     await callAs(page, 'POST', `/v1/rules/${rule?.rule_id}/${rule?.paused ? 'resume' : 'pause'}`)
     await page.clock.runFor(stepMs)
-    await page.waitForLoadState('networkidle')
+    await callAs(page, 'GET', '/v1/changes') // what the page has asked before is answered
   }
 }
 
