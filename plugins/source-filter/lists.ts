@@ -44,7 +44,7 @@ export async function requireRoom(entries: readonly string[], em: EntityManager)
     )
 }
 
-const bytesOf = ({ packed }: Pick<SourceList, 'packed'>): Uint8Array => Buffer.from(packed, 'base64')
+export const bytesOf = ({ packed }: Pick<SourceList, 'packed'>): Uint8Array => Buffer.from(packed, 'base64')
 
 /** What agents get of the lists that a rule names. */
 export const derived = derivedField({
