@@ -246,6 +246,7 @@ export const de: Text = {
     owners: 'Besitzer',
     limits: 'Grenzen zusammen',
     change: 'Ändern',
+    changeLimits: owner => `Ändern: Grenzen von ${owner}`,
     limitsOf: owner => `Grenzen von ${owner}`,
     limitsHint: 'Für alle Regeln des Besitzers auf diesem Edge zusammen.',
     removeLimits: 'Grenzen entfernen',
@@ -381,7 +382,8 @@ export const de: Text = {
     dns: 'Namenssuche',
     connect: 'Verbinden',
     firstByte: 'Erstes Byte',
-    result: 'Ergebnis'
+    result: 'Ergebnis',
+    tried: 'Die Ziele, wie sie versucht wurden'
   },
 
   connections: {

@@ -242,6 +242,7 @@ export const en = {
     owners: 'Owners',
     limits: 'Limits together',
     change: 'Change',
+    changeLimits: (owner: string) => `Change limits of ${owner}`,
     limitsOf: (owner: string) => `Limits of ${owner}`,
     limitsHint: 'For all rules of the owner on this edge together.',
     removeLimits: 'Remove limits',
@@ -376,7 +377,8 @@ export const en = {
     dns: 'Look-up',
     connect: 'Connect',
     firstByte: 'First byte',
-    result: 'Result'
+    result: 'Result',
+    tried: 'Targets as they were tried'
   },
 
   connections: {
@@ -471,8 +473,28 @@ export const en = {
     proven_after: 'Ends after'
   } as Readonly<Record<string, string>>,
 
-  // In place of the description of a field's schema, which is English.
-  fieldHints: {} as Readonly<Record<string, string>>,
+  // In place of the description of a field's schema, which is for programmers, and English.
+  fieldHints: {
+    balance: 'How connections are spread over the targets of one order; else one after the other.',
+    slow_connect_ms:
+      'A target whose connects take so much longer than usual, and three times as long, rests. 0: none. Else 250.',
+    slow_start_secs: 'How long the share of a target grows that returns or is new. Else 10.',
+    source_hash_ipv6_prefix: 'Callers with these first bits in common keep one target. Else 128.',
+    ban: 'The agent bans sources that begin too many connections, or whose handshakes are wrong.',
+    for_secs: 'The first ban, else 600. Each further one within a day is twice as long.',
+    live: 'What becomes of open connections of a banned source; else they are cut.',
+    failed_handshakes: 'More wrong handshakes in this time, and the source is banned.',
+    new_connections: 'So many may one source begin in this time.',
+    within_secs: 'The time in which is counted.',
+    labels: 'At most 32, one a line: key=value.',
+    owner: 'The id of a user; else yourself.',
+    placed_by: 'The id of a user: the owner, if the owner’s grants shall limit the rule.',
+    paused: 'Keep the port, and forward nothing.',
+    proxy_out: '1 or 2: targets get this header before the first byte.',
+    not_before: 'The rule is closed until then.',
+    expires_at: 'The rule is closed from then on, and removed later.',
+    rate_limit: ''
+  } as Readonly<Record<string, string>>,
 
   // Codes of the API, in words.
   reasons: {

@@ -72,8 +72,9 @@ function readHistory({ role, user_id }: Me): Promise<Reply<'GET /v1/traffic/glob
 
 /** Samples of a minute as rates at its middle. Minutes without a sample are gaps. */
 function minutesOf({ samples }: Pick<Reply<'GET /v1/traffic/global'>, 'samples'>): readonly Point[] {
-  return samples.flatMap(({ ts, bytes_in, bytes_out }, i) => {
-    const last = samples[i - 1]
+  const ended = samples.filter(({ ts }) => ts + 60 <= Date.now() / 1000)
+  return ended.flatMap(({ ts, bytes_in, bytes_out }, i) => {
+    const last = ended[i - 1]
     const gap = last && ts - last.ts > 60 ? [nothingAt(last.ts + 61, 2)] : []
     return [...gap, { at: ts + 30, values: [bytes_in / 60, bytes_out / 60] }]
   })
