@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { callAs, openPage, setUp, skipReason, startUp } from './browser.ts'
-import { seed } from './seed.ts'
+import { fill } from './fill.ts'
 
 const stepMs = 20 * 60_000
 const stepsOfHour = 3
@@ -39,7 +39,7 @@ t.test(
     t.teardown(close)
     await page.clock.install()
     await setUp(page, server.link)
-    await seed(page)
+    await fill(page)
 
     for (const path of ['/', '/rules']) {
       await page.goto(server.origin + path)

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
-import { seed, tenant } from './seed.ts'
+import { fill, tenant } from './fill.ts'
 import { walk } from './walk.ts'
 
 if (skipReason) throw new Error(skipReason)
@@ -20,7 +20,7 @@ try {
   await inEachForm(page, 'setup')
   await setUp(page, server.link)
   await all('empty-')
-  await seed(page)
+  await fill(page)
   await all('')
   await opened()
   await page.getByRole('button', { name: /Account/ }).click()

@@ -5,7 +5,7 @@ import { callAs, freePort } from './browser.ts'
 export const tenant = { user: 'ann', password: 'a password of the tenant' }
 
 /** `page` is that of a superadmin. */
-export async function seed(page: Page): Promise<void> {
+export async function fill(page: Page): Promise<void> {
   const [edge] = await callAs<{ client_id: string }[]>(page, 'GET', '/v1/clients')
   const client_id = edge?.client_id ?? ''
   await callAs(page, 'POST', '/v1/users', {
