@@ -24,7 +24,12 @@ export interface Running {
 export async function startUp(dataDir: string): Promise<Running> {
   const bin = new URL('../../../kernel/bin.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [bin, 'up', '--data-dir', dataDir], {
-    env: { ...process.env, SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0', SVC_METRICS_LISTEN: '127.0.0.1:0' },
+    env: {
+      ...process.env,
+      SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
+      SVC_METRICS_LISTEN: '127.0.0.1:0',
+      SVC_CONTROL_LISTEN: '127.0.0.1:0'
+    },
     stdio: ['ignore', 'pipe', 'pipe']
   })
   let errors = ''

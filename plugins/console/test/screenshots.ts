@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { openPage, setUp, skipReason, startUp } from './browser.ts'
+import { openTarget, seed, useUp } from './seed.ts'
 
 if (skipReason) throw new Error(skipReason)
 const root = join(import.meta.dirname, '../../..')
@@ -17,8 +18,29 @@ const views = {
   'new-rule': ['/rules/new', 'New rule'],
   edges: ['/edges', 'Edges'],
   'new-edge': ['/edges/new', 'Add edge'],
+  users: ['/users', 'Users'],
+  'new-user': ['/users/new', 'New user'],
+  user: ['/users/ann', 'ann'],
+  quotas: ['/quotas', 'Quotas'],
+  'new-quota': ['/quotas/new', 'Set quota'],
+  traffic: ['/traffic?range=hour', 'Traffic'],
+  bans: ['/bans', 'Bans'],
+  'new-ban': ['/bans/new', 'Ban a source'],
+  sources: ['/sources', 'Source lists'],
+  source: ['/sources/office', '@office'],
+  audit: ['/audit', 'Audit'],
+  settings: ['/settings', 'Settings'],
+  plugins: ['/plugins', 'Plugins'],
+  plugin: ['/plugins/quota', 'quota'],
+  'my-account': ['/account', 'My account'],
   'not-found': ['/nowhere', 'There is no such page.']
 } as const
+
+/** Of records that are not there before there are some. */
+const filledOnly: readonly string[] = ['user', 'source']
+
+/** What to make pictures of: npm run screenshots -- user quotas; without words everything. */
+const wanted = process.argv.slice(2)
 
 const server = await startUp(join(data, 'data'))
 const { page, close } = await openPage()
@@ -29,6 +51,10 @@ try {
   await setUp(page, server.link)
   await all('empty-')
   await addRules(page)
+  await seed(page)
+  const target = await openTarget(85_000)
+  await useUp(page, 'bob', target)
+  target.close()
   await all('')
   await page.getByRole('button', { name: /Account/ }).click()
   await inEachForm(page, 'account')
@@ -43,6 +69,8 @@ try {
 
 async function all(prefix: string): Promise<void> {
   for (const [name, [path, title]] of Object.entries(views)) {
+    if ((prefix !== '' && filledOnly.includes(name)) || (wanted.length > 0 && !wanted.includes(name)))
+      continue
     await page.goto(server.origin + path)
     await page.getByText(title).first().waitFor()
     await page.waitForLoadState('networkidle')
@@ -58,7 +86,7 @@ async function inEachForm(page: Page, name: string): Promise<void> {
   ] as const) {
     await page.setViewportSize({ width, height: 800 })
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-    await page.screenshot({ path: join(out, `${name}-${form}.png`) })
+    await page.screenshot({ path: join(out, `${name}-${form}.png`), animations: 'disabled' })
   }
   await page.setViewportSize({ width: 1280, height: 800 })
 }

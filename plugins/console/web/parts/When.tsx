@@ -1,13 +1,13 @@
-import { ago, time, utc } from '../format.ts'
+import { ago, brief, time, utc } from '../format.ts'
 
 interface Props {
   readonly at: string // RFC 3339
-  readonly form?: 'ago'
+  readonly form?: 'ago' | 'brief'
 }
 
 /** A time of the browser's zone; the pointer shows it in UTC. */
 export const When = ({ at, form }: Props) => (
-  <time dateTime={at} title={form ? `${time(at)} · ${utc(at)}` : utc(at)}>
-    {form ? ago(at) : time(at)}
+  <time dateTime={at} title={form === 'ago' ? `${time(at)} · ${utc(at)}` : utc(at)}>
+    {form === 'ago' ? ago(at) : form === 'brief' ? brief(at) : time(at)}
   </time>
 )

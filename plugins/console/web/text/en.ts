@@ -185,6 +185,7 @@ export const en = {
     mine: 'As you have it',
     again: 'Saving again replaces what is there now.'
   },
+  actions: (of: string) => `Actions for ${of}`,
   edit: 'Edit',
   save: 'Save',
   delete: 'Delete',
@@ -215,7 +216,6 @@ export const en = {
     temporary: 'temporary password',
     rules: 'Rules',
     grants: 'Grants',
-    credentials: 'Credentials',
     created: 'Created',
     signIn: 'Sign-in',
     signIns: {
@@ -294,9 +294,7 @@ export const en = {
       'The day and time at which each month begins. Empty: the first, 00:00 UTC. It cannot be changed later.',
     used: 'Used',
     usage: (used: string, size: string, share: string) => `${used} of ${size} (${share})`,
-    left: 'Left',
     period: 'Period until',
-    from: (start: string) => `since ${start}`,
     state: 'State',
     states: { exhausted: 'exhausted', near: 'near its end', open: 'open', pending: 'not yet in force' },
     pendingHint: 'The agent has not said yet that it has this size in force.',
@@ -373,7 +371,6 @@ export const en = {
 
   accountPage: {
     who: (id: string, role: string) => `${id}, ${role}`,
-    password: 'Password',
     look: 'Look',
     mayUse: 'What you may use'
   },
@@ -419,7 +416,6 @@ export const en = {
     follow: 'Follow',
     at: 'Time',
     on: 'What',
-    status: 'Status',
     reason: 'Reason',
     from: 'From',
     count: 'Requests',
@@ -452,7 +448,6 @@ export const en = {
     loopback: 'Only an agent on this machine reaches it. Set an address that other hosts reach.',
     certificate: 'Certificate',
     certificateText: 'Edges trust this certificate alone, by its fingerprint.',
-    fingerprint: 'Fingerprint (SHA-256)',
     names: 'Covers',
     from: 'Valid from',
     until: 'Valid until',
@@ -502,8 +497,7 @@ export const en = {
     value: 'Value',
     default: 'default',
     hidden: 'set, not shown: it may be a secret',
-    unset: 'not set',
-    means: 'Means'
+    unset: 'not set'
   },
 
   bans: {
@@ -517,7 +511,6 @@ export const en = {
     sourceHint: 'An address or a prefix, such as 198.51.100.7 or 2001:db8::/64',
     where: 'Where',
     everywhere: 'every edge',
-    edge: 'Edge',
     rule: 'Only from a rule',
     allRules: 'all rules',
     time: 'For how long',
