@@ -1,31 +1,26 @@
-// What the pages have to show: rules of all kinds of states, a tenant with a grant and a quota.
+// What the walks look at: some of everything, rules in many states, and a tenant who can sign in.
 import type { Page } from 'playwright-core'
 import { callAs, freePort } from './browser.ts'
+import { edgeOf, openTarget, seed, useUp } from './seed.ts'
 
 export const tenant = { user: 'ann', password: 'a password of the tenant' }
 
 /** `page` is that of a superadmin. */
 export async function fill(page: Page): Promise<void> {
-  const [edge] = await callAs<{ client_id: string }[]>(page, 'GET', '/v1/clients')
-  const client_id = edge?.client_id ?? ''
-  await callAs(page, 'POST', '/v1/users', {
-    user_id: tenant.user,
-    display_name: 'Ann',
-    role: 'user',
-    initial_password: tenant.password
+  await seed(page)
+  await callAs(page, 'POST', `/v1/users/${tenant.user}/password`, {
+    new_password: tenant.password,
+    temporary: false,
+    keep_api_tokens: true
   })
-  await callAs(page, 'POST', '/v1/grants', {
-    user_id: tenant.user,
-    client_id,
-    listen_port_start: 1024,
-    listen_port_end: 65_535,
-    protocols: ['tcp', 'udp']
-  })
-  await callAs(page, 'PUT', `/v1/users/${tenant.user}/quotas/${client_id}`, { monthly_bytes: 50_000_000_000 })
+  const target = await openTarget(85_000)
+  await useUp(page, 'bob', target)
+  target.close()
+  const client = await edgeOf(page)
   const first = await freePort()
   for (let i = 0; i < 30; i++)
     await callAs(page, 'POST', '/v1/rules', {
-      client: client_id,
+      client,
       listen_port: 1024 + ((first + i) % 60_000),
       targets: [{ host: '127.0.0.1', port: 8000 + (i % 3) }],
       labels: { env: i % 2 === 0 ? 'prod' : 'test' },

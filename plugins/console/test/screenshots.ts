@@ -72,7 +72,7 @@ async function inEachForm(page: Page, name: string): Promise<void> {
   ] as const) {
     await page.setViewportSize({ width, height: 800 })
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-    await page.screenshot({ path: join(out, `${name}-${form}.png`) })
+    await page.screenshot({ path: join(out, `${name}-${form}.png`), animations: 'disabled' })
   }
   await page.setViewportSize({ width: 1280, height: 800 })
 }

@@ -94,6 +94,7 @@ export const de: Text = {
   },
 
   table: {
+    actions: 'Aktionen',
     search: what => `${what} suchen`,
     columns: 'Spalten',
     rows: (n, all) => (n === all ? n : `${n} von ${all}`),
@@ -561,6 +562,7 @@ export const de: Text = {
     mine: 'Eigener Stand',
     again: 'Noch einmal speichern ersetzt den jetzigen Stand.'
   },
+  actions: of => `Aktionen für ${of}`,
   edit: 'Bearbeiten',
   save: 'Speichern',
   delete: 'Löschen',
@@ -592,7 +594,6 @@ export const de: Text = {
     temporary: 'vorläufiges Passwort',
     rules: 'Regeln',
     grants: 'Freigaben',
-    credentials: 'Zugangstoken',
     created: 'Angelegt',
     signIn: 'Anmeldung',
     signIns: {
@@ -670,9 +671,7 @@ export const de: Text = {
       'Tag und Zeit, zu denen jeder Monat beginnt. Leer: der Erste, 00:00 UTC. Später nicht änderbar.',
     used: 'Verbraucht',
     usage: (used, size, share) => `${used} von ${size} (${share})`,
-    left: 'Übrig',
     period: 'Zeitraum bis',
-    from: start => `seit ${start}`,
     state: 'Zustand',
     states: { exhausted: 'erschöpft', near: 'fast erschöpft', open: 'offen', pending: 'gilt noch nicht' },
     pendingHint: 'Der Agent hat noch nicht gesagt, dass diese Größe gilt.',
@@ -749,7 +748,6 @@ export const de: Text = {
 
   accountPage: {
     who: (id, role) => `${id}, ${role}`,
-    password: 'Passwort',
     look: 'Aussehen',
     mayUse: 'Eigene Freigaben'
   },
@@ -795,7 +793,6 @@ export const de: Text = {
     follow: 'Mitlaufen',
     at: 'Zeit',
     on: 'Was',
-    status: 'Status',
     reason: 'Grund',
     from: 'Von',
     count: 'Anfragen',
@@ -829,7 +826,6 @@ export const de: Text = {
       'Nur ein Agent auf diesem Rechner erreicht sie. Eine Adresse setzen, die andere Rechner erreichen.',
     certificate: 'Zertifikat',
     certificateText: 'Edges trauen allein diesem Zertifikat, an seinem Fingerabdruck.',
-    fingerprint: 'Fingerabdruck (SHA-256)',
     names: 'Deckt ab',
     from: 'Gültig ab',
     until: 'Gültig bis',
@@ -879,8 +875,7 @@ export const de: Text = {
     value: 'Wert',
     default: 'Standard',
     hidden: 'gesetzt, nicht gezeigt: es kann ein Geheimnis sein',
-    unset: 'nicht gesetzt',
-    means: 'Bedeutet'
+    unset: 'nicht gesetzt'
   },
 
   bans: {
@@ -894,7 +889,6 @@ export const de: Text = {
     sourceHint: 'Adresse oder Präfix, etwa 198.51.100.7 oder 2001:db8::/64',
     where: 'Wo',
     everywhere: 'jeder Edge',
-    edge: 'Edge',
     rule: 'Nur von einer Regel',
     allRules: 'alle Regeln',
     time: 'Wie lange',

@@ -93,6 +93,7 @@ export const en = {
   },
 
   table: {
+    actions: 'Actions',
     search: (what: string) => `Search ${what}`,
     columns: 'Columns',
     rows: (n: string, all: string) => (n === all ? n : `${n} of ${all}`),
@@ -536,6 +537,7 @@ export const en = {
     mine: 'As you have it',
     again: 'Saving again replaces what is there now.'
   },
+  actions: (of: string) => `Actions for ${of}`,
   edit: 'Edit',
   save: 'Save',
   delete: 'Delete',
@@ -566,7 +568,6 @@ export const en = {
     temporary: 'temporary password',
     rules: 'Rules',
     grants: 'Grants',
-    credentials: 'Credentials',
     created: 'Created',
     signIn: 'Sign-in',
     signIns: {
@@ -645,9 +646,7 @@ export const en = {
       'The day and time at which each month begins. Empty: the first, 00:00 UTC. It cannot be changed later.',
     used: 'Used',
     usage: (used: string, size: string, share: string) => `${used} of ${size} (${share})`,
-    left: 'Left',
     period: 'Period until',
-    from: (start: string) => `since ${start}`,
     state: 'State',
     states: { exhausted: 'exhausted', near: 'near its end', open: 'open', pending: 'not yet in force' },
     pendingHint: 'The agent has not said yet that it has this size in force.',
@@ -724,7 +723,6 @@ export const en = {
 
   accountPage: {
     who: (id: string, role: string) => `${id}, ${role}`,
-    password: 'Password',
     look: 'Look',
     mayUse: 'What you may use'
   },
@@ -770,7 +768,6 @@ export const en = {
     follow: 'Follow',
     at: 'Time',
     on: 'What',
-    status: 'Status',
     reason: 'Reason',
     from: 'From',
     count: 'Requests',
@@ -803,7 +800,6 @@ export const en = {
     loopback: 'Only an agent on this machine reaches it. Set an address that other hosts reach.',
     certificate: 'Certificate',
     certificateText: 'Edges trust this certificate alone, by its fingerprint.',
-    fingerprint: 'Fingerprint (SHA-256)',
     names: 'Covers',
     from: 'Valid from',
     until: 'Valid until',
@@ -853,8 +849,7 @@ export const en = {
     value: 'Value',
     default: 'default',
     hidden: 'set, not shown: it may be a secret',
-    unset: 'not set',
-    means: 'Means'
+    unset: 'not set'
   },
 
   bans: {
@@ -868,7 +863,6 @@ export const en = {
     sourceHint: 'An address or a prefix, such as 198.51.100.7 or 2001:db8::/64',
     where: 'Where',
     everywhere: 'every edge',
-    edge: 'Edge',
     rule: 'Only from a rule',
     allRules: 'all rules',
     time: 'For how long',

@@ -35,7 +35,7 @@ export default function Bans() {
           {text.bans.lift}
         </Button>
       ),
-    width: 5
+    width: 4
   }
   const add = (
     <Button component={Link} href="/bans/new">
