@@ -31,7 +31,7 @@ export const bytes = (n: number): string => scaled(n, 1000, ['B', 'kB', 'MB', 'G
 export const rate = (bytesPerSec: number): string =>
   scaled(bytesPerSec * 8, 1000, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'])
 
-const thisYear = new Intl.DateTimeFormat(language, {
+const thisYear = new Intl.DateTimeFormat(locale, {
   month: 'short',
   day: 'numeric',
   hour: 'numeric',
