@@ -57,7 +57,7 @@ const table = `
   DELETE /v1/bans/:ban_id                                 superadmin  204
 
   GET    /v1/under-attack                                 superadmin  200
-  PUT    /v1/under-attack                                 superadmin  200
+  PUT    /v1/under-attack                                 superadmin  422
   DELETE /v1/under-attack                                 superadmin  204
   PUT    /v1/clients/:client_id/under-attack              superadmin  200
   DELETE /v1/clients/:client_id/under-attack              superadmin  204
