@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { axeFindings, openPage, setUp, skipReason, startUp } from './browser.ts'
+import { axeFindings, freePort, openPage, setUp, skipReason, startUp } from './browser.ts'
 
 const bin = new URL('../../../kernel/bin.ts', import.meta.url).pathname
 
@@ -46,14 +46,6 @@ async function openEcho(t: Test): Promise<number> {
   await once(server, 'listening')
   t.teardown(() => server.close())
   return (server.address() as AddressInfo).port
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise(done => server.close(done))
-  return port
 }
 
 /** Holds a connection open that has sent bytes and got them back. */

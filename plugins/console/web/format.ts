@@ -7,7 +7,12 @@ const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyl
 const exactTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
 
+const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
+
 export const count = (n: number): string => number.format(n)
+
+/** 0.875 is '87%': what is not used up is never told as 100%. */
+export const percent = (part: number): string => share.format(Math.floor(part * 100) / 100)
 
 const scaled = (n: number, base: number, units: readonly string[]): string => {
   let at = 0

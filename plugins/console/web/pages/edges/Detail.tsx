@@ -71,7 +71,7 @@ function Rules({ id }: { readonly id: string }) {
   return (
     <Section
       title={text.edges.rules}
-      tools={
+      actions={
         <Group gap="sm">
           <Anchor component={Link} href={`/rules?edge=${id}`} size="sm">
             {text.edges.inList}

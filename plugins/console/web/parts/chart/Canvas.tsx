@@ -51,11 +51,6 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Omit<Props, '
     grid: { stroke: color('--line'), width: 1 },
     ticks: { show: false }
   }
-  const clocks = {
-    minutes: new Intl.DateTimeFormat(locale, { timeStyle: 'short' }),
-    seconds: new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
-  }
-  const clockOf = (stepSecs: number) => (stepSecs < 60 ? clocks.seconds : clocks.minutes)
   return {
     width: place.clientWidth,
     height,
@@ -64,11 +59,7 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Omit<Props, '
     scales: { y: { range: (_, _min, max) => [0, Math.max(1, max ?? 0) * 1.1] } },
     series: [{}, ...latest.current.lines.map(line => seriesOf(line, color))],
     axes: [
-      {
-        ...axis,
-        space: 80,
-        values: (_, times, _axis, _space, step) => times.map(secs => clockOf(step).format(secs * 1000))
-      },
+      { ...axis, space: 80, values: (_, times, _axis, _space, step) => times.map(timesOf(times, step)) },
       { ...axis, size: 82, space: 36, values: (_, values) => values.map(latest.current.format) }
     ],
     hooks: { setCursor: [({ cursor }) => latest.current.onPoint(cursor.idx ?? null)] }
@@ -81,5 +72,24 @@ const seriesOf = ({ name, color }: Line, shade: (name: string) => string): UPlot
   fill: `${shade(color)}22`,
   width: 1.5,
   spanGaps: false,
-  points: { show: false }
+  points: { show: true, size: 5, filter: alone }
 })
+
+/** Values between two gaps make no line: they are dots. */
+const alone: UPlot.Series.Points.Filter = ({ data }, line) => {
+  const { [line]: values = [] } = data
+  return [...values].flatMap((value, i) =>
+    value != null && values[i - 1] == null && values[i + 1] == null ? [i] : []
+  )
+}
+
+const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+const minutes = new Intl.DateTimeFormat(locale, { timeStyle: 'short' })
+const days = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric' })
+
+/** Over more than two days the day is told, and not the hour. */
+const timesOf = (times: readonly number[], stepSecs: number) => {
+  const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 2 * 86_400
+  const form = isLong ? days : stepSecs < 60 ? seconds : minutes
+  return (secs: number): string => form.format(secs * 1000)
+}
