@@ -554,6 +554,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clients/{client_id}/under-attack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Turns the switch "under attack" on for a client; where it is on, it begins anew
+         * @description Limits for each source are a quarter of what rules have, the thresholds of bans, too; rules without one get the numbers of the body. UDP rules reply with at most 3 times what was asked. It ends by itself; a client that is away has it when it comes back.
+         *
+         *     Access: superadmins.
+         */
+        put: operations["under_attack.on"];
+        post?: never;
+        /**
+         * Turns the switch "under attack" off for a client
+         * @description Turns the switch "under attack" off for a client.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["under_attack.off"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/connections": {
         parameters: {
             query?: never;
@@ -1225,6 +1253,40 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/under-attack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists where the switch "under attack" is on
+         * @description Lists where the switch "under attack" is on.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["under_attack.list"];
+        /**
+         * Turns the switch "under attack" on for all clients, and for those that enroll while it is on
+         * @description Limits for each source are a quarter of what rules have, the thresholds of bans, too; rules without one get the numbers of the body. UDP rules reply with at most 3 times what was asked. It ends by itself; a client that is away has it when it comes back.
+         *
+         *     Access: superadmins.
+         */
+        put: operations["under_attack.on_for_all"];
+        post?: never;
+        /**
+         * Turns the switch "under attack" off wherever it is on
+         * @description Turns the switch "under attack" off wherever it is on.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["under_attack.off_for_all"];
         options?: never;
         head?: never;
         patch?: never;
@@ -5570,6 +5632,110 @@ export interface components {
                 code?: "unauthenticated";
             };
         };
+        UnderAttack: {
+            /** @description Of the client; null: clients that enroll while the switch is on for all. */
+            client_id: string | null;
+            /** @description Name of the client. */
+            client_name: string | null;
+            /**
+             * @description Connections and flows that a source may have open, on rules without a limit for sources.
+             * @example 20
+             */
+            connections: number;
+            /**
+             * Format: date-time
+             * @description When it was turned on.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            from: string;
+            /**
+             * @description user_id of the operator.
+             * @example root
+             */
+            made_by: string;
+            /**
+             * @description Connections and flows that it may begin there in `within_secs`.
+             * @example 20
+             */
+            new_connections: number;
+            /** @description As the operator has given it. */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            until: string;
+            /**
+             * @description Of new_connections.
+             * @example 10
+             */
+            within_secs: number;
+        };
+        /**
+         * @example {
+         *       "for_secs": 7200,
+         *       "reason": "flood since noon"
+         *     }
+         */
+        UnderAttackOnBody: {
+            /**
+             * @description Connections and flows that a source may have open, on rules without a limit for sources.
+             * @example 20
+             */
+            connections?: number;
+            /** @description Default 3600. */
+            for_secs?: number;
+            /**
+             * @description Connections and flows that it may begin there in `within_secs`.
+             * @example 20
+             */
+            new_connections?: number;
+            /** @description For those who look later. */
+            reason?: string;
+            /**
+             * @description Of new_connections.
+             * @example 10
+             */
+            within_secs?: number;
+        };
+        /**
+         * @example {
+         *       "for_secs": 7200,
+         *       "reason": "flood since noon"
+         *     }
+         */
+        UnderAttackOnForAllBody: {
+            /**
+             * @description Connections and flows that a source may have open, on rules without a limit for sources.
+             * @example 20
+             */
+            connections?: number;
+            /** @description Default 3600. */
+            for_secs?: number;
+            /**
+             * @description Connections and flows that it may begin there in `within_secs`.
+             * @example 20
+             */
+            new_connections?: number;
+            /** @description For those who look later. */
+            reason?: string;
+            /**
+             * @description Of new_connections.
+             * @example 10
+             */
+            within_secs?: number;
+        };
+        UnderAttackOnForAllReply: {
+            /** @description One for each client, and one for those that enroll. */
+            under_attack: components["schemas"]["UnderAttack"][];
+        };
+        UnderAttackUnsupportedByClientError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "under_attack_unsupported_by_client";
+            };
+        };
         UnsupportedMediaTypeError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -8515,6 +8681,148 @@ export interface operations {
             };
             408: components["responses"]["RequestTimeout"];
             422: components["responses"]["QuotaBucketOutOfRetention"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.on": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "for_secs": 7200,
+                 *       "reason": "flood since noon"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UnderAttackOnBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "text",
+                     *       "client_name": "text",
+                     *       "reason": "text",
+                     *       "made_by": "root",
+                     *       "from": "2026-01-31T12:00:00.000Z",
+                     *       "until": "2026-01-31T12:00:00.000Z",
+                     *       "connections": 20,
+                     *       "new_connections": 20,
+                     *       "within_secs": 10
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UnderAttack"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `under_attack_unsupported_by_client`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["UnderAttackUnsupportedByClientError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.off": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -12324,6 +12632,196 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
             422: components["responses"]["QuotaBucketOutOfRetention"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "client_id" | "-client_id" | "client_name" | "-client_name" | "reason" | "-reason" | "made_by" | "-made_by" | "from" | "-from" | "until" | "-until" | "connections" | "-connections" | "new_connections" | "-new_connections" | "within_secs" | "-within_secs";
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "client_id": "text",
+                     *         "client_name": "text",
+                     *         "reason": "text",
+                     *         "made_by": "root",
+                     *         "from": "2026-01-31T12:00:00.000Z",
+                     *         "until": "2026-01-31T12:00:00.000Z",
+                     *         "connections": 20,
+                     *         "new_connections": 20,
+                     *         "within_secs": 10
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["UnderAttack"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.on_for_all": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "for_secs": 7200,
+                 *       "reason": "flood since noon"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UnderAttackOnForAllBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "under_attack": [
+                     *         {
+                     *           "client_id": "text",
+                     *           "client_name": "text",
+                     *           "reason": "text",
+                     *           "made_by": "root",
+                     *           "from": "2026-01-31T12:00:00.000Z",
+                     *           "until": "2026-01-31T12:00:00.000Z",
+                     *           "connections": 20,
+                     *           "new_connections": 20,
+                     *           "within_secs": 10
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UnderAttackOnForAllReply"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `under_attack_unsupported_by_client`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["UnderAttackUnsupportedByClientError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.off_for_all": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];

@@ -1,10 +1,14 @@
 // The pages of rules, connections and edges, in Chromium before a real server, a real agent and real traffic.
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
+import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { axeFindings, openPage, setUp, skipReason, startUp } from './browser.ts'
+import { axeFindings, freePort, openPage, setUp, skipReason, startUp } from './browser.ts'
+
+const bin = new URL('../../../kernel/bin.ts', import.meta.url).pathname
 
 async function start(t: Test) {
   const data = `${t.testdir()}/data`
@@ -30,7 +34,7 @@ async function start(t: Test) {
       t.same(await axeFindings(seen), [], `${what}, ${colorScheme}`)
     }
   }
-  return { ...server, page, errors, api, inOrder }
+  return { ...server, data, page, errors, api, inOrder }
 }
 
 /** A target that sends back what it gets. */
@@ -42,14 +46,6 @@ async function openEcho(t: Test): Promise<number> {
   await once(server, 'listening')
   t.teardown(() => server.close())
   return (server.address() as AddressInfo).port
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise(done => server.close(done))
-  return port
 }
 
 /** Holds a connection open that has sent bytes and got them back. */
@@ -313,8 +309,8 @@ t.test(
   }
 )
 
-t.test('an edge is named, labelled, limited and revoked', { skip: skipReason }, async t => {
-  const { page, origin, inOrder, errors, api } = await start(t)
+t.test('an edge is named, labelled, limited, away, revoked and deleted', { skip: skipReason }, async t => {
+  const { data, page, origin, inOrder, errors, api } = await start(t)
   const target = await openEcho(t)
   const port = await freePort()
   await api('POST', '/rules', {
@@ -336,14 +332,39 @@ t.test('an edge is named, labelled, limited and revoked', { skip: skipReason }, 
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('cell', { name: 'Connections at once: 7' }).waitFor()
   await inOrder('an edge')
+
+  // an edge that is away: its rules wait, and nothing is known of them
+  const { uri } = await api('POST', '/client-enrollments', { name: 'lyon' })
+  await promisify(execFile)(process.execPath, [
+    bin,
+    'agent',
+    'enroll',
+    uri ?? '',
+    '--state-dir',
+    `${data}-lyon`
+  ])
+  await page.goto(`${origin}/rules/new`)
+  await page.getByLabel('Edge', { exact: true }).selectOption({ label: 'lyon (away)' })
+  await page.getByLabel('Port on the edge').fill(String(port))
+  await page.getByLabel('Target host', { exact: true }).fill('127.0.0.1')
+  await page.getByLabel('Target port', { exact: true }).fill(String(target))
+  await submit(page)
+  await page.getByText(/is not connected/).waitFor()
+  await page.getByLabel(/lyon is away: keep the rule/).check()
+  await submit(page)
+  await shown(page, `lyon:${port}/tcp`)
+  await page.goto(origin)
+  await page.getByRole('link', { name: 'The edge lyon is away' }).waitFor()
+  await page.getByRole('link', { name: 'Rules that wait for their edge: 1' }).click()
+  await page.getByRole('cell', { name: 'pending', exact: true }).waitFor()
+  await page.getByRole('link', { name: 'lyon' }).click()
   await page.getByRole('button', { name: 'Revoke' }).click()
-  await page.getByRole('dialog').getByText('one rule · Live connections: 0').waitFor()
+  await page.getByRole('dialog').getByText('one rule').waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
   await page.getByRole('dialog').waitFor({ state: 'hidden' })
-  await page.getByRole('button', { name: 'Delete' }).waitFor()
-
-  await page.goto(`${origin}/rules`)
-  await page.getByRole('cell', { name: `${port}/tcp`, exact: true }).waitFor()
-  await page.getByRole('cell', { name: 'unknown' }).waitFor()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByText('Its rules, quotas').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('lyon is deleted.').waitFor()
   t.same(errors, [])
 })

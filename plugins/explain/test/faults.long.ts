@@ -330,6 +330,17 @@ const later: readonly Fault[] = [
     }
   },
   {
+    name: 'the switch "under attack" gives each source one connection',
+    says: 'refused under_attack',
+    async seed({ cluster, paris, ...edge }) {
+      const { port } = await good({ cluster, paris, ...edge })
+      await cluster.call('PUT', `/v1/clients/${paris.clientId}/under-attack`, { connections: 1 })
+      await hold(edge.t, port, '127.0.0.49')
+      await refused(port, '127.0.0.49')
+      return probed(port, { source: '127.0.0.49' })
+    }
+  },
+  {
     name: 'the agent is without the plugin of a field',
     says: 'refused rule_field_unsupported_by_client',
     async seed(edge) {

@@ -30,8 +30,14 @@ export function useThroughput(summary: Summary, readAt: number) {
   const before = useHistory()
   const [heard, setHeard] = useState(nothing)
   useEffect(() => setHeard(last => after(last, summary, readAt)), [summary, readAt])
-  const speed = useMemo(() => [...before, ...heard.speed], [before, heard.speed])
+  const speed = useMemo(() => joined(before, heard.speed), [before, heard.speed])
   return { speed, connections: heard.connections, now: heard.now }
+}
+
+function joined(before: readonly Point[], live: readonly Point[]): readonly Point[] {
+  const [last, first] = [before.at(-1), live[0]]
+  const gap = last && first && first.at - last.at > 90 ? [nothingAt(last.at + 31, 2)] : []
+  return [...before, ...gap, ...live]
 }
 
 function after(last: Heard, { bytes_in, bytes_out, active_connections }: Summary, readAt: number): Heard {
