@@ -563,6 +563,7 @@ export const de: Text = {
     again: 'Noch einmal speichern ersetzt den jetzigen Stand.'
   },
   actions: of => `Aktionen für ${of}`,
+  todo: 'Aktionen',
   edit: 'Bearbeiten',
   save: 'Speichern',
   delete: 'Löschen',
@@ -670,7 +671,7 @@ export const de: Text = {
     anchorHint:
       'Tag und Zeit, zu denen jeder Monat beginnt. Leer: der Erste, 00:00 UTC. Später nicht änderbar.',
     used: 'Verbraucht',
-    usage: (used, size, share) => `${used} von ${size} (${share})`,
+    usage: (used, size, share) => `${share}: ${used} von ${size}`,
     period: 'Zeitraum bis',
     state: 'Zustand',
     states: { exhausted: 'erschöpft', near: 'fast erschöpft', open: 'offen', pending: 'gilt noch nicht' },

@@ -538,6 +538,7 @@ export const en = {
     again: 'Saving again replaces what is there now.'
   },
   actions: (of: string) => `Actions for ${of}`,
+  todo: 'Actions',
   edit: 'Edit',
   save: 'Save',
   delete: 'Delete',
@@ -645,7 +646,7 @@ export const en = {
     anchorHint:
       'The day and time at which each month begins. Empty: the first, 00:00 UTC. It cannot be changed later.',
     used: 'Used',
-    usage: (used: string, size: string, share: string) => `${used} of ${size} (${share})`,
+    usage: (used: string, size: string, share: string) => `${share}: ${used} of ${size}`,
     period: 'Period until',
     state: 'State',
     states: { exhausted: 'exhausted', near: 'near its end', open: 'open', pending: 'not yet in force' },

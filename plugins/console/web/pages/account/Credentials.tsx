@@ -31,7 +31,7 @@ export function Credentials({ of }: { readonly of: string }) {
   const [asked, ask] = useState<Asked | null>(null)
   const buttons: Column<Credential> = {
     id: 'do',
-    title: '',
+    title: text.todo,
     value: () => '',
     cell: credential =>
       stateOf(credential) === 'valid' && (
@@ -47,7 +47,7 @@ export function Credentials({ of }: { readonly of: string }) {
           ]}
         />
       ),
-    width: 3
+    width: 4.5
   }
   return (
     <Section

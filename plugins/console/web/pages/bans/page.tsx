@@ -27,7 +27,7 @@ export default function Bans() {
   const [asked, ask] = useState<Ban | null>(null)
   const buttons: Column<Ban> = {
     id: 'do',
-    title: '',
+    title: text.todo,
     value: () => '',
     cell: ban =>
       ban.state === 'in_force' && (

@@ -32,7 +32,7 @@ export function QuotaTable({ quotas, whose, mayChange }: Props) {
   const close = (): void => ask(null)
   const buttons: Column<Quota> = {
     id: 'do',
-    title: '',
+    title: text.todo,
     value: () => '',
     cell: quota => (
       <RowMenu
@@ -44,7 +44,7 @@ export function QuotaTable({ quotas, whose, mayChange }: Props) {
         ]}
       />
     ),
-    width: 3
+    width: 4.5
   }
   return (
     <>

@@ -27,7 +27,7 @@ export function Grants({ of }: { readonly of: string }) {
   const close = (): void => ask(null)
   const buttons: Column<Grant> = {
     id: 'do',
-    title: '',
+    title: text.todo,
     value: () => '',
     cell: grant => (
       <RowMenu
@@ -38,7 +38,7 @@ export function Grants({ of }: { readonly of: string }) {
         ]}
       />
     ),
-    width: 3
+    width: 4.5
   }
   return (
     <Section
