@@ -94,6 +94,7 @@ export const de: Text = {
   },
 
   table: {
+    actions: 'Aktionen',
     search: what => `${what} suchen`,
     columns: 'Spalten',
     rows: (n, all) => (n === all ? n : `${n} von ${all}`),
@@ -246,6 +247,7 @@ export const de: Text = {
     owners: 'Besitzer',
     limits: 'Grenzen zusammen',
     change: 'Ändern',
+    changeLimits: owner => `Ändern: Grenzen von ${owner}`,
     limitsOf: owner => `Grenzen von ${owner}`,
     limitsHint: 'Für alle Regeln des Besitzers auf diesem Edge zusammen.',
     removeLimits: 'Grenzen entfernen',
@@ -381,7 +383,8 @@ export const de: Text = {
     dns: 'Namenssuche',
     connect: 'Verbinden',
     firstByte: 'Erstes Byte',
-    result: 'Ergebnis'
+    result: 'Ergebnis',
+    tried: 'Die Ziele, wie sie versucht wurden'
   },
 
   connections: {
@@ -559,6 +562,8 @@ export const de: Text = {
     mine: 'Eigener Stand',
     again: 'Noch einmal speichern ersetzt den jetzigen Stand.'
   },
+  actions: of => `Aktionen für ${of}`,
+  todo: 'Aktionen',
   edit: 'Bearbeiten',
   save: 'Speichern',
   delete: 'Löschen',
@@ -590,7 +595,6 @@ export const de: Text = {
     temporary: 'vorläufiges Passwort',
     rules: 'Regeln',
     grants: 'Freigaben',
-    credentials: 'Zugangstoken',
     created: 'Angelegt',
     signIn: 'Anmeldung',
     signIns: {
@@ -667,10 +671,8 @@ export const de: Text = {
     anchorHint:
       'Tag und Zeit, zu denen jeder Monat beginnt. Leer: der Erste, 00:00 UTC. Später nicht änderbar.',
     used: 'Verbraucht',
-    usage: (used, size, share) => `${used} von ${size} (${share})`,
-    left: 'Übrig',
+    usage: (used, size, share) => `${share}: ${used} von ${size}`,
     period: 'Zeitraum bis',
-    from: start => `seit ${start}`,
     state: 'Zustand',
     states: { exhausted: 'erschöpft', near: 'fast erschöpft', open: 'offen', pending: 'gilt noch nicht' },
     pendingHint: 'Der Agent hat noch nicht gesagt, dass diese Größe gilt.',
@@ -747,7 +749,6 @@ export const de: Text = {
 
   accountPage: {
     who: (id, role) => `${id}, ${role}`,
-    password: 'Passwort',
     look: 'Aussehen',
     mayUse: 'Eigene Freigaben'
   },
@@ -793,7 +794,6 @@ export const de: Text = {
     follow: 'Mitlaufen',
     at: 'Zeit',
     on: 'Was',
-    status: 'Status',
     reason: 'Grund',
     from: 'Von',
     count: 'Anfragen',
@@ -827,7 +827,6 @@ export const de: Text = {
       'Nur ein Agent auf diesem Rechner erreicht sie. Eine Adresse setzen, die andere Rechner erreichen.',
     certificate: 'Zertifikat',
     certificateText: 'Edges trauen allein diesem Zertifikat, an seinem Fingerabdruck.',
-    fingerprint: 'Fingerabdruck (SHA-256)',
     names: 'Deckt ab',
     from: 'Gültig ab',
     until: 'Gültig bis',
@@ -877,8 +876,7 @@ export const de: Text = {
     value: 'Wert',
     default: 'Standard',
     hidden: 'gesetzt, nicht gezeigt: es kann ein Geheimnis sein',
-    unset: 'nicht gesetzt',
-    means: 'Bedeutet'
+    unset: 'nicht gesetzt'
   },
 
   bans: {
@@ -892,7 +890,6 @@ export const de: Text = {
     sourceHint: 'Adresse oder Präfix, etwa 198.51.100.7 oder 2001:db8::/64',
     where: 'Wo',
     everywhere: 'jeder Edge',
-    edge: 'Edge',
     rule: 'Nur von einer Regel',
     allRules: 'alle Regeln',
     time: 'Wie lange',

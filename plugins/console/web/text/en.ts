@@ -93,6 +93,7 @@ export const en = {
   },
 
   table: {
+    actions: 'Actions',
     search: (what: string) => `Search ${what}`,
     columns: 'Columns',
     rows: (n: string, all: string) => (n === all ? n : `${n} of ${all}`),
@@ -242,6 +243,7 @@ export const en = {
     owners: 'Owners',
     limits: 'Limits together',
     change: 'Change',
+    changeLimits: (owner: string) => `Change limits of ${owner}`,
     limitsOf: (owner: string) => `Limits of ${owner}`,
     limitsHint: 'For all rules of the owner on this edge together.',
     removeLimits: 'Remove limits',
@@ -376,7 +378,8 @@ export const en = {
     dns: 'Look-up',
     connect: 'Connect',
     firstByte: 'First byte',
-    result: 'Result'
+    result: 'Result',
+    tried: 'Targets as they were tried'
   },
 
   connections: {
@@ -471,8 +474,28 @@ export const en = {
     proven_after: 'Ends after'
   } as Readonly<Record<string, string>>,
 
-  // In place of the description of a field's schema, which is English.
-  fieldHints: {} as Readonly<Record<string, string>>,
+  // In place of the description of a field's schema, which is for programmers, and English.
+  fieldHints: {
+    balance: 'How connections are spread over the targets of one order; else one after the other.',
+    slow_connect_ms:
+      'A target whose connects take so much longer than usual, and three times as long, rests. 0: none. Else 250.',
+    slow_start_secs: 'How long the share of a target grows that returns or is new. Else 10.',
+    source_hash_ipv6_prefix: 'Callers with these first bits in common keep one target. Else 128.',
+    ban: 'The agent bans sources that begin too many connections, or whose handshakes are wrong.',
+    for_secs: 'The first ban, else 600. Each further one within a day is twice as long.',
+    live: 'What becomes of open connections of a banned source; else they are cut.',
+    failed_handshakes: 'More wrong handshakes in this time, and the source is banned.',
+    new_connections: 'So many may one source begin in this time.',
+    within_secs: 'The time in which is counted.',
+    labels: 'At most 32, one a line: key=value.',
+    owner: 'The id of a user; else yourself.',
+    placed_by: 'The id of a user: the owner, if the owner’s grants shall limit the rule.',
+    paused: 'Keep the port, and forward nothing.',
+    proxy_out: '1 or 2: targets get this header before the first byte.',
+    not_before: 'The rule is closed until then.',
+    expires_at: 'The rule is closed from then on, and removed later.',
+    rate_limit: ''
+  } as Readonly<Record<string, string>>,
 
   // Codes of the API, in words.
   reasons: {
@@ -514,6 +537,8 @@ export const en = {
     mine: 'As you have it',
     again: 'Saving again replaces what is there now.'
   },
+  actions: (of: string) => `Actions for ${of}`,
+  todo: 'Actions',
   edit: 'Edit',
   save: 'Save',
   delete: 'Delete',
@@ -544,7 +569,6 @@ export const en = {
     temporary: 'temporary password',
     rules: 'Rules',
     grants: 'Grants',
-    credentials: 'Credentials',
     created: 'Created',
     signIn: 'Sign-in',
     signIns: {
@@ -622,10 +646,8 @@ export const en = {
     anchorHint:
       'The day and time at which each month begins. Empty: the first, 00:00 UTC. It cannot be changed later.',
     used: 'Used',
-    usage: (used: string, size: string, share: string) => `${used} of ${size} (${share})`,
-    left: 'Left',
+    usage: (used: string, size: string, share: string) => `${share}: ${used} of ${size}`,
     period: 'Period until',
-    from: (start: string) => `since ${start}`,
     state: 'State',
     states: { exhausted: 'exhausted', near: 'near its end', open: 'open', pending: 'not yet in force' },
     pendingHint: 'The agent has not said yet that it has this size in force.',
@@ -702,7 +724,6 @@ export const en = {
 
   accountPage: {
     who: (id: string, role: string) => `${id}, ${role}`,
-    password: 'Password',
     look: 'Look',
     mayUse: 'What you may use'
   },
@@ -748,7 +769,6 @@ export const en = {
     follow: 'Follow',
     at: 'Time',
     on: 'What',
-    status: 'Status',
     reason: 'Reason',
     from: 'From',
     count: 'Requests',
@@ -781,7 +801,6 @@ export const en = {
     loopback: 'Only an agent on this machine reaches it. Set an address that other hosts reach.',
     certificate: 'Certificate',
     certificateText: 'Edges trust this certificate alone, by its fingerprint.',
-    fingerprint: 'Fingerprint (SHA-256)',
     names: 'Covers',
     from: 'Valid from',
     until: 'Valid until',
@@ -831,8 +850,7 @@ export const en = {
     value: 'Value',
     default: 'default',
     hidden: 'set, not shown: it may be a secret',
-    unset: 'not set',
-    means: 'Means'
+    unset: 'not set'
   },
 
   bans: {
@@ -846,7 +864,6 @@ export const en = {
     sourceHint: 'An address or a prefix, such as 198.51.100.7 or 2001:db8::/64',
     where: 'Where',
     everywhere: 'every edge',
-    edge: 'Edge',
     rule: 'Only from a rule',
     allRules: 'all rules',
     time: 'For how long',

@@ -27,7 +27,7 @@ export default function Bans() {
   const [asked, ask] = useState<Ban | null>(null)
   const buttons: Column<Ban> = {
     id: 'do',
-    title: '',
+    title: text.todo,
     value: () => '',
     cell: ban =>
       ban.state === 'in_force' && (
@@ -35,7 +35,7 @@ export default function Bans() {
           {text.bans.lift}
         </Button>
       ),
-    width: 5
+    width: 4
   }
   const add = (
     <Button component={Link} href="/bans/new">

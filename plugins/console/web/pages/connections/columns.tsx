@@ -79,7 +79,8 @@ const figures = (): readonly LiveColumn[] => [
     title: text.connections.age,
     value: ({ opened_at }) => Date.parse(opened_at),
     cell: ({ opened_at }) => <When at={opened_at} form="ago" />,
-    width: 6
+    width: 6,
+    wide: true
   },
   number('in-rate', text.connections.inRate, ({ inRate }) => inRate, rate),
   number('out-rate', text.connections.outRate, ({ outRate }) => outRate, rate),

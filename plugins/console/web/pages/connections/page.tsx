@@ -68,7 +68,11 @@ function Tools({ filter, set }: ToolsProps) {
         data={[{ value: '', label: text.connections.anyProtocol }, 'tcp', 'udp']}
       />
       {filter.rule_id !== undefined && (
-        <Button variant="light" rightSection="✕" onClick={() => set('rule_id', '')}>
+        <Button
+          variant="light"
+          rightSection={<span aria-hidden="true">✕</span>}
+          onClick={() => set('rule_id', '')}
+        >
           {text.connections.ofRule}
         </Button>
       )}
@@ -95,7 +99,7 @@ function Words({ name, value, set }: WordsProps) {
         apply(event.currentTarget.value)
       }}
       autoCapitalize="none"
-      w={180}
+      w={210}
     />
   )
 }

@@ -16,9 +16,10 @@ import type { Edge } from './queries.ts'
 
 /** What a superadmin can do to an edge. */
 export function Buttons({ edge }: { readonly edge: Edge }) {
-  const [asks, ask] = useState<'edit' | 'end' | 'renew' | null>(null)
+  const [asks, ask] = useState<'edit' | 'renew' | End | null>(null)
   const close = (): void => ask(null)
   const name = edge.client_name
+  const end = edge.state === 'revoked' ? 'delete' : 'revoke'
   return (
     <>
       <Button variant="default" onClick={() => ask('edit')}>
@@ -27,8 +28,8 @@ export function Buttons({ edge }: { readonly edge: Edge }) {
       <Button variant="default" onClick={() => ask('renew')}>
         {text.edges.renew}
       </Button>
-      <Button variant="default" c="var(--bad)" onClick={() => ask('end')}>
-        {edge.state === 'revoked' ? text.edges.delete : text.edges.revoke}
+      <Button variant="default" c="var(--bad)" onClick={() => ask(end)}>
+        {text.edges[end]}
       </Button>
       <Dialog isOpen={asks === 'edit'} onClose={close} title={text.edges.editTitle(name)}>
         <EditEdge edge={edge} onDone={close} />
@@ -36,19 +37,23 @@ export function Buttons({ edge }: { readonly edge: Edge }) {
       <Dialog isOpen={asks === 'renew'} onClose={close} title={text.edges.renewTitle(name)} size="lg">
         <Renew edge={edge} />
       </Dialog>
-      <End edge={edge} isOpen={asks === 'end'} onClose={close} />
+      <AskEnd what="revoke" edge={edge} isOpen={asks === 'revoke'} onClose={close} />
+      <AskEnd what="delete" edge={edge} isOpen={asks === 'delete'} onClose={close} />
     </>
   )
 }
 
+type End = 'revoke' | 'delete' // one that is revoked is deleted
+
 interface EndProps {
+  readonly what: End
   readonly edge: Edge
   readonly isOpen: boolean
   readonly onClose: () => void
 }
 
-/** Revokes the edge; one that is revoked is deleted. */
-function End({ edge, isOpen, onClose }: EndProps) {
+/** Each question is a dialog of its own: none becomes another one while it closes. */
+function AskEnd({ what, edge, isOpen, onClose }: EndProps) {
   const [, go] = useLocation()
   const path = { client_id: edge.client_id }
   const revoke = useMutation({
@@ -62,18 +67,18 @@ function End({ edge, isOpen, onClose }: EndProps) {
       go('/edges')
     }
   })
-  const isRevoked = edge.state === 'revoked'
+  const isDelete = what === 'delete'
   return (
     <Confirm
-      title={(isRevoked ? text.edges.confirmDelete : text.edges.confirmRevoke)(edge.client_name)}
-      does={isRevoked ? text.edges.delete : text.edges.revoke}
+      title={(isDelete ? text.edges.confirmDelete : text.edges.confirmRevoke)(edge.client_name)}
+      does={text.edges[what]}
       isOpen={isOpen}
       isBusy={revoke.isPending || remove.isPending}
       onClose={onClose}
-      onConfirm={() => (isRevoked ? remove : revoke).mutate()}
+      onConfirm={() => (isDelete ? remove : revoke).mutate()}
     >
       <Goes edge={edge} />
-      <Text>{isRevoked ? text.edges.deleteText : text.edges.revokeText}</Text>
+      <Text>{isDelete ? text.edges.deleteText : text.edges.revokeText}</Text>
     </Confirm>
   )
 }

@@ -72,7 +72,7 @@ const cellsOf = (edge: Edge, owner: Owner, onChange: () => void) => [
     key="change"
     size="compact-xs"
     variant="default"
-    aria-label={text.edges.limitsOf(owner.owner_id)}
+    aria-label={text.edges.changeLimits(owner.owner_id)}
     onClick={onChange}
   >
     {text.edges.change}

@@ -30,8 +30,14 @@ export function useThroughput(summary: Summary, readAt: number) {
   const before = useHistory()
   const [heard, setHeard] = useState(nothing)
   useEffect(() => setHeard(last => after(last, summary, readAt)), [summary, readAt])
-  const speed = useMemo(() => [...before, ...heard.speed], [before, heard.speed])
+  const speed = useMemo(() => joined(before, heard.speed), [before, heard.speed])
   return { speed, connections: heard.connections, now: heard.now }
+}
+
+function joined(before: readonly Point[], live: readonly Point[]): readonly Point[] {
+  const [last, first] = [before.at(-1), live[0]]
+  const gap = last && first && first.at - last.at > 90 ? [nothingAt(last.at + 31, 2)] : []
+  return [...before, ...gap, ...live]
 }
 
 function after(last: Heard, { bytes_in, bytes_out, active_connections }: Summary, readAt: number): Heard {
@@ -72,8 +78,9 @@ function readHistory({ role, user_id }: Me): Promise<Reply<'GET /v1/traffic/glob
 
 /** Samples of a minute as rates at its middle. Minutes without a sample are gaps. */
 function minutesOf({ samples }: Pick<Reply<'GET /v1/traffic/global'>, 'samples'>): readonly Point[] {
-  return samples.flatMap(({ ts, bytes_in, bytes_out }, i) => {
-    const last = samples[i - 1]
+  const ended = samples.filter(({ ts }) => ts + 60 <= Date.now() / 1000)
+  return ended.flatMap(({ ts, bytes_in, bytes_out }, i) => {
+    const last = ended[i - 1]
     const gap = last && ts - last.ts > 60 ? [nothingAt(last.ts + 61, 2)] : []
     return [...gap, { at: ts + 30, values: [bytes_in / 60, bytes_out / 60] }]
   })

@@ -61,7 +61,12 @@ export function FilterTools({ filters, set, edges, error }: Props) {
 
 const Chosen = ({ name, off }: { readonly name: string; readonly off: () => void }) =>
   name !== '' && (
-    <Button variant="light" onClick={off} aria-label={text.rules.takeOff(name)} rightSection="✕">
+    <Button
+      variant="light"
+      onClick={off}
+      aria-label={text.rules.takeOff(name)}
+      rightSection={<span aria-hidden="true">✕</span>}
+    >
       {name}
     </Button>
   )

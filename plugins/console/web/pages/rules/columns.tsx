@@ -16,8 +16,11 @@ const labelsOf = ({ labels }: Rule): string =>
     .map(([key, value]) => `${key}=${value}`)
     .join(' ')
 
-const reasonOf = (rule: Rule, edges: EdgesById): string =>
-  shownStateOf(rule, edges) === 'unknown' ? text.rules.edgeAway : (rule.state_reason ?? '')
+function reasonOf(rule: Rule, edges: EdgesById): string {
+  if (shownStateOf(rule, edges) === 'unknown') return text.rules.edgeAway
+  const { state, state_reason: reason } = rule
+  return reason === null || reason === state ? '' : (text.reasons[reason] ?? reason)
+}
 
 export const columnsOf = (edges: EdgesById): readonly Column<Rule>[] => [
   {
@@ -53,7 +56,14 @@ export const columnsOf = (edges: EdgesById): readonly Column<Rule>[] => [
     cell: rule => <State of={shownStateOf(rule, edges)} title={reasonOf(rule, edges)} />,
     width: 8
   },
-  { id: 'reason', title: text.rules.reason, value: rule => reasonOf(rule, edges), width: 7, wide: true },
+  {
+    id: 'reason',
+    title: text.rules.reason,
+    value: rule => reasonOf(rule, edges),
+    cell: rule => <span title={reasonOf(rule, edges)}>{reasonOf(rule, edges)}</span>,
+    width: 7,
+    wide: true
+  },
   {
     id: 'name',
     title: text.fields['sni_pattern'] ?? '',

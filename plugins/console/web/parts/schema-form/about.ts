@@ -23,7 +23,13 @@ export function about({ name, schema, error, required = false }: FieldProps) {
     description: text.fieldHints[key] ?? schema.description,
     error: fieldError(error, name, kind === 'object' ? undefined : 'parts'),
     required,
-    name
+    name,
+    inputWrapperOrder: ['label', 'input', 'description', 'error'] satisfies (
+      | 'label'
+      | 'input'
+      | 'description'
+      | 'error'
+    )[]
   }
 }
 

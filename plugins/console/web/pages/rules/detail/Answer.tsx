@@ -45,7 +45,7 @@ const ms = (value: number | null | undefined): string => (value == null ? '–' 
 
 const Probed = ({ targets }: Pick<Explanation, 'targets'>) => (
   <PlainTable
-    label={text.rules.targets}
+    label={text.explain.tried}
     columns={[
       { title: text.rules.targets },
       { title: text.explain.address },

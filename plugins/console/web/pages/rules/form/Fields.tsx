@@ -8,7 +8,7 @@ import { text } from '../../../text/text.ts'
 import type { Edge } from '../../edges/queries.ts'
 import { lacking } from './offers.ts'
 import { Schedule } from './Schedule.tsx'
-import { protocolOf, sectionsOf } from './sections.ts'
+import { meansWith, protocolOf, sectionsOf } from './sections.ts'
 
 interface Props {
   readonly values: Values
@@ -38,7 +38,7 @@ export function Fields({ keys, ...props }: Props) {
           key={name}
           title={text.ruleForm.sections[name]}
           isWrong={own.includes(wrong ?? '')}
-          set={own.filter(key => isSet(values[key])).map(key => nameOf(key, schema))}
+          set={own.filter(key => isSet(key, values)).map(key => nameOf(key, schema))}
         >
           {own.map(key => (
             <RuleField key={key} name={key} {...props} />
@@ -57,9 +57,11 @@ export function Fields({ keys, ...props }: Props) {
 const nameOf = (key: string, { properties }: Schema): string =>
   text.fields[key] ?? titleOf(key, properties?.[key] ?? {})
 
-const isSet = (value: unknown): boolean => {
-  const own = given(value)
-  return own !== undefined && own !== false && !(Array.isArray(own) && own.length === 0)
+/** Whether the rule has a value there that means something. */
+function isSet(key: string, values: Values): boolean {
+  const own = given(values[key])
+  if (own === undefined || own === false || key === 'placed_by') return false
+  return meansWith[key]?.some(other => isSet(other, values)) ?? !(Array.isArray(own) && own.length === 0)
 }
 
 function RuleField({
@@ -99,7 +101,7 @@ function Section({ title, set, isWrong, children }: SectionProps) {
     if (isWrong) open(true)
   }, [isWrong])
   return (
-    <details className="section" open={isOpen} onToggle={event => open(event.currentTarget.open)}>
+    <details className="fold" open={isOpen} onToggle={event => open(event.currentTarget.open)}>
       <summary>
         <strong>{title}</strong>
         <span className="set">{set.join(', ')}</span>

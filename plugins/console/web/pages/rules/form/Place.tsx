@@ -35,7 +35,7 @@ export function Place(props: Props) {
   return (
     <Stack>
       {has.groups && !(isFixed && mode === 'one') && <ModeInput {...{ values, set, edges, isFixed }} />}
-      {mode === 'one' && (
+      {mode === 'one' && !isFixed && (
         <NativeSelect
           label={text.rules.edge}
           data={edges.map(({ client_id: value, client_name: label, connected }) => ({
@@ -45,7 +45,6 @@ export function Place(props: Props) {
           value={String(values['client'] ?? '')}
           onChange={event => set({ ...values, client: event.currentTarget.value })}
           error={fieldError(error, 'client') ?? (isNone && text.ruleForm.notGranted)}
-          disabled={isFixed}
         />
       )}
       {mode === 'ids' && <EdgesInput {...{ values, set, edges, error }} />}
@@ -88,14 +87,15 @@ function Ports({ values, set, error, chosen, grants, isFixed, has }: Props) {
         {...port('listen_port')}
       />
       {has.ranges && <NumberInput label={text.ruleForm.lastPort} {...port('listen_port_end')} />}
-      <NativeSelect
-        label={text.rules.protocol}
-        data={[...protocols]}
-        value={String(values['protocol'])}
-        onChange={event => set({ ...values, protocol: event.currentTarget.value })}
-        error={fieldError(error, 'protocol')}
-        disabled={isFixed}
-      />
+      {!isFixed && (
+        <NativeSelect
+          label={text.rules.protocol}
+          data={[...protocols]}
+          value={String(values['protocol'])}
+          onChange={event => set({ ...values, protocol: event.currentTarget.value })}
+          error={fieldError(error, 'protocol')}
+        />
+      )}
     </Group>
   )
 }

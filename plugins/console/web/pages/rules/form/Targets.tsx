@@ -83,7 +83,9 @@ interface LineProps {
 }
 
 function TargetLine({ at, target, error, isOne, isBalanced, onChange, onRemove }: LineProps) {
-  const name = (label: string): string => (at === 0 ? label : text.ruleForm.ofTarget(label, String(at + 1)))
+  /** The first line has the names of all; the others tell them to a screen reader. */
+  const named = (label: string) =>
+    at === 0 ? { label } : { 'aria-label': text.ruleForm.ofTarget(label, String(at + 1)) }
   const number = (key: 'port' | 'priority' | 'weight', [min, max]: readonly [number, number]) => ({
     value: target[key] ?? '',
     onChange: (next: number | string) =>
@@ -99,7 +101,7 @@ function TargetLine({ at, target, error, isOne, isBalanced, onChange, onRemove }
   return (
     <div className="target" data-many={isOne ? undefined : true}>
       <TextInput
-        label={name(text.rules.host)}
+        {...named(text.rules.host)}
         description={at === 0 ? text.rules.hostHint : undefined}
         inputWrapperOrder={['label', 'input', 'description', 'error']}
         value={target.host}
@@ -109,22 +111,23 @@ function TargetLine({ at, target, error, isOne, isBalanced, onChange, onRemove }
         spellCheck={false}
         required
       />
-      <NumberInput label={name(text.rules.targetPort)} required {...number('port', [1, 65_535])} />
+      <NumberInput {...named(text.rules.targetPort)} required {...number('port', [1, 65_535])} />
       {!isOne && (
         <NumberInput
-          label={name(text.ruleForm.priority)}
+          {...named(text.ruleForm.priority)}
           placeholder={String(at)}
           {...number('priority', [0, 65_535])}
         />
       )}
       {!isOne && isBalanced && (
-        <NumberInput label={name(text.ruleForm.weight)} placeholder="1" {...number('weight', [0, 256])} />
+        <NumberInput {...named(text.ruleForm.weight)} placeholder="1" {...number('weight', [0, 256])} />
       )}
       {!isOne && (
         <Button
           variant="subtle"
           color="gray"
           size="sm"
+          data-first={at === 0 || undefined}
           onClick={onRemove}
           aria-label={text.ruleForm.removeTarget(String(at + 1))}
         >
