@@ -919,6 +919,19 @@ export const de: Text = {
     lifted: 'Die Sperre ist aufgehoben.'
   },
 
+  underAttack: {
+    turnOn: 'Angriff: alle Grenzen enger ziehen',
+    turnOff: 'Ausschalten',
+    turnedOn: 'Die Grenzen sind enger gezogen.',
+    turnedOff: 'Die Grenzen sind die der Regeln.',
+    isOn: 'Die Grenzen sind enger gezogen',
+    what: 'Jede Grenze für eine Quelle ist ein Viertel ihres Werts; Regeln ohne eine lassen je Quelle 20 Verbindungen zu, und 20 neue in 10 s; UDP-Regeln antworten mit höchstens dem Dreifachen der Anfrage. Offene Verbindungen bleiben.',
+    where: 'Edge',
+    newcomers: 'Edges, die sich anmelden',
+    offTitle: where => `Ausschalten: ${where}?`,
+    offText: 'Sofort gelten wieder die eigenen Grenzen der Regeln.'
+  },
+
   sources: {
     what: 'Quellenlisten',
     add: 'Neue Quellenliste',

@@ -892,6 +892,18 @@ export const en = {
     liftText: 'It may call again at once.',
     lifted: 'The ban is lifted.'
   },
+  underAttack: {
+    turnOn: 'Under attack: tighten all limits',
+    turnOff: 'Turn off',
+    turnedOn: 'The limits are tightened.',
+    turnedOff: 'The limits are as the rules say.',
+    isOn: 'Limits are tightened',
+    what: 'Each limit for a source is a quarter of what it is; rules without one have 20 connections for each source, and 20 new ones in 10 s; UDP rules reply with at most 3 times what was asked. Open connections stay.',
+    where: 'Edge',
+    newcomers: 'edges that enroll',
+    offTitle: (where: string) => `Turn it off: ${where}?`,
+    offText: 'Rules have their own limits again at once.'
+  },
 
   sources: {
     what: 'source lists',

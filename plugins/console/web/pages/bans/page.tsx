@@ -14,6 +14,7 @@ import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { type Ban, columns } from './columns.tsx'
 import { NewBan } from './NewBan.tsx'
+import { UnderAttack } from './UnderAttack.tsx'
 
 type Shown = keyof typeof text.bans.shown
 
@@ -53,6 +54,7 @@ export default function Bans() {
         />
         {add}
       </Head>
+      <UnderAttack />
       <Loaded query={bans}>
         {all => (
           <Table
