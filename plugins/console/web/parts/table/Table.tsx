@@ -16,6 +16,8 @@ interface Props<R> {
   readonly columns: readonly Column<R>[]
   readonly idOf: (row: R) => string
   readonly empty: ReactNode // in place of no rows
+  /** The words that are searched for, where the page keeps them. */
+  readonly search?: readonly [words: string, set: (words: string) => void]
   /** With it rows can be selected: what can be done to these. */
   readonly actions?: (selected: readonly R[], clear: () => void) => ReactNode
 }
@@ -27,8 +29,9 @@ const overscan = 12
  * A list of any length: search, sort, columns, selection. Only the rows that are seen are in the page. Those of a <table>
  * cannot be placed one by one, so roles say what they are.
  */
-export function Table<R>({ name, what, rows, columns, idOf, empty, actions }: Props<R>) {
-  const [words, setWords] = useState('')
+export function Table<R>({ name, what, rows, columns, idOf, empty, search, actions }: Props<R>) {
+  const own = useState('')
+  const [words, setWords] = search ?? own
   const [sort, setSort] = useState<Sort | null>(null)
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set())
   const narrow = useMediaQuery('(max-width: 48em)') ?? false
