@@ -254,6 +254,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells whether something has changed that the caller may see
+         * @description Cheap: the pages of the console ask each second. Counters of traffic are no change.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["change.last"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/client-enrollments": {
         parameters: {
             query?: never;
@@ -532,6 +554,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clients/{client_id}/under-attack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Turns the switch "under attack" on for a client; where it is on, it begins anew
+         * @description Limits for each source are a quarter of what rules have, the thresholds of bans, too; rules without one get the numbers of the body. UDP rules reply with at most 3 times what was asked. It ends by itself; a client that is away has it when it comes back.
+         *
+         *     Access: superadmins.
+         */
+        put: operations["under_attack.on"];
+        post?: never;
+        /**
+         * Turns the switch "under attack" off for a client
+         * @description Turns the switch "under attack" off for a client.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["under_attack.off"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/connections": {
         parameters: {
             query?: never;
@@ -596,6 +646,50 @@ export interface paths {
          *     Access: every user, for what he may see.
          */
         get: operations["connection.stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/console/modules/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The script of such a page or card
+         * @description The script of such a page or card.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["console.module"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/console/parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the pages and cards that plugins add to the console, for the caller
+         * @description Lists the pages and cards that plugins add to the console, for the caller.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["console.parts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1159,6 +1253,40 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/under-attack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists where the switch "under attack" is on
+         * @description Lists where the switch "under attack" is on.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["under_attack.list"];
+        /**
+         * Turns the switch "under attack" on for all clients, and for those that enroll while it is on
+         * @description Limits for each source are a quarter of what rules have, the thresholds of bans, too; rules without one get the numbers of the body. UDP rules reply with at most 3 times what was asked. It ends by itself; a client that is away has it when it comes back.
+         *
+         *     Access: superadmins.
+         */
+        put: operations["under_attack.on_for_all"];
+        post?: never;
+        /**
+         * Turns the switch "under attack" off wherever it is on
+         * @description Turns the switch "under attack" off wherever it is on.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["under_attack.off_for_all"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1938,6 +2066,15 @@ export interface components {
                 code?: "cannot_remove_self";
             };
         };
+        ChangeLastReply: {
+            /**
+             * @description Another number after each change that the caller may see: of a record, a rule, an edge.
+             * @example 1767225600001
+             */
+            last: number;
+            /** @description Which pages of the console the server has; null: none are built. */
+            pages: string | null;
+        };
         Client: {
             /** @description Public host of the forwarded ports. */
             address: string | null;
@@ -2286,6 +2423,45 @@ export interface components {
              * @example 12
              */
             matched: number;
+        };
+        ConsolePart: {
+            /**
+             * @description The custom element that the module defines.
+             * @example acme-idle-page
+             */
+            element: string;
+            /** @description Path of an SVG of 24 by 24, drawn as a line. */
+            icon: string | null;
+            /**
+             * @description Path of its script.
+             * @example /v1/console/modules/acme-idle-9f86d081884c7d65.js
+             */
+            module: string;
+            /** @description Of a page: it is at /pages/NAME. */
+            name: string | null;
+            /**
+             * @description A page of its own, or a card on one.
+             * @example page
+             * @enum {string}
+             */
+            on: "page" | "overview" | "rule" | "edge";
+            /**
+             * @description The plugin that brings it.
+             * @example acme-idle
+             */
+            plugin: string;
+            title: {
+                /**
+                 * @description In German.
+                 * @example Ruhende Verbindungen
+                 */
+                de: string;
+                /**
+                 * @description In English.
+                 * @example Idle connections
+                 */
+                en: string;
+            };
         };
         ControlCertificate: {
             /**
@@ -5456,6 +5632,110 @@ export interface components {
                 code?: "unauthenticated";
             };
         };
+        UnderAttack: {
+            /** @description Of the client; null: clients that enroll while the switch is on for all. */
+            client_id: string | null;
+            /** @description Name of the client. */
+            client_name: string | null;
+            /**
+             * @description Connections and flows that a source may have open, on rules without a limit for sources.
+             * @example 20
+             */
+            connections: number;
+            /**
+             * Format: date-time
+             * @description When it was turned on.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            from: string;
+            /**
+             * @description user_id of the operator.
+             * @example root
+             */
+            made_by: string;
+            /**
+             * @description Connections and flows that it may begin there in `within_secs`.
+             * @example 20
+             */
+            new_connections: number;
+            /** @description As the operator has given it. */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            until: string;
+            /**
+             * @description Of new_connections.
+             * @example 10
+             */
+            within_secs: number;
+        };
+        /**
+         * @example {
+         *       "for_secs": 7200,
+         *       "reason": "flood since noon"
+         *     }
+         */
+        UnderAttackOnBody: {
+            /**
+             * @description Connections and flows that a source may have open, on rules without a limit for sources.
+             * @example 20
+             */
+            connections?: number;
+            /** @description Default 3600. */
+            for_secs?: number;
+            /**
+             * @description Connections and flows that it may begin there in `within_secs`.
+             * @example 20
+             */
+            new_connections?: number;
+            /** @description For those who look later. */
+            reason?: string;
+            /**
+             * @description Of new_connections.
+             * @example 10
+             */
+            within_secs?: number;
+        };
+        /**
+         * @example {
+         *       "for_secs": 7200,
+         *       "reason": "flood since noon"
+         *     }
+         */
+        UnderAttackOnForAllBody: {
+            /**
+             * @description Connections and flows that a source may have open, on rules without a limit for sources.
+             * @example 20
+             */
+            connections?: number;
+            /** @description Default 3600. */
+            for_secs?: number;
+            /**
+             * @description Connections and flows that it may begin there in `within_secs`.
+             * @example 20
+             */
+            new_connections?: number;
+            /** @description For those who look later. */
+            reason?: string;
+            /**
+             * @description Of new_connections.
+             * @example 10
+             */
+            within_secs?: number;
+        };
+        UnderAttackOnForAllReply: {
+            /** @description One for each client, and one for those that enroll. */
+            under_attack: components["schemas"]["UnderAttack"][];
+        };
+        UnderAttackUnsupportedByClientError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "under_attack_unsupported_by_client";
+            };
+        };
         UnsupportedMediaTypeError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -7026,6 +7306,46 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    "change.last": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "last": 1767225600001,
+                     *       "pages": "9f86d081884c7d65"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChangeLastReply"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     "enrollment.list": {
         parameters: {
             query?: {
@@ -8367,6 +8687,148 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    "under_attack.on": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "for_secs": 7200,
+                 *       "reason": "flood since noon"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UnderAttackOnBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "text",
+                     *       "client_name": "text",
+                     *       "reason": "text",
+                     *       "made_by": "root",
+                     *       "from": "2026-01-31T12:00:00.000Z",
+                     *       "until": "2026-01-31T12:00:00.000Z",
+                     *       "connections": 20,
+                     *       "new_connections": 20,
+                     *       "within_secs": 10
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UnderAttack"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `under_attack_unsupported_by_client`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["UnderAttackUnsupportedByClientError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.off": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     "connection.list": {
         parameters: {
             query?: {
@@ -8713,6 +9175,111 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["PasswordChangeRequired"];
             408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "console.module": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description As the list has it.
+                 * @example acme-idle-9f86d081884c7d65.js
+                 */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": unknown;
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "console.parts": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /**
+                 * @description Only rows with this value.
+                 * @example page
+                 */
+                on?: "page" | "overview" | "rule" | "edge";
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "plugin" | "-plugin" | "on" | "-on" | "name" | "-name" | "icon" | "-icon" | "element" | "-element" | "module" | "-module";
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "plugin": "acme-idle",
+                     *         "on": "page",
+                     *         "name": "idle-connections",
+                     *         "icon": "M4 12h16",
+                     *         "title": {
+                     *           "en": "Idle connections",
+                     *           "de": "Ruhende Verbindungen"
+                     *         },
+                     *         "element": "acme-idle-page",
+                     *         "module": "/v1/console/modules/acme-idle-9f86d081884c7d65.js"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["ConsolePart"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -12065,6 +12632,196 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
             422: components["responses"]["QuotaBucketOutOfRetention"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "client_id" | "-client_id" | "client_name" | "-client_name" | "reason" | "-reason" | "made_by" | "-made_by" | "from" | "-from" | "until" | "-until" | "connections" | "-connections" | "new_connections" | "-new_connections" | "within_secs" | "-within_secs";
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "client_id": "text",
+                     *         "client_name": "text",
+                     *         "reason": "text",
+                     *         "made_by": "root",
+                     *         "from": "2026-01-31T12:00:00.000Z",
+                     *         "until": "2026-01-31T12:00:00.000Z",
+                     *         "connections": 20,
+                     *         "new_connections": 20,
+                     *         "within_secs": 10
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["UnderAttack"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.on_for_all": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "for_secs": 7200,
+                 *       "reason": "flood since noon"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UnderAttackOnForAllBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "under_attack": [
+                     *         {
+                     *           "client_id": "text",
+                     *           "client_name": "text",
+                     *           "reason": "text",
+                     *           "made_by": "root",
+                     *           "from": "2026-01-31T12:00:00.000Z",
+                     *           "until": "2026-01-31T12:00:00.000Z",
+                     *           "connections": 20,
+                     *           "new_connections": 20,
+                     *           "within_secs": 10
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UnderAttackOnForAllReply"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `under_attack_unsupported_by_client`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["UnderAttackUnsupportedByClientError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.off_for_all": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];

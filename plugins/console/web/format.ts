@@ -1,12 +1,13 @@
 // Times, sizes and rates, in the language of the page.
-import { language } from './text/text.ts'
+import { locale } from './text/text.ts'
 
-const number = new Intl.NumberFormat(language)
-const short = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 })
-const dateTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' })
-const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' })
+const number = new Intl.NumberFormat(locale)
+const short = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 })
+const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+const exactTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
 
-const share = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 })
+const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
 
 export const count = (n: number): string => number.format(n)
 
@@ -30,7 +31,7 @@ export const bytes = (n: number): string => scaled(n, 1000, ['B', 'kB', 'MB', 'G
 export const rate = (bytesPerSec: number): string =>
   scaled(bytesPerSec * 8, 1000, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'])
 
-const thisYear = new Intl.DateTimeFormat(language, {
+const thisYear = new Intl.DateTimeFormat(locale, {
   month: 'short',
   day: 'numeric',
   hour: 'numeric',
@@ -43,6 +44,8 @@ export const brief = (rfc3339: string, now = new Date()): string =>
   new Date(rfc3339).getFullYear() === now.getFullYear() ? thisYear.format(new Date(rfc3339)) : time(rfc3339)
 
 export const time = (rfc3339: string): string => dateTime.format(new Date(rfc3339))
+
+export const timeWithSeconds = (rfc3339: string): string => exactTime.format(new Date(rfc3339))
 
 /** '2026-01-31 12:00:00 UTC' */
 export const utc = (rfc3339: string): string =>

@@ -1,13 +1,15 @@
-import { ago, brief, time, utc } from '../format.ts'
+import { ago, brief, time, timeWithSeconds, utc } from '../format.ts'
+
+const forms = { ago, brief, seconds: timeWithSeconds }
 
 interface Props {
   readonly at: string // RFC 3339
-  readonly form?: 'ago' | 'brief'
+  readonly form?: keyof typeof forms
 }
 
 /** A time of the browser's zone; the pointer shows it in UTC. */
 export const When = ({ at, form }: Props) => (
   <time dateTime={at} title={form === 'ago' ? `${time(at)} · ${utc(at)}` : utc(at)}>
-    {form === 'ago' ? ago(at) : form === 'brief' ? brief(at) : time(at)}
+    {form ? forms[form](at) : time(at)}
   </time>
 )

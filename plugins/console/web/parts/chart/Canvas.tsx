@@ -1,9 +1,8 @@
 import { useComputedColorScheme } from '@mantine/core'
 import { useEffect, useRef } from 'react'
 import UPlot from 'uplot'
-import { language } from '../../text/text.ts'
-import type { ChartProps, Line } from './Chart.tsx'
-import type { Point } from './points.ts'
+import { locale } from '../../text/text.ts'
+import type { ChartProps, Line, Point } from './points.ts'
 import 'uplot/dist/uPlot.min.css'
 
 interface Props extends Pick<ChartProps, 'lines' | 'points' | 'format'> {
@@ -60,17 +59,17 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Omit<Props, '
     scales: { y: { range: (_, _min, max) => [0, Math.max(1, max ?? 0) * 1.1] } },
     series: [{}, ...latest.current.lines.map(line => seriesOf(line, color))],
     axes: [
-      { ...axis, space: 80, values: (_, times) => times.map(timesOf(times)) },
+      { ...axis, space: 80, values: (_, times, _axis, _space, step) => times.map(timesOf(times, step)) },
       { ...axis, size: 82, space: 36, values: (_, values) => values.map(latest.current.format) }
     ],
     hooks: { setCursor: [({ cursor }) => latest.current.onPoint(cursor.idx ?? null)] }
   }
 }
 
-const seriesOf = ({ name, color }: Line, colorOf: (name: string) => string): UPlot.Series => ({
+const seriesOf = ({ name, color }: Line, shade: (name: string) => string): UPlot.Series => ({
   label: name,
-  stroke: colorOf(color),
-  fill: `${colorOf(color)}22`,
+  stroke: shade(color),
+  fill: `${shade(color)}22`,
   width: 1.5,
   spanGaps: false,
   points: { show: true, size: 5, filter: alone }
@@ -84,11 +83,13 @@ const alone: UPlot.Series.Points.Filter = ({ data }, line) => {
   )
 }
 
-const clock = new Intl.DateTimeFormat(language, { timeStyle: 'short' })
-const day = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric' })
+const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+const minutes = new Intl.DateTimeFormat(locale, { timeStyle: 'short' })
+const days = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric' })
 
 /** Over more than two days the day is told, and not the hour. */
-const timesOf = (times: readonly number[]) => {
+const timesOf = (times: readonly number[], stepSecs: number) => {
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 2 * 86_400
-  return (secs: number): string => (isLong ? day : clock).format(secs * 1000)
+  const form = isLong ? days : stepSecs < 60 ? seconds : minutes
+  return (secs: number): string => form.format(secs * 1000)
 }

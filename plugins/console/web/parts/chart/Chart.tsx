@@ -1,23 +1,11 @@
 import { Skeleton, Text } from '@mantine/core'
 import { lazy, Suspense, useState } from 'react'
 import { text } from '../../text/text.ts'
-import type { Point } from './points.ts'
+import type { ChartProps } from './points.ts'
 import './chart.css'
 
 // The library that draws is a chunk of its own.
 const Canvas = lazy(() => import('./Canvas.tsx'))
-
-export interface Line {
-  readonly name: string
-  readonly color: string // a variable of the style
-}
-
-export interface ChartProps {
-  readonly title: string
-  readonly lines: readonly Line[]
-  readonly points: readonly Point[]
-  readonly format: (value: number) => string
-}
 
 /** Values over time. A value that is null is a gap: nothing was reported then. */
 export function Chart({ title, lines, points, format }: ChartProps) {

@@ -5,6 +5,18 @@ export interface Point {
   readonly values: readonly (number | null)[]
 }
 
+export interface Line {
+  readonly name: string
+  readonly color: string // a variable of the style
+}
+
+export interface ChartProps {
+  readonly title: string
+  readonly lines: readonly Line[]
+  readonly points: readonly Point[]
+  readonly format: (value: number) => string
+}
+
 export const maxPoints = 720
 
 /** Adds a point. After a pause longer than `gapSecs` there is a gap. */
@@ -23,15 +35,16 @@ export interface Reading {
   readonly totals: readonly number[]
 }
 
-/** Agents report every 5 s: over twice as long their rhythm is not seen as waves. */
+/** Agents report every 5 s: over twice as long their rhythm is not seen as waves, and not before. */
 const overMs = 10_000
+const leastMs = 9000
 
 /** Returns how fast totals grow, in units of a second, over the last readings; null before there are two. */
 export function rateOf(readings: readonly Reading[]): readonly number[] | null {
   const last = readings.at(-1)
   if (!last) return null
   const first = readings.find(({ at }) => last.at - at <= overMs + 1000)
-  if (!first || first === last) return null
+  if (!first || last.at - first.at < leastMs) return null
   const secs = (last.at - first.at) / 1000
   return last.totals.map((total, i) => Math.max(0, total - (first.totals[i] ?? total)) / secs)
 }
