@@ -33,16 +33,16 @@ t.test(
     await setUp(seen.page, server.link)
     const walk: Walk = { t, server, seen, page: seen.page }
 
-    await t.test('a user with a temporary password, a grant, a quota and a credential', () =>
-      makesTenant(walk)
+    await t.test('a user with a temporary password, a grant, a quota and a credential', t =>
+      makesTenant({ ...walk, t })
     )
-    await t.test('a rule of the tenant uses up most of the quota', () => usesQuota(walk))
-    await t.test('bans and source lists', () => keepsOut(walk))
-    await t.test('settings and plugins', () => looksAround(walk))
-    await t.test('the audit log', () => looksBack(walk))
-    await t.test('an edit that somebody overtook shows both', () => isOvertaken(walk))
-    await t.test('the tenant sees its own, and is offered nothing else', () => isTenant(walk))
-    await t.test('a user is deleted, with what goes named', () => deletes(walk))
+    await t.test('a rule of the tenant uses up most of the quota', t => usesQuota({ ...walk, t }))
+    await t.test('bans and source lists', t => keepsOut({ ...walk, t }))
+    await t.test('settings and plugins', t => looksAround({ ...walk, t }))
+    await t.test('the audit log', t => looksBack({ ...walk, t }))
+    await t.test('an edit that somebody overtook shows both', t => isOvertaken({ ...walk, t }))
+    await t.test('the tenant sees its own, and is offered nothing else', t => isTenant({ ...walk, t }))
+    await t.test('a user is deleted, with what goes named', t => deletes({ ...walk, t }))
     t.same(seen.errors, [], 'no errors, and no violation of the policy')
   }
 )
@@ -289,7 +289,7 @@ async function isTenant({ t, server }: Walk): Promise<void> {
   await inOrder(walk, 'the traffic of a tenant')
   for (const path of ['/users', '/audit', '/settings', '/plugins', '/bans', '/sources']) {
     await page.goto(server.origin + path)
-    await page.getByText('There is no such page.').waitFor()
+    await page.getByRole('heading', { name: 'There is no such page.' }).waitFor()
   }
   const links = await page
     .getByRole('navigation', { includeHidden: true })

@@ -666,6 +666,7 @@ export const de: Text = {
     edge: 'Edge',
     size: 'Bytes im Monat',
     unit: 'Einheit',
+    taken: 'Für diesen Edge gibt es schon ein Kontingent: jenes bearbeiten.',
     sizeHint: 'Hin und zurück zusammen. 0 hält sofort alles an.',
     anchor: 'Zeiträume beginnen am',
     anchorHint:

@@ -641,6 +641,7 @@ export const en = {
     edge: 'Edge',
     size: 'Bytes in a month',
     unit: 'Unit',
+    taken: 'There is a quota for this edge already: edit that one.',
     sizeHint: 'In plus out. 0 stops everything at once.',
     anchor: 'Periods begin at',
     anchorHint:

@@ -2,6 +2,7 @@ import { TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
+import { errorOf } from '../../api/error.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
@@ -33,7 +34,8 @@ export function NewQuota({ user, onDone }: Props) {
         body: {
           monthly_bytes: size ?? 0,
           ...(begins !== null && { billing_anchor: Math.floor(Date.parse(begins) / 1000) })
-        }
+        },
+        headers: { 'if-none-match': '*' }
       }),
     onSuccess: () => {
       notify(text.quotas.set)
@@ -42,7 +44,7 @@ export function NewQuota({ user, onDone }: Props) {
   })
   const { at, rest } = formErrors(set.error, {
     user_id: ['user_not_found'],
-    client_id: ['client_not_found', 'quota_unsupported_by_client'],
+    client_id: ['client_not_found', 'quota_unsupported_by_client', 'resource_changed'],
     monthly_bytes: ['invalid_quota_size'],
     billing_anchor: ['invalid_billing_anchor']
   })
@@ -51,7 +53,12 @@ export function NewQuota({ user, onDone }: Props) {
       {user === null && (
         <UserSelect label={text.quotas.user} value={chosenUser} onChange={setUser} error={at('user_id')} />
       )}
-      <EdgeSelect label={text.quotas.edge} value={client_id} onChange={setEdge} error={at('client_id')} />
+      <EdgeSelect
+        label={text.quotas.edge}
+        value={client_id}
+        onChange={setEdge}
+        error={errorOf(set.error).status === 412 ? text.quotas.taken : at('client_id')}
+      />
       <SizeField value={size} onChange={setSize} error={at('monthly_bytes')} />
       <TextInput
         type="datetime-local"

@@ -2,6 +2,7 @@ import { Checkbox, NativeSelect, PasswordInput, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
+import { errorOf } from '../../api/error.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
@@ -103,6 +104,16 @@ async function make({ password, labels, role, ...form }: typeof blank, signIn: S
     }
   })
   if (signIn !== 'temporary') return { user_id, temporary: null }
-  const reset = await call('POST /v1/users/{user_id}/password', { path: { user_id }, body: {} })
-  return { user_id, temporary: reset.temporary_password ?? null }
+  return { user_id, temporary: await temporaryPassword(user_id) }
+}
+
+/** If this fails there is a user without a password, whose page can reset it. */
+async function temporaryPassword(user_id: string): Promise<string | null> {
+  try {
+    const reset = await call('POST /v1/users/{user_id}/password', { path: { user_id }, body: {} })
+    return reset.temporary_password ?? null
+  } catch (thrown) {
+    notify(errorOf(thrown))
+    return null
+  }
 }
