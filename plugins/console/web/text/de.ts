@@ -879,6 +879,18 @@ export const de: Text = {
     unset: 'nicht gesetzt'
   },
 
+  underAttack: {
+    title: 'Unter Angriff',
+    note: 'Verschärft für eine Stunde die Grenzen je Quelle, auf allen Regeln.',
+    where: 'Wo',
+    all: 'alle Edges',
+    later: 'Edges, die inzwischen dazukommen',
+    on: 'Einschalten',
+    off: 'Ausschalten',
+    none: 'Es ist überall aus.',
+    until: 'bis'
+  },
+
   bans: {
     what: 'Sperren',
     add: 'Quelle sperren',

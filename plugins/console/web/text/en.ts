@@ -853,6 +853,18 @@ export const en = {
     unset: 'not set'
   },
 
+  underAttack: {
+    title: 'Under attack',
+    note: 'Tightens the limits for each source on all rules, for an hour.',
+    where: 'Where',
+    all: 'all edges',
+    later: 'edges that enroll meanwhile',
+    on: 'Turn on',
+    off: 'Turn off',
+    none: 'It is off everywhere.',
+    until: 'until'
+  },
+
   bans: {
     what: 'bans',
     add: 'Ban a source',

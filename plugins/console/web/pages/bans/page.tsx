@@ -14,6 +14,7 @@ import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { type Ban, columns } from './columns.tsx'
 import { NewBan } from './NewBan.tsx'
+import { UnderAttack } from './UnderAttack.tsx'
 
 type Shown = keyof typeof text.bans.shown
 
@@ -65,6 +66,7 @@ export default function Bans() {
           />
         )}
       </Loaded>
+      <UnderAttack />
       <Dialog isOpen={path === '/bans/new'} onClose={() => go('/bans')} title={text.bans.add}>
         <NewBan onDone={() => go('/bans')} />
       </Dialog>
