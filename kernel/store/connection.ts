@@ -1,4 +1,4 @@
-// SQLite for MikroORM: one connection that writes, and one that reads what is committed and waits for nobody.
+// SQLite for MikroORM: one connection that writes, and one that reads what is committed.
 import {
   type AnyEntity,
   type Configuration,
@@ -54,7 +54,7 @@ export class StoreConnection extends BaseSqliteConnection {
     this.connected = true
   }
 
-  /** Reads no longer wait for changes. Not in memory, where each connection has a database of its own. */
+  /** Reads wait for changes that are under way, and not for one another. Not in memory, where each connection has a database of its own. */
   openReader(): void {
     if (this.#file() === ':memory:') return
     this.#reader = new Statements(this.#file(), [...pragmas, 'query_only = on'])
@@ -84,7 +84,10 @@ export class StoreConnection extends BaseSqliteConnection {
   }
 
   async #runAlone(query: Query): Promise<Result> {
-    if (this.#reader && select.test(query.sql)) return this.#reader.run(query)
+    if (this.#reader && select.test(query.sql)) {
+      if (this.groups.isRunning) await this.#last // what a hook has begun in a change sees the change
+      if (this.#reader) return this.#reader.run(query)
+    }
     return this.#exclusively(async () => {
       if (ownState.test(query.sql)) {
         this.#reader?.close()

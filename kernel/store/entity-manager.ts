@@ -83,6 +83,45 @@ export class StoreEntityManager extends SqlEntityManager<StoreDriver> {
     return Reflect.get(Object(data), key) as never
   }
 
+  /** By the primary key. */
+  override async upsert(entity: unknown, data: unknown, options: object = {}): Promise<never> {
+    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
+    const query = table && new PlainQuery(table)
+    const values = query?.values(data) ?? null
+    const hasKey = table?.keys.every(key => Reflect.get(Object(data), key) !== undefined)
+    if (!table || !query || !values || !hasKey)
+      return (await super.upsert(entity as EntityName<object>, data as object, options)) as never
+    const { columns } = values
+    const keys = table.keys.flatMap(key => table.columns.get(key)?.field ?? [])
+    const set = columns
+      .filter(column => !keys.includes(column))
+      .map(column => `${column} = excluded.${column}`)
+    const marks = columns.map(() => '?').join(', ')
+    await this.#affected(
+      `insert into ${table.sql} (${columns.join(', ')}) values (${marks}) on conflict (${keys.join(', ')}) do ${
+        set.length === 0 ? 'nothing' : `update set ${set.join(', ')}`
+      }`,
+      query
+    )
+    return { ...(data as object) } as never
+  }
+
+  override async countBy(
+    entity: unknown,
+    by: unknown,
+    { where = {}, ...options }: { readonly where?: unknown } = {}
+  ): Promise<Record<string, number>> {
+    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
+    const column = typeof by === 'string' ? table?.columns.get(by) : undefined
+    const query = table && new PlainQuery(table)
+    const condition = query?.where(where) ?? null
+    if (!table || !query || !column || condition === null)
+      return super.countBy(entity as EntityName<object>, by as never, { where, ...options } as object)
+    const sql = `select ${column.sql} as key, count(*) as count from ${table.sql}${clause(condition)} group by ${column.sql}`
+    const rows = await this.execute<{ key: string; count: number }[]>(sql, query.params)
+    return Object.fromEntries(rows.map(({ key, count }) => [key, count]))
+  }
+
   async #rows(entity: unknown, where: unknown, options: object): Promise<readonly unknown[] | null> {
     const table = isPlain(options) ? this.#tableOf(entity) : null
     if (!table || !isPlain(options)) return null

@@ -31,6 +31,10 @@ export class Groups {
     this.#writer = writer
   }
 
+  get isRunning(): boolean {
+    return this.#isRunning
+  }
+
   /** Resolves when the change is on disk. A change that throws is undone alone. */
   change<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {

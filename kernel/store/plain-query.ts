@@ -11,7 +11,8 @@ import {
 /** A property whose value is that of one column. */
 interface Column {
   readonly name: string // of the property
-  readonly sql: string // the column
+  readonly sql: string // the column, with the table's alias
+  readonly field: string // without
   readonly read: ((stored: string | number) => unknown) | null // null: as it is stored
   readonly write: ((value: unknown) => unknown) | null
   readonly isComputed: boolean
@@ -66,7 +67,7 @@ function columnOf(prop: EntityProperty, meta: Pick<EntityMetadata, 'props' | 'ta
   const [field, ...others] = prop.fieldNames
   if (field === undefined || others.length > 0 || !(prop.kind === ReferenceKind.SCALAR || isKey)) return null
   const { name, customType: type } = prop
-  const column = { name, sql: `${alias}.${quoted(field)}`, isComputed: false }
+  const column = { name, sql: `${alias}.${quoted(field)}`, field: quoted(field), isComputed: false }
   const formula = prop.formula as unknown as ((columns: object, table: object) => unknown) | undefined
   if (formula) {
     const own = Object.fromEntries(meta.props.map(({ name, fieldNames: [of] }) => [name, `${alias}.${of}`]))
@@ -145,7 +146,9 @@ export class PlainQuery {
   }
 
   #each(conditions: readonly unknown[], name: '$and' | '$or'): string | null {
-    const parts = conditions.map(condition => this.where(condition))
+    const all = conditions.map(condition => this.where(condition))
+    const parts = name === '$and' ? all.filter(part => part !== '') : all // '' is true of every row
+    if (name === '$and' && parts.length === 0) return ''
     if (parts.length === 0 || parts.some(part => part === null || part === '')) return null
     return `(${parts.map(part => `(${part})`).join(name === '$and' ? ' and ' : ' or ')})`
   }
@@ -194,7 +197,7 @@ export class PlainQuery {
       const column = this.#table.columns.get(name)
       if (!column || column.isComputed || value === undefined || isRaw(value)) return null
       if (!column.write && typeof value === 'object' && value !== null) return null
-      columns.push(column.sql.slice(alias.length + 1))
+      columns.push(column.field)
       this.params.push(value === null || !column.write ? value : column.write(value))
     }
     return columns.length === 0 ? null : { columns }
