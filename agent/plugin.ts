@@ -51,6 +51,8 @@ export interface AgentPlugin {
   meters?(rule: RuleSpec): readonly MeterUse[]
   /** Changes the draft of every rule, behind its fields. Without effects; what it says changes by `AgentRules.replan`. */
   plan?(draft: EngineRuleDraft, rule: RuleSpec, call: AgentCall): void
+  /** Makes the draft of every rule stricter, when all plugins have planned. As `plan`. */
+  tighten?(draft: EngineRuleDraft, rule: RuleSpec, call: AgentCall): void
   /** Kinds of managed objects that this half applies. */
   readonly kinds?: readonly AgentObjectKind[]
   /** Receives every event of the engine, before the agent itself acts on it, and what `setShares` has changed. */

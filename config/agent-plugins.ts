@@ -24,5 +24,6 @@ export const agentPlugins: Builtin<AgentPlugin> = {
   sni: () => import('../plugins/sni/agent.ts'),
   stats: () => import('../plugins/stats/agent.ts'),
   udp: () => import('../plugins/udp/agent.ts'),
+  'under-attack': () => import('../plugins/under-attack/agent.ts'),
   memory: () => import('../plugins/memory/agent.ts')
 }

@@ -38,5 +38,6 @@ export const commandModules: CommandModules = {
   stats: () => import('../plugins/stats/commands.ts'),
   traffic: () => import('../plugins/traffic/commands.ts'),
   up: () => import('../plugins/up/commands.ts'),
+  'under-attack': () => import('../plugins/under-attack/commands.ts'),
   users: () => import('../plugins/users/commands.ts')
 }

@@ -254,6 +254,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells whether something has changed that the caller may see
+         * @description Cheap: the pages of the console ask each second. Counters of traffic are no change.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["change.last"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/client-enrollments": {
         parameters: {
             query?: never;
@@ -532,6 +554,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clients/{client_id}/under-attack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Turns the switch "under attack" on for a client; where it is on, it begins anew
+         * @description Limits for each source are a quarter of what rules have, the thresholds of bans, too; rules without one get the numbers of the body. UDP rules reply with at most 3 times what was asked. It ends by itself; a client that is away has it when it comes back.
+         *
+         *     Access: superadmins.
+         */
+        put: operations["under_attack.on"];
+        post?: never;
+        /**
+         * Turns the switch "under attack" off for a client
+         * @description Turns the switch "under attack" off for a client.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["under_attack.off"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/connections": {
         parameters: {
             query?: never;
@@ -596,6 +646,50 @@ export interface paths {
          *     Access: every user, for what he may see.
          */
         get: operations["connection.stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/console/modules/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The script of such a page or card
+         * @description The script of such a page or card.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["console.module"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/console/parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the pages and cards that plugins add to the console, for the caller
+         * @description Lists the pages and cards that plugins add to the console, for the caller.
+         *
+         *     Access: every user, for what he may see.
+         */
+        get: operations["console.parts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -740,6 +834,28 @@ export interface paths {
          *     Access: public, without a credential.
          */
         get: operations["openapi.read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plugins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the plugins of this server, with their settings and what each may do
+         * @description Strings in settings of external plugins are hidden, since they may be secrets.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["plugin.list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1020,6 +1136,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/settings/certificate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the certificate that agents pin, and how far a rotation is
+         * @description It is changed by `sluice cert` while the server is stopped.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["certificate.read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/source-lists": {
         parameters: {
             query?: never;
@@ -1115,6 +1253,40 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/under-attack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists where the switch "under attack" is on
+         * @description Lists where the switch "under attack" is on.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["under_attack.list"];
+        /**
+         * Turns the switch "under attack" on for all clients, and for those that enroll while it is on
+         * @description Limits for each source are a quarter of what rules have, the thresholds of bans, too; rules without one get the numbers of the body. UDP rules reply with at most 3 times what was asked. It ends by itself; a client that is away has it when it comes back.
+         *
+         *     Access: superadmins.
+         */
+        put: operations["under_attack.on_for_all"];
+        post?: never;
+        /**
+         * Turns the switch "under attack" off wherever it is on
+         * @description Turns the switch "under attack" off wherever it is on.
+         *
+         *     Access: superadmins.
+         */
+        delete: operations["under_attack.off_for_all"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1894,6 +2066,15 @@ export interface components {
                 code?: "cannot_remove_self";
             };
         };
+        ChangeLastReply: {
+            /**
+             * @description Another number after each change that the caller may see: of a record, a rule, an edge.
+             * @example 1767225600001
+             */
+            last: number;
+            /** @description Which pages of the console the server has; null: none are built. */
+            pages: string | null;
+        };
         Client: {
             /** @description Public host of the forwarded ports. */
             address: string | null;
@@ -2242,6 +2423,101 @@ export interface components {
              * @example 12
              */
             matched: number;
+        };
+        ConsolePart: {
+            /**
+             * @description The custom element that the module defines.
+             * @example acme-idle-page
+             */
+            element: string;
+            /** @description Path of an SVG of 24 by 24, drawn as a line. */
+            icon: string | null;
+            /**
+             * @description Path of its script.
+             * @example /v1/console/modules/acme-idle-9f86d081884c7d65.js
+             */
+            module: string;
+            /** @description Of a page: it is at /pages/NAME. */
+            name: string | null;
+            /**
+             * @description A page of its own, or a card on one.
+             * @example page
+             * @enum {string}
+             */
+            on: "page" | "overview" | "rule" | "edge";
+            /**
+             * @description The plugin that brings it.
+             * @example acme-idle
+             */
+            plugin: string;
+            title: {
+                /**
+                 * @description In German.
+                 * @example Ruhende Verbindungen
+                 */
+                de: string;
+                /**
+                 * @description In English.
+                 * @example Idle connections
+                 */
+                en: string;
+            };
+        };
+        ControlCertificate: {
+            /**
+             * @description SHA-256 of the certificate, in hex: what agents pin.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            fingerprint: string;
+            /**
+             * @description Hosts that it covers.
+             * @example [
+             *       "DNS:sluice.example.com"
+             *     ]
+             */
+            names: string[];
+            /** @description Of the certificate that is staged as the next one; null: none. */
+            next: string | null;
+            /**
+             * Format: date-time
+             * @description Until when it is valid.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            not_after: string;
+            /**
+             * Format: date-time
+             * @description From when it is valid.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            not_before: string;
+            /**
+             * @description given: from `tls_cert_path`.
+             * @enum {string}
+             */
+            source: "given" | "self-made";
+            /**
+             * @description Of the certificate.
+             * @example CN=sluice
+             */
+            subject: string;
+            /**
+             * @description Clients that do not trust the next one yet.
+             * @example 0
+             */
+            waiting: number;
+            /** @description The first 100 of them, by name. */
+            waiting_for: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+                /**
+                 * @description Of the client.
+                 * @example paris
+                 */
+                name: string;
+            }[];
         };
         Credential: {
             /**
@@ -3504,6 +3780,122 @@ export interface components {
                 /** @constant */
                 code?: "password_unchanged";
             };
+        };
+        Plugin: {
+            /**
+             * @description What agents must be able to do, and since which version they are.
+             * @example {
+             *       "http": "^1.0.0"
+             *     }
+             */
+            capabilities: {
+                [key: string]: string;
+            };
+            /**
+             * @description Commands that it adds.
+             * @example [
+             *       "quota list"
+             *     ]
+             */
+            commands: string[];
+            /** @description One sentence; empty where it has none. */
+            description: string;
+            /**
+             * @description Rule fields of its agent half.
+             * @example [
+             *       "quota"
+             *     ]
+             */
+            fields: string[];
+            /**
+             * @description Slots that it fills.
+             * @example [
+             *       "kernel.metrics"
+             *     ]
+             */
+            fills: string[];
+            /**
+             * @description external: the configuration names it, and its files are trusted.
+             * @enum {string}
+             */
+            from: "built in" | "external";
+            /** @description Whether it has a half on agents, as far as the server knows. */
+            has_agent: boolean;
+            /**
+             * @description Version of the contract that it is written for.
+             * @example ^2.0.0
+             */
+            kernel: string;
+            /**
+             * @description What it may do.
+             * @example [
+             *       "answer requests",
+             *       "keep tables"
+             *     ]
+             */
+            may: string[];
+            /**
+             * @description Of the plugin.
+             * @example quota
+             */
+            name: string;
+            /**
+             * @description Plugins that it needs, and their versions.
+             * @example {
+             *       "http": "^1.0.0"
+             *     }
+             */
+            needs: {
+                [key: string]: string;
+            };
+            /**
+             * @description Routes that it answers.
+             * @example [
+             *       "GET /v1/quotas"
+             *     ]
+             */
+            routes: string[];
+            /** @description Its settings. */
+            settings: {
+                /** @description What it means. */
+                description: string;
+                /**
+                 * @description Set, and not shown: it may be a secret.
+                 * @example false
+                 */
+                hidden: boolean;
+                /** @description The value is that of the plugin. */
+                is_default: boolean;
+                /**
+                 * @description As in the configuration.
+                 * @example quota_hold_secs
+                 */
+                key: string;
+                /**
+                 * @description In force; null: not set, or hidden.
+                 * @example 60
+                 */
+                value: unknown;
+            }[];
+            /**
+             * @description Slots that other plugins may fill.
+             * @example [
+             *       "quota.level"
+             *     ]
+             */
+            slots: string[];
+            /**
+             * @description Its tables in the store.
+             * @example [
+             *       "quota"
+             *     ]
+             */
+            tables: string[];
+            /**
+             * @description Its own.
+             * @example 1.0.0
+             */
+            version: string;
         };
         PortInUseError: components["schemas"]["Error"] & {
             error?: {
@@ -5240,6 +5632,110 @@ export interface components {
                 code?: "unauthenticated";
             };
         };
+        UnderAttack: {
+            /** @description Of the client; null: clients that enroll while the switch is on for all. */
+            client_id: string | null;
+            /** @description Name of the client. */
+            client_name: string | null;
+            /**
+             * @description Connections and flows that a source may have open, on rules without a limit for sources.
+             * @example 20
+             */
+            connections: number;
+            /**
+             * Format: date-time
+             * @description When it was turned on.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            from: string;
+            /**
+             * @description user_id of the operator.
+             * @example root
+             */
+            made_by: string;
+            /**
+             * @description Connections and flows that it may begin there in `within_secs`.
+             * @example 20
+             */
+            new_connections: number;
+            /** @description As the operator has given it. */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            until: string;
+            /**
+             * @description Of new_connections.
+             * @example 10
+             */
+            within_secs: number;
+        };
+        /**
+         * @example {
+         *       "for_secs": 7200,
+         *       "reason": "flood since noon"
+         *     }
+         */
+        UnderAttackOnBody: {
+            /**
+             * @description Connections and flows that a source may have open, on rules without a limit for sources.
+             * @example 20
+             */
+            connections?: number;
+            /** @description Default 3600. */
+            for_secs?: number;
+            /**
+             * @description Connections and flows that it may begin there in `within_secs`.
+             * @example 20
+             */
+            new_connections?: number;
+            /** @description For those who look later. */
+            reason?: string;
+            /**
+             * @description Of new_connections.
+             * @example 10
+             */
+            within_secs?: number;
+        };
+        /**
+         * @example {
+         *       "for_secs": 7200,
+         *       "reason": "flood since noon"
+         *     }
+         */
+        UnderAttackOnForAllBody: {
+            /**
+             * @description Connections and flows that a source may have open, on rules without a limit for sources.
+             * @example 20
+             */
+            connections?: number;
+            /** @description Default 3600. */
+            for_secs?: number;
+            /**
+             * @description Connections and flows that it may begin there in `within_secs`.
+             * @example 20
+             */
+            new_connections?: number;
+            /** @description For those who look later. */
+            reason?: string;
+            /**
+             * @description Of new_connections.
+             * @example 10
+             */
+            within_secs?: number;
+        };
+        UnderAttackOnForAllReply: {
+            /** @description One for each client, and one for those that enroll. */
+            under_attack: components["schemas"]["UnderAttack"][];
+        };
+        UnderAttackUnsupportedByClientError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "under_attack_unsupported_by_client";
+            };
+        };
         UnsupportedMediaTypeError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -6246,12 +6742,18 @@ export interface operations {
     "audit.list": {
         parameters: {
             query?: {
+                /** @description Only this action, such as rule.create; rule.* is every action of rules. */
+                action?: string;
+                /** @description Only what this user_id did, or was refused. */
+                actor?: string;
                 /** @description next_cursor of a page; empty: the newest. */
                 cursor?: string;
                 /** @description Default 100. */
                 limit?: number;
                 /** @description Only entries with this outcome. */
                 outcome?: "allow" | "deny";
+                /** @description Only what this request did: its x-request-id. */
+                request_id?: string;
                 /** @description The oldest time. RFC 3339. */
                 since?: string;
                 /** @description The newest time, inclusive. RFC 3339. */
@@ -6798,6 +7300,46 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "change.last": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "last": 1767225600001,
+                     *       "pages": "9f86d081884c7d65"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChangeLastReply"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -8145,6 +8687,148 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    "under_attack.on": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "for_secs": 7200,
+                 *       "reason": "flood since noon"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UnderAttackOnBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "text",
+                     *       "client_name": "text",
+                     *       "reason": "text",
+                     *       "made_by": "root",
+                     *       "from": "2026-01-31T12:00:00.000Z",
+                     *       "until": "2026-01-31T12:00:00.000Z",
+                     *       "connections": 20,
+                     *       "new_connections": 20,
+                     *       "within_secs": 10
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UnderAttack"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `under_attack_unsupported_by_client`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["UnderAttackUnsupportedByClientError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.off": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID of a client.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NA
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            404: components["responses"]["ClientNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     "connection.list": {
         parameters: {
             query?: {
@@ -8491,6 +9175,111 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["PasswordChangeRequired"];
             408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "console.module": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description As the list has it.
+                 * @example acme-idle-9f86d081884c7d65.js
+                 */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": unknown;
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "console.parts": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /**
+                 * @description Only rows with this value.
+                 * @example page
+                 */
+                on?: "page" | "overview" | "rule" | "edge";
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "plugin" | "-plugin" | "on" | "-on" | "name" | "-name" | "icon" | "-icon" | "element" | "-element" | "module" | "-module";
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "plugin": "acme-idle",
+                     *         "on": "page",
+                     *         "name": "idle-connections",
+                     *         "icon": "M4 12h16",
+                     *         "title": {
+                     *           "en": "Idle connections",
+                     *           "de": "Ruhende Verbindungen"
+                     *         },
+                     *         "element": "acme-idle-page",
+                     *         "module": "/v1/console/modules/acme-idle-9f86d081884c7d65.js"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["ConsolePart"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["PasswordChangeRequired"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -9107,6 +9896,105 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    "plugin.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /**
+                 * @description Only rows with this value.
+                 * @example built in
+                 */
+                from?: "built in" | "external";
+                /** @description Only rows with this value. */
+                has_agent?: boolean;
+                /** @description Rows in one response. */
+                limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "name" | "-name" | "version" | "-version" | "description" | "-description" | "from" | "-from" | "kernel" | "-kernel" | "has_agent" | "-has_agent";
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "name": "quota",
+                     *         "version": "1.0.0",
+                     *         "description": "text",
+                     *         "from": "built in",
+                     *         "kernel": "^2.0.0",
+                     *         "needs": {
+                     *           "http": "^1.0.0"
+                     *         },
+                     *         "routes": [
+                     *           "GET /v1/quotas"
+                     *         ],
+                     *         "commands": [
+                     *           "quota list"
+                     *         ],
+                     *         "tables": [
+                     *           "quota"
+                     *         ],
+                     *         "slots": [
+                     *           "quota.level"
+                     *         ],
+                     *         "fills": [
+                     *           "kernel.metrics"
+                     *         ],
+                     *         "fields": [
+                     *           "quota"
+                     *         ],
+                     *         "capabilities": {
+                     *           "http": "^1.0.0"
+                     *         },
+                     *         "has_agent": true,
+                     *         "may": [
+                     *           "answer requests",
+                     *           "keep tables"
+                     *         ],
+                     *         "settings": [
+                     *           {
+                     *             "key": "quota_hold_secs",
+                     *             "description": "text",
+                     *             "value": 60,
+                     *             "hidden": false,
+                     *             "is_default": true
+                     *           }
+                     *         ]
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Plugin"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     "quota.list-all": {
@@ -11311,6 +12199,60 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    "certificate.read": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "fingerprint": "0000000000000000000000000000000000000000000000000000000000000000",
+                     *       "source": "given",
+                     *       "subject": "CN=sluice",
+                     *       "names": [
+                     *         "DNS:sluice.example.com"
+                     *       ],
+                     *       "not_before": "2026-01-31T12:00:00.000Z",
+                     *       "not_after": "2026-01-31T12:00:00.000Z",
+                     *       "next": "0000000000000000000000000000000000000000000000000000000000000000",
+                     *       "waiting": 0,
+                     *       "waiting_for": [
+                     *         {
+                     *           "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *           "name": "paris"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ControlCertificate"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     "source_list.list": {
         parameters: {
             query?: {
@@ -11690,6 +12632,196 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
             422: components["responses"]["QuotaBucketOutOfRetention"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.list": {
+        parameters: {
+            query?: {
+                /** @description From the Link header of the previous page. */
+                cursor?: string;
+                /** @description Rows in one response. */
+                limit?: number;
+                /** @description Order of the rows; with `-` descending. Null comes last. */
+                sort?: "client_id" | "-client_id" | "client_name" | "-client_name" | "reason" | "-reason" | "made_by" | "-made_by" | "from" | "-from" | "until" | "-until" | "connections" | "-connections" | "new_connections" | "-new_connections" | "within_secs" | "-within_secs";
+            };
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "client_id": "text",
+                     *         "client_name": "text",
+                     *         "reason": "text",
+                     *         "made_by": "root",
+                     *         "from": "2026-01-31T12:00:00.000Z",
+                     *         "until": "2026-01-31T12:00:00.000Z",
+                     *         "connections": 20,
+                     *         "new_connections": 20,
+                     *         "within_secs": 10
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["UnderAttack"][];
+                };
+            };
+            400: components["responses"]["InvalidPage"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["LimitReached"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.on_for_all": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "for_secs": 7200,
+                 *       "reason": "flood since noon"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UnderAttackOnForAllBody"];
+            };
+        };
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "under_attack": [
+                     *         {
+                     *           "client_id": "text",
+                     *           "client_name": "text",
+                     *           "reason": "text",
+                     *           "made_by": "root",
+                     *           "from": "2026-01-31T12:00:00.000Z",
+                     *           "until": "2026-01-31T12:00:00.000Z",
+                     *           "connections": 20,
+                     *           "new_connections": 20,
+                     *           "within_secs": 10
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UnderAttackOnForAllReply"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity: `idempotency_key_reused`, `under_attack_unsupported_by_client`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["UnderAttackUnsupportedByClientError"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "under_attack.off_for_all": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A retry with the same key and body, within 24 hours, gets the first response.
+                 * @example push-8443-of-paris
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.
+                 * @example "42"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["ForbiddenChange"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["ResourceChanged"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];

@@ -47,6 +47,7 @@ export const plugins: Builtin<Plugin> = {
   stats: () => import('../plugins/stats/plugin.ts'),
   traffic: () => import('../plugins/traffic/plugin.ts'),
   udp: () => import('../plugins/udp/plugin.ts'),
+  'under-attack': () => import('../plugins/under-attack/plugin.ts'),
   up: () => import('../plugins/up/plugin.ts'),
   users: () => import('../plugins/users/plugin.ts'),
   watchdog: () => import('../plugins/watchdog/plugin.ts')

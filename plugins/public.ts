@@ -34,6 +34,15 @@ export {
 } from '../kernel/wire/message.ts'
 export type { Setup, SignedIn, SignIn, SignInCall } from './auth/exports.ts'
 export * as clients from './clients/exports.ts'
+export {
+  type ConsoleApi,
+  type ConsoleCard,
+  type ConsoleContext,
+  type ConsoleElement,
+  type ConsolePage,
+  consoleCardSlot,
+  consolePageSlot
+} from './console/exports.ts'
 export type * as grants from './grants/exports.ts'
 export {
   type Act,

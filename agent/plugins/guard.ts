@@ -36,6 +36,10 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
     ...(plugin.plan && {
       plan: (draft, rule, call) => guard.orRefuse('plan', () => plugin.plan?.(draft, rule, guard.call(call)))
     }),
+    ...(plugin.tighten && {
+      tighten: (draft, rule, call) =>
+        guard.orRefuse('tighten', () => plugin.tighten?.(draft, rule, guard.call(call)))
+    }),
     event(event, call) {
       if (plugin.event) void guard.orLog('event', () => plugin.event?.(event, guard.call(call)))
     },

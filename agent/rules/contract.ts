@@ -229,6 +229,8 @@ export interface AskedCaller {
   readonly path: RulePath
   readonly port: number // on which they call
   readonly source: string | null // their address, of a proxy in front that of the proxy; null: nobody in particular
+  /** Connections and flows of the rule that the source has open, as limits for each source count them. */
+  readonly open: number
   readonly sample: Sample
   readonly counters: Counters | null // of the rule, in the sample; null: its port is closed
   /** What the rule has refused in the last minute, by reason. */

@@ -41,6 +41,7 @@ export function openPlanner({ plugins, codec, guardrails, call }: Options) {
       field.plan?.(value, draft, spec)
     }
     for (const plugin of plugins) plugin.plan?.(draft, spec, call())
+    for (const plugin of plugins) plugin.tighten?.(draft, spec, call())
     return draft
   }
 

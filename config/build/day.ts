@@ -1,4 +1,4 @@
 // Runs the commands of docs/OPERATING.md as they are printed.
 import { play } from './play.ts'
 
-await play({ document: 'docs/OPERATING.md', listings: 26, withinSecs: 400 })
+await play({ document: 'docs/OPERATING.md', listings: 28, withinSecs: 400 })

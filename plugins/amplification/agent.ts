@@ -2,6 +2,8 @@
 import { type AgentPlugin, defineField } from '../../agent/plugin.ts'
 import { Cap, capability, key, refusal } from './wire.ts'
 
+const secs = (ms: number): number => Math.round(ms / 1000)
+
 export default {
   name: 'amplification',
   agent: '^1.5.0',
@@ -15,5 +17,17 @@ export default {
         draft.replyCap = { ratio, provenAfter, refusal }
       }
     })
-  ]
+  ],
+  explain({ path: { spec, plan }, refused }) {
+    const { replyCap } = plan
+    if (replyCap?.refusal !== refusal) return []
+    const { ratio, provenAfter } = replyCap
+    const until = provenAfter === 0 ? '' : `, until it has answered ${provenAfter} of them`
+    const dropped = refused.get(refusal)
+    const lately = dropped
+      ? `; ${dropped.count} replies were dropped, the last ${secs(dropped.agoMs)} s ago`
+      : ''
+    const text = `a caller gets at most ${ratio} times the bytes that it has sent as replies${until}${lately}`
+    return [{ kind: 'limit', id: `replies ${spec.id}`, verdict: 'info', reason: refusal, text }]
+  }
 } satisfies AgentPlugin

@@ -86,7 +86,15 @@ interface Condition {
   readonly values: readonly (string | number)[]
 }
 
-function conditionsOf({ outcome, since, until, cursor }: Query): readonly Condition[] {
+function conditionsOf({
+  outcome,
+  actor,
+  action,
+  request_id,
+  since,
+  until,
+  cursor
+}: Query): readonly Condition[] {
   const [from, to] = [since, until].map(time => (time === undefined ? null : parseTime(time)))
   if (from != null && to != null && from > to)
     throw new Fault(invalidTimeRange, 'since must not lie after until', {
@@ -95,11 +103,20 @@ function conditionsOf({ outcome, since, until, cursor }: Query): readonly Condit
   const position = cursor ? parseCursor(cursor) : null
   return [
     ...(outcome === undefined ? [] : [{ sql: 'outcome = ?', values: [outcome] }]),
+    ...(actor === undefined ? [] : [{ sql: 'actor = ?', values: [actor] }]),
+    ...(action === undefined ? [] : [ofAction(action)]),
+    ...(request_id === undefined ? [] : [{ sql: 'request_id = ?', values: [request_id] }]),
     ...(from == null ? [] : [{ sql: 'timestamp >= ?', values: [from] }]),
     ...(to == null ? [] : [{ sql: 'timestamp <= ?', values: [to] }]),
     ...(position ? [{ sql: '(timestamp, id) < (?, ?)', values: [position.timestamp, position.id] }] : [])
   ]
 }
+
+/** 'rule.*' is a range of names, so that the index finds it: '/' comes after '.'. */
+const ofAction = (action: string): Condition =>
+  action.endsWith('.*')
+    ? { sql: 'action >= ? and action < ?', values: [action.slice(0, -1), `${action.slice(0, -2)}/`] }
+    : { sql: 'action = ?', values: [action] }
 
 /** The columns under the names of the API; the time in ms. */
 interface Row extends Omit<EntryRow, 'timestamp' | 'changes'> {

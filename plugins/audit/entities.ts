@@ -11,7 +11,9 @@ export const Entry = defineEntity({
     {
       name: 'audit_entry_actor_outcome_timestamp_id_index',
       properties: ['actor', 'outcome', 'timestamp', 'id']
-    }
+    },
+    { name: 'audit_entry_action_timestamp_id_index', properties: ['action', 'timestamp', 'id'] },
+    { name: 'audit_entry_request_id_index', properties: ['requestId'] }
   ],
   properties: {
     id: p.string().length(26).primary(),

@@ -91,6 +91,18 @@ export const Query = closed({
     Type.Integer({ minimum: 1, maximum: 1000, code: 'invalid_limit', description: 'Default 100.' })
   ),
   outcome: Type.Optional(Outcome),
+  actor: Type.Optional(
+    Type.String({ maxLength: 32, description: 'Only what this user_id did, or was refused.' })
+  ),
+  action: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'Only this action, such as rule.create; rule.* is every action of rules.'
+    })
+  ),
+  request_id: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Only what this request did: its x-request-id.' })
+  ),
   since: Type.Optional(TimeText('The oldest time.')),
   until: Type.Optional(TimeText('The newest time, inclusive.')),
   cursor: Type.Optional(

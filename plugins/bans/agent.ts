@@ -4,11 +4,14 @@ import {
   type AgentCall,
   type AgentPlugin,
   type AgentQueue,
+  type AskedCaller,
   type ControlStream,
   defineField,
   defineObjectKind,
+  type ExplainStep,
   type SourceLimit
 } from '../../agent/plugin.ts'
+import { timestamp } from '../../kernel/base/clock.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import { BanBook, setOf } from './bans.ts'
@@ -170,6 +173,7 @@ export default {
     const rule = call.rules.find(event.ruleId)
     if (rule) make(event.source, event.limit, rule.id, call)
   },
+  explain,
   connected(stream, call) {
     const state = stateOf(call)
     state.report = openReporter(stream, call)
@@ -196,6 +200,31 @@ export default {
     defer(() => stateOf(call).cancelEnd())
   }
 } satisfies AgentPlugin
+
+/** What bans do to a caller. Behind a proxy it is the address that the header gives that is banned. */
+function explain({ path: { spec, plan }, source, refused }: AskedCaller, call: AgentCall): ExplainStep[] {
+  const { book } = stateOf(call)
+  const now = call.time.now()
+  const bans = book.on(spec.id, now)
+  if (bans.length === 0) return []
+  const ban = source === null || plan.firstRead ? undefined : book.against(source, spec.id, now)
+  if (ban) {
+    const { id, source: banned, until_ms, cause, rule_id } = ban
+    const from = rule_id === '' ? 'all rules of the client' : 'this rule'
+    const text = `${banned} is banned from ${from} until ${timestamp(until_ms)} by ${causeTexts[cause]}: \`sluice ban list\` has the reason, \`sluice ban remove ${banned}\` lifts it`
+    return [{ kind: 'ban', id, verdict: 'stop', reason: refusal, text }]
+  }
+  const whose = plan.firstRead ? '; the address in the PROXY header counts, not that of the proxy' : ''
+  const lately = refused.get(refusal)?.isLast ? '; the last caller was one of them' : ''
+  const text = `${bans.length} ${bans.length === 1 ? 'source is' : 'sources are'} banned from it now${lately}${whose}`
+  return [{ kind: 'ban', id: spec.id, verdict: 'info', reason: null, text }]
+}
+
+const causeTexts = {
+  operator: 'an operator',
+  new_connections: 'the agent, for too many new connections',
+  failed_handshakes: 'the agent, for wrong handshakes'
+} as const satisfies Record<Ban['cause'], string>
 
 /** Returns the function that sends what the queue has, until it is empty. What the server has stored leaves the queue. */
 function openReporter(stream: ControlStream, call: AgentCall): () => void {

@@ -1,4 +1,5 @@
 // The bans of one agent: which sources are banned now, from which rules, and for how long the next time.
+import ipaddr from 'ipaddr.js'
 import { type Ban, maxBans, maxCount, maxGrownSecs, memoryMs, type Policy } from './wire.ts'
 
 /** The sets of the engine that deny callers: of all rules, and of one. */
@@ -46,6 +47,17 @@ export class BanBook {
     return this.inForce(now).some(ban => ban.source === source && ['', ruleId].includes(ban.rule_id))
   }
 
+  /** Returns the bans in force that hold for callers of the rule. */
+  on(ruleId: string, now: number): Ban[] {
+    return this.inForce(now).filter(({ rule_id }) => ['', ruleId].includes(rule_id))
+  }
+
+  /** Returns the ban that keeps an address from the rule for the longest time. */
+  against(address: string, ruleId: string, now: number): Ban | undefined {
+    const bans = this.on(ruleId, now).filter(({ source }) => isIn(source, address))
+    return bans.toSorted((a, b) => b.until_ms - a.until_ms)[0]
+  }
+
   /** Returns the next ban of a source: twice as long with each that came within a day after the last one. */
   next(source: string, ruleId: string, { for_secs }: Pick<Policy, 'for_secs'>, now: number) {
     const earlier = [...this.#bans.values()].filter(
@@ -82,4 +94,12 @@ export class BanBook {
     const ends = this.inForce(now).map(({ until_ms }) => until_ms)
     return ends.length === 0 ? null : ends.reduce((one, other) => Math.min(one, other))
   }
+}
+
+/** Tells whether a prefix, or an address that stands for itself, has the address. */
+function isIn(prefix: string, address: string): boolean {
+  const host = ipaddr.process(address)
+  if (!prefix.includes('/')) return ipaddr.process(prefix).toString() === host.toString()
+  const [base, bits] = ipaddr.parseCIDR(prefix)
+  return base.kind() === host.kind() && host.match(base as never, bits) // of one kind
 }

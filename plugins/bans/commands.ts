@@ -1,6 +1,6 @@
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
+import { secondsOf } from '../cli/command-exports.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
 import { pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
 
@@ -84,15 +84,6 @@ const remove = defineCommand({
     print.done(`${ids.length === 1 ? 'the ban' : `${ids.length} bans`} of ${source} lifted`, { lifted: ids })
   }
 })
-
-const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
-
-/** Reads '30s', '10m', '1h' or '7d'. */
-export function secondsOf(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
-  if (count === undefined) throw new Fault(wrongUsage, `--for ${text} is no time; give 30s, 10m, 1h or 7d`)
-  return Number(count) * (units[unit] ?? 1)
-}
 
 const count = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }))
 

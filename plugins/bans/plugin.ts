@@ -26,7 +26,7 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   description: 'Sources that are banned from rules for a time, by operators and by agents.',
   kernel: '^2.0.0',
-  needs: { http: '^1.0.0', clients: '^1.0.0', rules: '^1.0.0' },
+  needs: { cli: '^1.0.0', http: '^1.0.0', clients: '^1.0.0', rules: '^1.0.0' },
   codes: [invalidBan, banNotFound, bansUnsupported],
   store: { entities: [BanPolicy, Ban], migrations: [{ name: '0001-bans', class: Bans0001 }] },
   services: { bans: asFunction(openBans).singleton() },

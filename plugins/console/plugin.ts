@@ -1,18 +1,38 @@
 import { asFunction } from 'awilix'
+import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
-import { type Site, siteSlot } from '../http/exports.ts'
-import { type Deps as ConsoleDeps, openConsole } from './site.ts'
+import { decisionSlot, siteSlot } from '../http/exports.ts'
+import { noteSlot, stateSlot } from '../rules/exports.ts'
+import { openChanges } from './changes.ts'
+import { connectionMarks, decisionMarks, noteMarks, stateMarks } from './marks.ts'
+import { openParts } from './parts.ts'
+import { type Deps as RouteDeps, routes } from './routes.ts'
+import { openConsole, type Deps as SiteDeps } from './site.ts'
+import { consoleCardSlot, consolePageSlot } from './slots.ts'
 
-interface Deps extends ConsoleDeps {
-  readonly site: Site
-}
+type Deps = SiteDeps & RouteDeps
 
 export default definePlugin<Deps>({
   name: 'console',
-  version: '1.0.0',
+  version: '1.1.0',
   description: 'Pages for a browser.',
   kernel: '^2.0.0',
-  needs: { auth: '^1.0.0', http: '^1.0.0' },
-  services: { site: asFunction((deps: Deps) => openConsole(deps)).singleton() },
-  fills: [siteSlot.fillWith(({ site }: Deps) => site)]
+  needs: { auth: '^1.0.0', http: '^1.0.0', rules: '^1.0.0' },
+  slots: [consolePageSlot, consoleCardSlot],
+  services: {
+    site: asFunction((deps: Deps) => openConsole(deps)).singleton(),
+    changes: asFunction(openChanges).singleton(),
+    parts: asFunction(openParts).singleton()
+  },
+  fills: [
+    siteSlot.fillWith(({ site }: Deps) => site),
+    connectionSlot.fillWith(connectionMarks),
+    decisionSlot.fillWith(decisionMarks),
+    noteSlot.fillWith(noteMarks),
+    stateSlot.fillWith(stateMarks)
+  ],
+  routes,
+  async start({ deps: { parts } }) {
+    parts.load()
+  }
 })

@@ -1,5 +1,5 @@
 // The built pages as the site of the HTTP host.
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import type { Media } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -15,15 +15,21 @@ const notBuilt =
   'The pages of the console are not built. In a checkout, run: npm run build:console\n' +
   'The API of this server works without them.\n'
 
+export interface Console extends Site {
+  /** Another one after each build; null: the pages are missing. */
+  readonly version: string | null
+}
+
 /** What index.html has where each response gets a nonce of its own. Vite writes it: web/vite.config.ts. */
 export const nonceMark = '__NONCE__'
 
-export function openConsole({ log, setup }: Deps, folder = dist): Site {
+export function openConsole({ log, setup }: Deps, folder = dist): Console {
   const index = new URL('index.html', folder)
   const html = existsSync(index) ? readFileSync(index, 'utf8') : null
   if (html === null)
     log.warn('console.not_built', 'the pages of the console are missing: run npm run build:console')
   return {
+    version: html && createHash('sha256').update(html).digest('hex').slice(0, 16), // it names all assets, with their hashes
     assets: new URL('assets/', folder),
     page: () =>
       html === null ? { status: 503, type: 'text/plain; charset=utf-8', body: notBuilt } : pageOf(html),

@@ -10,17 +10,19 @@ import { ClientGeneration, NextPinRow } from './entities.ts'
 import { Control0001 } from './migrations/0001-next-pin.ts'
 import { Control0002 } from './migrations/0002-generation.ts'
 import { type NextPins, openNextPins } from './next-pins.ts'
+import { routes } from './routes.ts'
 import { keys } from './settings.ts'
 import { sweepTokens } from './tokens.ts'
 import { messages } from './wire.ts'
 
-interface Deps extends Kernel {
+interface Deps extends Kernel<typeof keys> {
   readonly nextPins: NextPins
 }
 
 export default definePlugin<Deps>({
   name: 'control',
   version: '1.0.0',
+  description: 'The certificate of the control stream.',
   kernel: '^2.0.0',
   keys,
   store: {
@@ -37,6 +39,7 @@ export default definePlugin<Deps>({
     metricsSlot.fillWith(({ control }: Deps) => control.metrics)
   ],
   messages: [...controlMessages, ...messages],
+  routes,
   commands,
   async start({ deps, defer }) {
     await deps.nextPins.load()

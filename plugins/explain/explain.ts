@@ -1,4 +1,5 @@
 // What the agent knows about a caller: what it and its plugins decide, and what a probe of the targets sees.
+import ipaddr from 'ipaddr.js'
 import type {
   AgentCall,
   AgentScope,
@@ -26,7 +27,8 @@ export function openExplain(scope: Pick<AgentScope, 'call' | 'explainers'>) {
     refusals.follow(sample)
     const counters = newestIn(sample, rule_id, call)
     const refused = counters ? refusals.of(counters.ruleId) : new Map()
-    return { path, port, source: source ?? null, sample, counters, refused }
+    const open = source === undefined ? 0 : openOf(source, rule_id, call)
+    return { path, port, source: source ?? null, open, sample, counters, refused }
   }
 
   async function explain(question: Ask): Promise<Told> {
@@ -58,6 +60,16 @@ export function openExplain(scope: Pick<AgentScope, 'call' | 'explainers'>) {
 function newestIn({ rules }: Sample, ruleId: string, call: AgentCall): AskedCaller['counters'] {
   const own = rules.filter(rule => call.rules.find(rule.ruleId)?.id === ruleId)
   return own.toSorted((a, b) => b.ruleId - a.ruleId)[0] ?? null
+}
+
+/** Of IPv6 the whole /64 counts, which one host can use as it likes. */
+function openOf(address: string, ruleId: string, { connections }: AgentCall): number {
+  const host = ipaddr.process(address)
+  const source =
+    host.kind() === 'ipv4' ? host.toString() : `${ipaddr.IPv6.networkAddressFromCIDR(`${host}/64`)}/64`
+  const rule = ({ id }: Pick<RulePath['spec'], 'id'>): boolean => id === ruleId
+  const query = { rule, ids: null, source, target: null, sort: 'age', after: null, limit: 1 } as const
+  return connections.list(query).matched
 }
 
 /** What a plugin says; one that fails stops nobody, and the agent's log says why. */

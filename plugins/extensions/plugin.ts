@@ -1,9 +1,13 @@
 import { definePlugin } from '../../kernel/plugin.ts'
 import { commands } from './commands.ts'
+import { routes } from './routes.ts'
 
 export default definePlugin({
   name: 'extensions',
   version: '1.0.0',
+  description: 'The plugins of the server.',
   kernel: '^2.0.0',
+  needs: { http: '^1.0.0' },
+  routes,
   commands
 })

@@ -38,6 +38,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
     const { name, needs = {}, routes = [], codes: ownCodes = [] } = plugin
     addCodes(ownCodes)
     plugins.push(plugin)
+    options.mountedPlugins.add({ plugin, config: deps.config })
     const child = async (app: FastifyInstance) => {
       for (const route of routes) {
         const { method, url } = route

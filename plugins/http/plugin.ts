@@ -9,6 +9,7 @@ import { decisionSlot, openRecorder, type Recorder } from './decision.ts'
 import { IdempotencyRecord } from './entities.ts'
 import { type HttpMetrics, openHttpMetrics } from './metrics.ts'
 import { Http0001 } from './migrations/0001-repeat.ts'
+import { type MountedPlugins, openMountedPlugins } from './mounted.ts'
 import { keys, settingsOf } from './settings.ts'
 import { siteSlot } from './site-slot.ts'
 
@@ -17,6 +18,7 @@ interface Deps extends Kernel<typeof keys> {
   readonly recorder: Recorder
   readonly act: Act
   readonly changeEach: ChangeEach
+  readonly mountedPlugins: MountedPlugins
 }
 
 export default definePlugin<Deps>({
@@ -32,14 +34,15 @@ export default definePlugin<Deps>({
   },
   exports: {
     act: asFunction(openAct).singleton(),
-    changeEach: asFunction(openChangeEach).singleton()
+    changeEach: asFunction(openChangeEach).singleton(),
+    mountedPlugins: asFunction(() => openMountedPlugins()).singleton()
   },
   slots: [decisionSlot, siteSlot],
   fills: [
-    hostSlot.fillWith(({ config, httpMetrics, recorder, filled }: Deps) => async options => {
+    hostSlot.fillWith(({ config, httpMetrics, recorder, mountedPlugins, filled }: Deps) => async options => {
       const { openHttp } = await import('./http.ts') // commands load this file, too, and do not need Fastify
       const site = () => filled(siteSlot)[0]?.value
-      return openHttp({ ...options, ...settingsOf(config), httpMetrics, recorder, site })
+      return openHttp({ ...options, ...settingsOf(config), httpMetrics, recorder, mountedPlugins, site })
     }),
     metricsSlot.fillWith(({ httpMetrics }: Deps) => httpMetrics.collect)
   ]

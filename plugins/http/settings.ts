@@ -6,6 +6,7 @@ import type { HostOptions } from '../../kernel/http/host.ts'
 import { Listen } from '../../kernel/settings.ts'
 import type { Recorder } from './decision.ts'
 import type { HttpMetrics } from './metrics.ts'
+import type { MountedPlugins } from './mounted.ts'
 import type { Site } from './site-slot.ts'
 
 export const keys = Type.Object({
@@ -36,6 +37,7 @@ export type Keys = Static<typeof keys>
 export interface HttpOptions extends HostOptions, ReturnType<typeof settingsOf> {
   readonly httpMetrics: HttpMetrics
   readonly recorder: Recorder
+  readonly mountedPlugins: MountedPlugins
   readonly site: () => Site | undefined
 }
 

@@ -13,6 +13,7 @@ import {
   HealthCheck,
   healthCheckCapability,
   healthCheckKey,
+  markOf,
   maxRulesOfMessage,
   messages,
   type RuleHealth,
@@ -95,12 +96,12 @@ function openReporter(stream: ControlStream, { clock, rules, takeSample }: Agent
     if (stream.signal.aborted) return
     const health = new Map<string, RuleHealth>()
     for (const { ruleId, targets } of takeSample().rules) {
-      const id = rules.find(ruleId)?.id
-      const standings = id === undefined ? [] : rules.standings(id)
-      // A rule that was opened again has two engine rules: the later one counts, the other one drains.
-      if (id === undefined) continue
+      const rule = rules.find(ruleId)
+      if (!rule) continue
+      const standings = rules.standings(rule.id)
       const rows = targets.map((target, at) => targetHealthOf(target, standings[at]))
-      health.set(id, { rule_id: id, targets: rows })
+      // A rule that was opened again has two engine rules: the later one counts, the other one drains.
+      health.set(rule.id, { rule_id: rule.id, targets: rows, targets_mark: markOf(rule.targets) })
     }
     const now = clock.monotonic()
     const current = new Map([...health].map(([id, rule]) => [id, nextOf(rule, reported.get(id), now)]))
@@ -126,8 +127,8 @@ const targetHealthOf = (
 })
 
 /** Returns `last`, or what is to be reported in its place. */
-function nextOf({ targets }: RuleHealth, last: Reported | undefined, now: number): Reported {
-  const health = JSON.stringify(targets.map(({ last_success_ms: _, ...rest }) => rest))
+function nextOf({ targets, targets_mark }: RuleHealth, last: Reported | undefined, now: number): Reported {
+  const health = JSON.stringify([targets_mark, targets.map(({ last_success_ms: _, ...rest }) => rest)])
   const successes = JSON.stringify(targets.map(({ last_success_ms: ms }) => ms))
   const isSame = last?.health === health && (last.successes === successes || now - last.at < minuteMs)
   return isSame ? last : { health, successes, at: now }

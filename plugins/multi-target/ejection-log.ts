@@ -7,6 +7,7 @@ import type { RuleHealth } from './wire.ts'
 const linesPerMinute = 20 // of one client
 
 type Targets = RuleHealth['targets']
+type Earlier = readonly (Targets[number] | undefined)[]
 
 interface Place {
   readonly client: string
@@ -17,7 +18,7 @@ interface Place {
 export function openEjectionLog({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
   const throttled = openLinePerMinute(clock, linesPerMinute)
 
-  return ({ client, rule, targets }: Place, before: Targets, after: Targets): void => {
+  return ({ client, rule, targets }: Place, before: Earlier, after: Targets): void => {
     for (const [at, { ejected_until_ms: ms, ejected_reason }] of after.entries()) {
       const was = before[at]
       if (was?.ejected_until_ms === ms) continue

@@ -13,7 +13,7 @@ import {
   type TargetView
 } from '../rules/exports.ts'
 import { openEjectionLog } from './ejection-log.ts'
-import type { RuleHealth } from './wire.ts'
+import { markOf, placeOf, type RuleHealth } from './wire.ts'
 
 const TargetHealth = closed(
   {
@@ -57,7 +57,7 @@ type Services = Pick<Kernel, 'store' | 'clock' | 'log'> & { readonly rules: Pick
 export type Healths = ReturnType<typeof openHealths>
 
 export function openHealths({ store, clock, log, rules }: Services) {
-  const sessions = new Map<string, { sessionId: string; rules: Map<string, RuleHealth['targets']> }>()
+  const sessions: Sessions = new Map()
   const logRefused = openRefusedRows({ clock, log })
   const logEjected = openEjectionLog({ clock, log })
 
@@ -79,24 +79,21 @@ export function openHealths({ store, clock, log, rules }: Services) {
       if (reason !== null) refused.push({ report: 'health', reason, rule: health.rule_id })
       else {
         const before = session.rules.get(health.rule_id)
-        const targets = health.targets.map(target => untilNow(target, now))
-        session.rules.set(health.rule_id, targets)
-        const inOrder = inFailoverOrder(rule.targets).flatMap(index => rule.targets[index] ?? [])
-        logEjected({ client: clientId, rule: health.rule_id, targets: inOrder }, before ?? [], targets)
+        const targets = inFailoverOrder(rule.targets)
+        const rows = health.targets.map(target => untilNow(target, now))
+        session.rules.set(health.rule_id, byPlace(targets, rows))
+        const earlier = targets.map(target => before?.get(placeOf(target)))
+        logEjected({ client: clientId, rule: health.rule_id, targets }, earlier, rows)
       }
     }
     logRefused(clientId, refused)
   }
 
-  const connection: ConnectionHooks = {
-    joined: ({ clientId, sessionId }) => void sessions.set(clientId, { sessionId, rules: new Map() }),
-    left({ clientId, sessionId }) {
-      if (sessions.get(clientId)?.sessionId === sessionId) sessions.delete(clientId)
-    }
+  /** A target that a change has added has no row until the client reports it. */
+  function reportedOf({ id, clientId, targets }: Judged) {
+    const rows = sessions.get(clientId)?.rules.get(id)
+    return targets.map(target => rows?.get(placeOf(target)))
   }
-
-  const reportedOf = ({ id, clientId, targets }: Judged) =>
-    inRuleOrder(sessions.get(clientId)?.rules.get(id) ?? [], targets)
   const of = (rule: Judged): TargetHealth[] => reportedOf(rule).map(targetHealthOf)
 
   const view: TargetView = {
@@ -114,21 +111,26 @@ export function openHealths({ store, clock, log, rules }: Services) {
   /** Returns how often each target was ejected, as the client counts it. */
   const ejections = (rule: Judged): number[] => reportedOf(rule).map(target => target?.ejections ?? 0)
 
-  return { receive, connection, view, forget, of, reported, ejections }
+  return { receive, connection: connectionOf(sessions), view, forget, of, reported, ejections }
 }
+
+const byPlace = (targets: RuleCore['targets'], rows: readonly ReportedTarget[]): Reported =>
+  new Map(targets.flatMap((target, at) => (rows[at] ? [[placeOf(target), rows[at]]] : [])))
+
+const connectionOf = (sessions: Sessions): ConnectionHooks => ({
+  joined: ({ clientId, sessionId }) => void sessions.set(clientId, { sessionId, rules: new Map() }),
+  left({ clientId, sessionId }) {
+    if (sessions.get(clientId)?.sessionId === sessionId) sessions.delete(clientId)
+  }
+})
 
 type Judged = Pick<RuleCore, 'id' | 'clientId' | 'targets'>
 
-/** Returns the reported rows in the order of the rule's targets. */
-function inRuleOrder(reported: RuleHealth['targets'], targets: RuleCore['targets']) {
-  const shown: (ReportedTarget | undefined)[] = targets.map(() => undefined)
-  for (const [at, index] of inFailoverOrder(targets).entries()) shown[index] = reported[at]
-  return shown
-}
-
-/** The targets are being changed: the report is of those that the rule had. */
-const isOfFormer = ({ targets }: RuleHealth, { targets: present, former }: RuleScope): boolean =>
-  former.targets.length > 0 && targets.length !== present.length
+/** The targets are being changed: the report is of those that the rule had. Agents before 2.1 do not say which. */
+const isOfFormer = ({ targets, targets_mark: mark }: RuleHealth, rule: RuleScope): boolean =>
+  mark === undefined
+    ? rule.former.targets.length > 0 && targets.length !== rule.targets.length
+    : mark !== markOf(inFailoverOrder(rule.targets))
 
 function reasonAgainst({ targets }: RuleHealth, rule: RuleScope, now: number): string | null {
   if (targets.length !== rule.targets.length) return 'targets'
@@ -141,6 +143,8 @@ function reasonAgainst({ targets }: RuleHealth, rule: RuleScope, now: number): s
 }
 
 type ReportedTarget = RuleHealth['targets'][number]
+type Reported = ReadonlyMap<string, ReportedTarget> // by place of the target
+type Sessions = Map<string, { readonly sessionId: string; readonly rules: Map<string, Reported> }> // by client
 
 const untilNow = (
   { last_failure_ms: failure, last_success_ms: success, ...target }: ReportedTarget,
@@ -151,12 +155,9 @@ const untilNow = (
   ...(success !== undefined && { last_success_ms: Math.min(success, now) })
 })
 
-/** Returns the indices of the targets in the order in which an agent has them. */
-const inFailoverOrder = (targets: RuleCore['targets']): number[] =>
-  targets
-    .map(({ priority }, index) => ({ priority, index }))
-    .toSorted((a, b) => a.priority - b.priority)
-    .map(({ index }) => index)
+/** Returns the targets in the order in which an agent has them. */
+const inFailoverOrder = (targets: RuleCore['targets']): RuleCore['targets'] =>
+  targets.toSorted((a, b) => a.priority - b.priority)
 
 const targetHealthOf = (reported: ReportedTarget | undefined): TargetHealth =>
   reported === undefined

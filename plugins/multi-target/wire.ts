@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { type Capability, Count, defineMessage } from '../../kernel/wire/message.ts'
 
@@ -26,6 +27,7 @@ export const Health = defineMessage({
     rules: Type.Array(
       Type.Object({
         rule_id: Type.String({ maxLength: 26 }),
+        targets_mark: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 32 - 1 })),
         targets: Type.Array(
           Type.Object({
             state: State,
@@ -44,5 +46,19 @@ export const Health = defineMessage({
   })
 })
 export type RuleHealth = Static<typeof Health.body>['rules'][number]
+
+interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+export const placeOf = ({ host, port }: Place): string => `${host} ${port}`
+
+/** Tells these targets from others: a report may be of those that the rule had before. */
+export const markOf = (targets: readonly Place[]): number =>
+  createHash('sha256')
+    .update(targets.map(target => `${placeOf(target)}\n`).join(''))
+    .digest()
+    .readUInt32BE()
 
 export const messages = [HealthCheck, Health]

@@ -30,17 +30,18 @@ const ClientRef = Type.String({
   examples: ['paris']
 })
 
+const lastPort = (options: TSchemaOptions = {}) =>
+  Type.Optional(
+    orNull(Type.Integer({ minimum: 1, maximum: 65_535, code: 'validation.range_invalid' }), {
+      description: 'Last port of a range that begins at listen_port.',
+      ...options
+    })
+  )
+
 const Definition = Type.Object({
   client: Type.Optional(ClientRef),
   listen_port: ListenPort,
-  listen_port_end: Type.Optional(
-    Type.Union(
-      [Type.Integer({ minimum: 1, maximum: 65_535, code: 'validation.range_invalid' }), Type.Null()],
-      {
-        description: 'Last port of a range that begins at listen_port.'
-      }
-    )
-  ),
+  listen_port_end: lastPort(),
   protocol: Type.Optional(
     Type.String({ code: 'validation.protocol', description: 'tcp or udp, in any case.', default: 'tcp' })
   ),
@@ -90,7 +91,10 @@ export const placingIn = (filled: SlotReader): PlacingField | undefined =>
   fieldsIn(filled).find((field): field is PlacingField => !isSent(field) && field.clientsOf !== undefined)
 
 const viewsIn = (filled: SlotReader): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
-const optionalValue = ({ body }: RuleField) => Type.Optional(orNull(body))
+
+/** `x-requires`: the document tells what an agent must be capable of, so that forms offer what it can do. */
+const optionalValue = (field: RuleField) =>
+  Type.Optional(orNull(field.body, isSent(field) ? { 'x-requires': field.requires.capability } : {}))
 
 const example = { client: 'paris', listen_port: 8443, targets: [{ host: '10.0.0.7', port: 443 }] }
 
@@ -98,9 +102,10 @@ const example = { client: 'paris', listen_port: 8443, targets: [{ host: '10.0.0.
 const placeIn = (filled: SlotReader): TSchema => (placingIn(filled) ? Type.Optional(ClientRef) : ClientRef)
 
 const definitionIn = (filled: SlotReader) => {
-  const { listen_port_end, client: _, ...core } = Definition.properties
-  const hasRange = filled(shapeSlot).some(({ value }) => value.bodyField === 'listen_port_end')
-  return { client: placeIn(filled), ...core, ...(hasRange && { listen_port_end }) }
+  const { listen_port_end: _, client: __, ...core } = Definition.properties
+  const range = filled(shapeSlot).find(({ value }) => value.bodyField === 'listen_port_end')?.value
+  const end = range && lastPort({ 'x-requires': range.requires.capability })
+  return { client: placeIn(filled), ...core, ...(end && { listen_port_end: end }) }
 }
 
 const named = ($id: string) => ({ $id, examples: [example] })

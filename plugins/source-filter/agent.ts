@@ -5,11 +5,13 @@ import {
   type AddressGuard,
   type AgentCall,
   type AgentPlugin,
+  type AskedCaller,
   defineField,
   type EngineRuleDraft,
+  type ExplainStep,
   type FieldRule
 } from '../../agent/plugin.ts'
-import { unpack } from './source-filter.ts'
+import { includes, pack, unpack } from './source-filter.ts'
 import { capability, keys, Lists, messages, Prefixes, refusal } from './wire.ts'
 
 type Side = 'allow' | 'deny'
@@ -62,20 +64,45 @@ const none = { allow: new Uint8Array(), deny: new Uint8Array() }
 const decideLists = (rule: FieldRule<typeof Lists.body>, call: AgentCall): void =>
   fillLists(rule, rule.value, call)
 
+const lists = defineField({
+  key: keys.lists,
+  message: Lists,
+  opened: decideLists,
+  changed: decideLists,
+  gone: (rule, call) => fillLists(rule, none, call)
+})
+const sides = { allow: side(keys.allow, 'allow'), deny: side(keys.deny, 'deny') } as const
+
+/** Which side of the filter stops a caller. Behind a proxy it judges the address that the header gives. */
+function explain({ path, source, refused }: AskedCaller, call: AgentCall): ExplainStep[] {
+  const { spec, plan } = path
+  const [isAllowing, isDenying] = [keys.allow, keys.deny].map(key => Object.hasOwn(spec.fields, key))
+  if (!isAllowing && !isDenying) return []
+  const step = { kind: 'source', id: source ?? 'any' } as const
+  if (source === null || plan.firstRead) {
+    const whose = plan.firstRead ? 'in the PROXY header, not that of the proxy,' : 'of a caller'
+    const by = [...(isAllowing ? [keys.allow] : []), ...(isDenying ? [keys.deny] : [])].join(' and ')
+    const lately = refused.get(refusal)?.isLast ? '; the last caller was refused' : ''
+    const text = `the address ${whose} is judged by ${by}${lately}`
+    return [{ ...step, verdict: 'info', reason: null, text }]
+  }
+  const isIn = (of: Side): boolean => {
+    const ofRule = ({ spec: { id } }: FieldRule): boolean => id === spec.id
+    const own = call.rules.having(sides[of]).find(ofRule)?.value.prefixes ?? []
+    const listed = call.rules.having(lists).find(ofRule)?.value[of] ?? none[of]
+    return includes(pack(own), source) || includes(listed, source)
+  }
+  const stop = { ...step, verdict: 'stop', reason: refusal } as const
+  if (isDenying && isIn('deny')) return [{ ...stop, text: `${source} is denied by ${keys.deny}` }]
+  if (isAllowing && !isIn('allow')) return [{ ...stop, text: `${source} is not among ${keys.allow}` }]
+  return [{ ...step, verdict: 'pass', reason: null, text: `callers from ${source} are allowed` }]
+}
+
 export default {
   name: 'source-filter',
   agent: '^1.5.0',
   capabilities: { [capability.id]: capability.since },
   messages,
-  fields: [
-    side(keys.allow, 'allow'),
-    side(keys.deny, 'deny'),
-    defineField({
-      key: keys.lists,
-      message: Lists,
-      opened: decideLists,
-      changed: decideLists,
-      gone: (rule, call) => fillLists(rule, none, call)
-    })
-  ]
+  fields: [sides.allow, sides.deny, lists],
+  explain
 } satisfies AgentPlugin

@@ -10,17 +10,27 @@ const columns = ['name', 'entry_count', 'rule_count', 'updated_at']
 const set = defineCommand({
   name: 'source-list set',
   summary: 'Make or replace a list of sources from a file; rules name it as @NAME.',
-  examples: ['sluice source-list set office --file office.txt'],
+  examples: [
+    'sluice source-list set office --file office.txt',
+    'sluice source-list set home --file ranges.csv --country DE,AT'
+  ],
   args: Type.Object({
     name: Name,
     file: Type.String({
       description:
         'A file with an address or a prefix in each line, or - for the standard input; # begins a comment.'
-    })
+    }),
+    country: Type.Optional(
+      Type.String({
+        description:
+          'Countries by their codes, with commas: what the file has of them, as FIRST,LAST,CODE or PREFIX,CODE in each line.'
+      })
+    )
   }),
   positional: ['name'],
-  async run({ api, args: { name, file }, print }) {
-    const entries = linesOf(readFileSync(file === '-' ? 0 : file, 'utf8'))
+  async run({ api, args: { name, file, country }, print }) {
+    const text = readFileSync(file === '-' ? 0 : file, 'utf8')
+    const entries = country === undefined ? linesOf(text) : await entriesOf(text, country)
     const list = await api.call(`PUT ${url}`, { path: { list_name: name }, body: { entries } })
     print.data(list, columns)
   }
@@ -57,6 +67,11 @@ const remove = defineCommand({
     print.done(`the list ${name} is deleted`, { name })
   }
 })
+
+async function entriesOf(text: string, countries: string): Promise<string[]> {
+  const { codesIn, prefixesIn } = await import('./countries.ts')
+  return prefixesIn(text, codesIn(countries))
+}
 
 /** Lines without comments and blanks. */
 export const linesOf = (text: string): string[] =>

@@ -33,18 +33,16 @@ export async function listsNamed(
 /** Throws `limit_reached` where the lists that a rule names do not fit into one message. */
 export async function requireRoom(entries: readonly string[], em: EntityManager): Promise<void> {
   const named = await listsNamed(entries, em)
-  const bytes = entries.reduce((sum, entry) => sum + (named.get(entry)?.bytes ?? 0), 0)
-  if (bytes > maxPackedBytes)
-    throw new Fault(
-      limitReached,
-      'the lists of a rule have room for about 40,000 IPv4 or 11,000 IPv6 entries together',
-      {
-        details: { limit: maxPackedBytes }
-      }
-    )
+  requireBytes(entries.reduce((sum, entry) => sum + (named.get(entry)?.bytes ?? 0), 0))
 }
 
-const bytesOf = ({ packed }: Pick<SourceList, 'packed'>): Uint8Array => Buffer.from(packed, 'base64')
+function requireBytes(bytes: number): void {
+  if (bytes <= maxPackedBytes) return
+  const text = `the lists of a rule have room for ${maxPackedBytes} bytes together, these have ${bytes}; an entry takes as many bytes as its length covers, and one: 4 for 192.0.2.0/24, 7 for 2001:db8:1::/48`
+  throw new Fault(limitReached, text, { details: { limit: maxPackedBytes } })
+}
+
+export const bytesOf = ({ packed }: Pick<SourceList, 'packed'>): Uint8Array => Buffer.from(packed, 'base64')
 
 /** What agents get of the lists that a rule names. */
 export const derived = derivedField({
@@ -85,6 +83,7 @@ export function openLists({ store, clock, rules }: Services) {
     requireListName(name)
     const entries = entriesOf(given, '/entries', 'no lists')
     const packed = pack(entries)
+    requireBytes(packed.length) // what no rule could name
     const { list, uses, wake } = await change(resourceOf(name), async em => {
       const list: SourceList = {
         ...{ name, packed: Buffer.from(packed).toString('base64'), bytes: packed.length },

@@ -17,22 +17,44 @@ export function pack(prefixes: readonly string[]): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
-/** Returns the prefixes in their normal form; what is left of a cut one is left out. */
-export function unpack(bytes: Uint8Array): string[] {
-  const prefixes: string[] = []
+interface Packed {
+  readonly size: 4 | 16 // bytes of a whole address
+  readonly bits: number
+  readonly bytes: Uint8Array // that the length covers
+}
+
+/** What is left of a cut prefix is left out. */
+function* prefixesIn(bytes: Uint8Array): Generator<Packed> {
   for (let at = 0; at < bytes.length; ) {
     const first = bytes[at] ?? 0
-    const full = first >= v6 ? 128 : 32
+    const size = first >= v6 ? 16 : 4
     const bits = first >= v6 ? first - v6 : first
     const end = at + 1 + bytesFor(bits)
-    if (bits > full || end > bytes.length) break
-    const address = ipaddr
-      .fromByteArray([...bytes.subarray(at + 1, end), ...zeros].slice(0, full / 8))
-      .toString()
-    prefixes.push(bits === full ? address : `${address}/${bits}`)
+    if (bits > size * 8 || end > bytes.length) return
+    yield { size, bits, bytes: bytes.subarray(at + 1, end) }
     at = end
   }
-  return prefixes
 }
+
+/** Returns the prefixes in their normal form. */
+export const unpack = (packed: Uint8Array): string[] =>
+  [...prefixesIn(packed)].map(({ size, bits, bytes }) => {
+    const address = ipaddr.fromByteArray([...bytes, ...zeros].slice(0, size)).toString()
+    return bits === size * 8 ? address : `${address}/${bits}`
+  })
+
+/** Tells whether a packed prefix has the address. */
+export function includes(packed: Uint8Array, address: string): boolean {
+  const host = ipaddr.process(address).toByteArray()
+  for (const { size, bits, bytes } of prefixesIn(packed))
+    if (size === host.length && isUnder(bytes, bits, host)) return true
+  return false
+}
+
+const isUnder = (prefix: Uint8Array, bits: number, host: readonly number[]): boolean =>
+  prefix.every((byte, at) => {
+    const ignored = Math.max(0, 8 * (at + 1) - bits) // bits of the last byte
+    return byte >> ignored === (host[at] ?? 0) >> ignored
+  })
 
 const zeros = Array<number>(16).fill(0)

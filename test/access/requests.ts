@@ -58,6 +58,8 @@ const requests: Readonly<Record<string, (access: AccessFixture) => Request>> = {
   'POST /v1/rules/bulk': () => ({ body: { ids: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'], action: 'pause' } }),
   'PATCH /v1/rules/:rule_id': () => ({ body: { rate_limit: null } }),
   'POST /v1/bans': access => ({ body: { source: '198.51.100.7', client: access.hidden } }),
+  'PUT /v1/under-attack': () => ({ body: {} }),
+  'PUT /v1/clients/:client_id/under-attack': () => ({ body: {} }),
   'PUT /v1/source-lists/:list_name': () => ({ body: { entries: ['192.0.2.0/24'] } }),
   'PUT /v1/settings/advertised-endpoint': () => ({ body: { advertised_endpoint: null } }),
   'PUT /v1/clients/:client_id/owners/:owner_id/rate-limit': () => ({ body: envelope }),

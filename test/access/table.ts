@@ -56,6 +56,12 @@ const table = `
   POST   /v1/bans                                         superadmin  201
   DELETE /v1/bans/:ban_id                                 superadmin  204
 
+  GET    /v1/under-attack                                 superadmin  200
+  PUT    /v1/under-attack                                 superadmin  422
+  DELETE /v1/under-attack                                 superadmin  204
+  PUT    /v1/clients/:client_id/under-attack              superadmin  200
+  DELETE /v1/clients/:client_id/under-attack              superadmin  204
+
   GET    /v1/source-lists                                 superadmin  200
   GET    /v1/source-lists/:list_name                      superadmin  200
   DELETE /v1/source-lists/:list_name                      superadmin  204

@@ -1,32 +1,15 @@
 // A real server and agent, real callers, and fail2ban where it is installed.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { existsSync, readFileSync, renameSync, statSync } from 'node:fs'
+
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
-import { clientHello } from '../../../test/engine/client-hellos.ts'
+import t from 'tap'
 import { until } from '../../../test/engine/engine-fixture.ts'
-import { freePort } from '../../../test/support/ports.ts'
-import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
-import { get, startWebServer } from '../../../test/support/web.ts'
+import { get } from '../../../test/support/web.ts'
+import { openAgent, scan } from './fixture.ts'
 
 const filter = join(import.meta.dirname, '../../../config/fail2ban/filter.d/sluice.conf')
 const hasFail2ban = spawnSync('fail2ban-regex', ['--version']).status === 0
-
-async function openAgent(t: Test, settings = '') {
-  const cluster = await testCluster(t)
-  const file = join(cluster.dir, 'access.log')
-  const agentConfig = join(cluster.dir, 'agent.toml')
-  writeFileSync(agentConfig, `[plugins.access-log]\nto = "file:${file}"\n${settings}`)
-  const { agent } = await startAgent(t, cluster, 'edge', { args: ['--config', agentConfig] })
-  const push = async (more: object = {}) => {
-    const port = await freePort()
-    const targets = [{ host: '127.0.0.1', port: await startWebServer(t) }]
-    await cluster.call('POST', '/v1/rules', { client: 'edge', listen_port: port, targets, ...more })
-    return port
-  }
-  return { agent, file, push }
-}
 
 type Line = Record<string, unknown>
 const linesIn = (file: string): Line[] =>
@@ -40,15 +23,6 @@ const linesIn = (file: string): Line[] =>
 async function lines(file: string, count: number): Promise<Line[]> {
   await until(() => linesIn(file).length >= count)
   return linesIn(file)
-}
-
-/** Asks for a TLS name that no rule has. */
-async function scan(port: number, localAddress: string): Promise<void> {
-  const hello = await clientHello({ servername: 'other.test' })
-  const socket = connect({ port, host: '127.0.0.1', localAddress })
-  socket.on('error', () => {}) // the reset that it gets
-  socket.write(hello)
-  await new Promise(resolve => socket.once('close', resolve))
 }
 
 t.test('a line tells of each connection and each refused caller, and fail2ban finds who scans', async t => {

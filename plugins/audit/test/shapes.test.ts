@@ -92,3 +92,18 @@ t.test('invalid parameters are refused with their own codes', async t => {
     t.match({ status, body }, { status: 400, body: { error: { code } } }, query)
   }
 })
+
+t.test('actor, action and request_id choose entries, alone and together', async t => {
+  const { call, as, entries } = await auditFixture(t)
+  await call('POST', '/v1/things/a', undefined, { ...as('ann'), 'x-request-id': 'first' })
+  await call('POST', '/v1/things/b', undefined, { ...as('root'), 'x-request-id': 'second' })
+  const [newest] = await entries('')
+  const action = newest?.action ?? ''
+  const found = async (query: string) => (await entries(query)).map(({ resource_id }) => resource_id)
+
+  t.same(await found('?actor=ann'), ['a'])
+  t.same(await found(`?action=${action}`), ['b', 'a'])
+  t.same(await found(`?action=${action.replace(/\.\w+$/, '.*')}&actor=root`), ['b'])
+  t.same(await found('?action=thin.*'), [], 'a prefix is one of whole words')
+  t.same(await found(`?request_id=${newest?.request_id}`), ['b'])
+})

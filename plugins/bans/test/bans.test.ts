@@ -1,9 +1,9 @@
 // Both halves: a server, and an agent on a fake engine.
 import t, { type Test } from 'tap'
 import { runAgent, testServer } from '../../../kit/public.ts'
+import { secondsOf } from '../../cli/command-exports.ts'
 import { until } from '../../rules/test/fixture.ts'
 import { BanBook } from '../bans.ts'
-import { secondsOf } from '../commands.ts'
 import type { Ban } from '../wire.ts'
 
 interface Record {

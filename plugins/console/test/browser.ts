@@ -1,7 +1,8 @@
 // A real server with a real agent, and Chromium in front of it.
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import axe from 'axe-core'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
@@ -15,16 +16,28 @@ export const skipReason: string | false =
   (!isBuilt && 'the pages are not built: npm run build:console')
 
 export interface Running {
-  readonly link: string // ORIGIN/#setup=TOKEN
+  readonly link: string // ORIGIN/#setup=TOKEN, or ORIGIN/
   readonly origin: string
+  readonly child: ChildProcess
   kill(): Promise<void>
 }
 
+const bin = new URL('../../../kernel/bin.ts', import.meta.url).pathname
+const anyPort = '127.0.0.1:0'
+
 /** Runs `sluice up`; resolves when it has told what to do next. */
-export async function startUp(dataDir: string): Promise<Running> {
-  const bin = new URL('../../../kernel/bin.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, [bin, 'up', '--data-dir', dataDir], {
-    env: { ...process.env, SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0', SVC_METRICS_LISTEN: '127.0.0.1:0' },
+export async function startUp(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+  args: readonly string[] = []
+): Promise<Running> {
+  const listen = {
+    SVC_OPERATOR_HTTP_LISTEN: anyPort,
+    SVC_METRICS_LISTEN: anyPort,
+    SVC_CONTROL_LISTEN: anyPort
+  }
+  const child = spawn(process.execPath, [bin, 'up', '--data-dir', dataDir, ...args], {
+    env: { ...process.env, ...listen, ...env },
     stdio: ['ignore', 'pipe', 'pipe']
   })
   let errors = ''
@@ -37,12 +50,31 @@ export async function startUp(dataDir: string): Promise<Running> {
     if (link !== '') break
   }
   if (link === '') throw new Error(`sluice up ended: ${errors}`)
-  const kill = async (): Promise<void> => {
-    if (child.exitCode !== null) return
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-  }
-  return { link, origin: new URL(link).origin, kill }
+  return { link, origin: new URL(link).origin, child, kill: () => stop(child, 'SIGTERM') }
+}
+
+/** Runs the agent of a further edge, which enrolls with the URI. */
+export function startAgent(stateDir: string, uri: string): Pick<Running, 'child' | 'kill'> {
+  const child = spawn(process.execPath, [bin, 'agent', 'run', '--state-dir', stateDir], {
+    env: { ...process.env, SVC_ENROLL_URI: uri, SVC_METRICS_LISTEN: anyPort },
+    stdio: 'ignore'
+  })
+  return { child, kill: () => stop(child, 'SIGKILL') }
+}
+
+async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill(signal)
+  await once(child, 'exit')
+}
+
+/** Returns a port on which nobody listens. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  await new Promise(done => probe.close(done))
+  return port
 }
 
 export interface Seen {
@@ -61,6 +93,11 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<See
   })
   const page = await context.newPage()
   page.setDefaultTimeout(15_000)
+  return { page, errors: errorsOf(page), close: () => browser.close() }
+}
+
+/** Returns the list of what goes wrong on a page from now on. */
+export function errorsOf(page: Page): string[] {
   const errors: string[] = []
   page.on('pageerror', error => errors.push(String(error)))
   page.on('console', message => {
@@ -68,7 +105,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<See
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       errors.push(message.text())
   })
-  return { page, errors, close: () => browser.close() }
+  return errors
 }
 
 /** Returns what axe finds wrong with the page, a line each. */
@@ -93,3 +130,26 @@ export async function setUp(page: Page, link: string): Promise<void> {
   await page.getByRole('button', { name: 'Create administrator' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
 }
+
+export async function signIn(page: Page, { user, password }: typeof admin): Promise<void> {
+  await page.getByLabel('User').fill(user)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+/** Calls the API as the user of the page. */
+export const callAs = <B>(page: Page, method: string, path: string, body?: unknown): Promise<B> =>
+  page.evaluate(
+    async ([method, path, body]) => {
+      const headers = { 'x-svc-csrf': '1', ...(body !== undefined && { 'content-type': 'application/json' }) }
+      const response = await fetch(path, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) })
+      })
+      const text = await response.text()
+      if (!response.ok) throw new Error(`${method} ${path}: ${text}`)
+      return text === '' ? undefined : JSON.parse(text)
+    },
+    [method, path, body] as const
+  )

@@ -1,12 +1,18 @@
 // Times, sizes and rates, in the language of the page.
-import { language } from './text/text.ts'
+import { locale } from './text/text.ts'
 
-const number = new Intl.NumberFormat(language)
-const short = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 })
-const dateTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' })
-const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' })
+const number = new Intl.NumberFormat(locale)
+const short = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 })
+const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+const exactTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
+
+const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
 
 export const count = (n: number): string => number.format(n)
+
+/** 0.875 is '87%': what is not used up is never told as 100%. */
+export const percent = (part: number): string => share.format(Math.floor(part * 100) / 100)
 
 const scaled = (n: number, base: number, units: readonly string[]): string => {
   let at = 0
@@ -25,7 +31,25 @@ export const bytes = (n: number): string => scaled(n, 1000, ['B', 'kB', 'MB', 'G
 export const rate = (bytesPerSec: number): string =>
   scaled(bytesPerSec * 8, 1000, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'])
 
+const thisYear = new Intl.DateTimeFormat(locale, {
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  second: '2-digit'
+})
+
+/** With seconds, and without the year where it is this one. */
+export const brief = (rfc3339: string, now = new Date()): string =>
+  new Date(rfc3339).getFullYear() === now.getFullYear() ? thisYear.format(new Date(rfc3339)) : time(rfc3339)
+
 export const time = (rfc3339: string): string => dateTime.format(new Date(rfc3339))
+
+export const timeWithSeconds = (rfc3339: string): string => exactTime.format(new Date(rfc3339))
+
+/** '2026-01-31 12:00:00 UTC' */
+export const utc = (rfc3339: string): string =>
+  `${new Date(rfc3339).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 
 const steps = [
   ['second', 60],
@@ -50,6 +74,9 @@ export function ago(rfc3339: string, now = Date.now()): string {
 export const countdown = (secs: number): string =>
   `${Math.floor(secs / 60)}:${String(Math.floor(secs % 60)).padStart(2, '0')}`
 
-/** '12 s', '3 min' */
-export const duration = (ms: number): string =>
-  ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`
+/** '12 s', '3 min', '5 h', '3 d' */
+export function duration(ms: number): string {
+  if (ms < 120_000) return `${Math.round(ms / 1000)} s`
+  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`
+  return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`
+}

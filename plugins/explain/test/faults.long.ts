@@ -1,74 +1,29 @@
 // Faults in a real set-up, each with what explains it. TEST_ENGINE=portable takes the other engine.
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openDns } from '../../../test/support/dns.ts'
 import { freePort } from '../../../test/support/ports.ts'
-import {
-  type RunningAgent,
-  startAgent,
-  type TestCluster,
-  testCluster
-} from '../../../test/support/test-cluster.ts'
+import { startAgent, type TestCluster, testCluster } from '../../../test/support/test-cluster.ts'
 import type { Explanation } from '../schema.ts'
-import { call, hold, openSilentPort, openTarget, openTlsTarget, openUdpTarget } from './places.ts'
+import {
+  at,
+  type Edge,
+  type Fault,
+  good,
+  probed,
+  push,
+  type Question,
+  serveHello,
+  toName,
+  toPort
+} from './edge.ts'
+import { call, hold, openSilentPort, openTarget, openTlsTarget, openUdpTarget, refused } from './places.ts'
+import { maxFlows, refusals } from './refusals.ts'
 
 const engine = process.env['TEST_ENGINE'] ?? 'native'
 const limitMs = 3_000
-
-interface Edge {
-  readonly cluster: TestCluster
-  readonly paris: RunningAgent
-  readonly t: Test
-  readonly tokens: Readonly<Record<string, string>> // of users, by their ids
-  readonly tls: { readonly key: string; readonly cert: string } // for other.example
-}
-
-interface Fault {
-  readonly name: string
-  /** Makes the fault; returns the question. */
-  seed(edge: Edge): Promise<Question>
-  readonly says: string // outcome, then the reason
-  readonly target?: object // what is told of the first target
-}
-
-interface Question {
-  readonly port: number
-  readonly as?: string
-  readonly [more: string]: unknown
-}
-
-const at = (port: number, host = '127.0.0.1') => ({ host, port })
-const send = (text: string) => (socket: { write(text: string): unknown }) => void socket.write(text)
-const serveHello = send('hello')
-
-/** Creates a rule on a free port; returns the port. */
-async function push({ cluster }: Edge, body: object, bearer?: string): Promise<{ port: number; id: string }> {
-  const port = await freePort()
-  const { rule_id } = await cluster.call<{ rule_id: string }>(
-    'POST',
-    '/v1/rules',
-    { client: 'paris', listen_port: port, ...body },
-    bearer
-  )
-  return { port, id: rule_id }
-}
-
-/** A rule to a target that greets. */
-async function good(edge: Edge, more: object = {}): Promise<{ port: number; id: string }> {
-  return push(edge, { targets: [at(await openTarget(edge.t, serveHello))], ...more })
-}
-
-const probed = (port: number, more: object = {}): Question => ({ port, probe: true, ...more })
-
-const toName = (host: string) => async (edge: Edge) =>
-  probed((await push(edge, { targets: [at(80, host)] })).port)
-
-const toPort =
-  (open: (edge: Edge) => Promise<number>, more: object = {}, question: object = {}) =>
-  async (edge: Edge): Promise<Question> =>
-    probed((await push(edge, { targets: [at(await open(edge))], ...more })).port, question)
 
 const soon = (): string => new Date(Date.now() + 3_600_000).toISOString()
 const closedWindow = () => {
@@ -112,7 +67,7 @@ const faults: readonly Fault[] = [
   {
     name: 'there is no route',
     says: 'refused unreachable',
-    seed: async edge => probed((await push(edge, { targets: [at(80, '240.0.0.1')] })).port)
+    seed: toName('unroutable.test') // as a target an address that no host routes is refused
   },
   {
     name: 'the target is silent',
@@ -362,6 +317,30 @@ const faults: readonly Fault[] = [
 /** Faults of the whole set-up, one after the other. */
 const later: readonly Fault[] = [
   {
+    name: 'the agent has no descriptors left',
+    says: 'refused descriptors',
+    async seed(edge) {
+      const { port } = await good(edge)
+      const limit = (soft: string) =>
+        execFileSync('prlimit', ['--pid', String(edge.paris.agent.pid), `--nofile=${soft}:`])
+      limit(String(firstFree(edge.paris.agent.pid) + 1)) // room for the caller, and not for its target
+      await refused(port, '127.0.0.1')
+      limit('4096')
+      return probed(port)
+    }
+  },
+  {
+    name: 'the switch "under attack" gives each source one connection',
+    says: 'refused under_attack',
+    async seed({ cluster, paris, ...edge }) {
+      const { port } = await good({ cluster, paris, ...edge })
+      await cluster.call('PUT', `/v1/clients/${paris.clientId}/under-attack`, { connections: 1 })
+      await hold(edge.t, port, '127.0.0.49')
+      await refused(port, '127.0.0.49')
+      return probed(port, { source: '127.0.0.49' })
+    }
+  },
+  {
     name: 'the agent is without the plugin of a field',
     says: 'refused rule_field_unsupported_by_client',
     async seed(edge) {
@@ -419,6 +398,12 @@ const later: readonly Fault[] = [
   }
 ]
 
+/** The lowest number that no descriptor of a process has. */
+function firstFree(pid: number): number {
+  const used = new Set(readdirSync(`/proc/${pid}/fd`).map(Number))
+  return used.values().reduce((free, _) => (used.has(free) ? free + 1 : free), 0)
+}
+
 const agentConfig = (more: string): string => `engine = "${engine}"
 allow_ports = ["1-9998", "10000-65535"]
 deny_targets = ["169.254.0.0/16"]
@@ -447,10 +432,11 @@ async function openEdge(t: Test): Promise<Edge> {
     'silent.test': 'SILENT',
     'empty.test': [],
     'metadata.test': ['169.254.169.254'],
-    'local.test': ['127.0.0.1']
+    'local.test': ['127.0.0.1'],
+    'unroutable.test': ['255.255.255.255']
   } as const
   const dns = await openDns(t, zone, 60)
-  const cluster = await testCluster(t)
+  const cluster = await testCluster(t, {}, `udp_max_flows_per_rule = ${maxFlows}\n`)
   writeConfig(cluster)
   const preload = join(import.meta.dirname, 'dns-servers.ts')
   const paris = await startAgent(t, cluster, 'paris', {
@@ -459,7 +445,7 @@ async function openEdge(t: Test): Promise<Edge> {
   })
   await cluster.call('POST', '/v1/users', { user_id: 'root', display_name: 'root', role: 'superadmin' })
   const tokens: Record<string, string> = {}
-  for (const user_id of ['owen', 'quin', 'gail', 'tess', 'dora']) {
+  for (const user_id of ['owen', 'olga', 'oona', 'quin', 'gail', 'tess', 'dora']) {
     await cluster.call('POST', '/v1/users', { user_id, display_name: user_id })
     const { token } = await cluster.call<{ token: string }>('POST', `/v1/users/${user_id}/credentials`, {
       label: 'test'
@@ -504,6 +490,15 @@ async function check(fault: Fault, edge: Edge): Promise<void> {
       : decided_by.reason
   t.equal(`${outcome} ${reason}`, fault.says, fault.name)
   if (outcome !== 'forwarded') t.equal(last?.verdict, 'stop', `${fault.name}: the last step`)
+  if (fault.step) {
+    const { reason, kind, text = /./ } = fault.step
+    const told = steps.filter(one => one.reason === reason && [one.kind, undefined].includes(kind))
+    t.ok(
+      told.some(one => text.test(one.text)),
+      `${fault.name}: a step`,
+      { steps }
+    )
+  }
   if (fault.target) t.match(first, fault.target, `${fault.name}: the target`)
   t.ok(tookMs < limitMs, `${fault.name}: ${Math.round(tookMs)} ms`)
 }
@@ -530,7 +525,7 @@ async function checkCommand(edge: Edge): Promise<void> {
 
 t.test(`each fault is named within 3 s (${engine} engine)`, { timeout: 120_000 }, async t => {
   const edge = await openEdge(t)
-  const left = faults.values()
+  const left = [...faults, ...refusals].values()
   const work = async (): Promise<void> => {
     for (const fault of left) await check(fault, edge)
   }

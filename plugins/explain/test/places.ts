@@ -34,10 +34,18 @@ export async function openTlsTarget(t: Folder, key: string, cert: string): Promi
   return (server.address() as AddressInfo).port // of a TCP server
 }
 
-export async function openUdpTarget(t: Folder, answer: string | null): Promise<number> {
+export function openUdpTarget(t: Folder, answer: string | null): Promise<number> {
+  return openAnswering(t, () => (answer === null ? [] : [answer]))
+}
+
+/** Opens a UDP server that sends what `answers` returns for a datagram; returns its port. */
+export async function openAnswering(
+  t: Folder,
+  answers: (datagram: Buffer) => readonly string[]
+): Promise<number> {
   const socket = createSocket('udp4')
-  socket.on('message', (_, { port, address }) => {
-    if (answer !== null) socket.send(answer, port, address)
+  socket.on('message', (datagram, { port, address }) => {
+    for (const answer of answers(datagram)) socket.send(answer, port, address)
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
@@ -71,9 +79,37 @@ export async function call(port: number, bytes: Buffer | string = ''): Promise<v
   await new Promise(resolve => socket.once('close', resolve))
 }
 
+/** Sends datagrams of these sizes, and resolves with the answer `until`, or any where that is null. */
+export async function exchange(
+  t: Folder,
+  port: number,
+  { sizes, until }: { readonly sizes: readonly number[]; readonly until: string | null }
+): Promise<void> {
+  const socket = createSocket('udp4')
+  t.teardown(() => void socket.close())
+  const { promise, resolve } = Promise.withResolvers<void>()
+  socket.on('message', answer => {
+    if (until === null || String(answer) === until) resolve()
+  })
+  for (const size of sizes) socket.send(Buffer.alloc(size), port, '127.0.0.1')
+  await promise
+}
+
 /** Opens connections that stay. */
-export async function hold(t: Folder, port: number): Promise<void> {
-  const socket = connect(port, '127.0.0.1')
+export async function hold(t: Folder, port: number, from = '127.0.0.1'): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from })
+  socket.on('error', () => {})
   t.teardown(() => void socket.destroy())
   await once(socket, 'data')
+}
+
+/** Calls from an address, and resolves when the call is refused. Throws if somebody answers. */
+export async function refused(port: number, from: string, bytes = ''): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from })
+  socket.on('error', () => {})
+  if (bytes !== '') socket.write(bytes)
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  socket.on('data', data => reject(new Error(`port ${port} answers ${from}: ${data}`)))
+  socket.once('close', () => resolve())
+  await promise
 }

@@ -20,6 +20,7 @@ import { decisionRecorder, type LogLine, recordLog } from '../../../kit/test-ser
 import { type Decision, openRecorder } from '../decision.ts'
 import { openHttp } from '../http.ts'
 import { openHttpMetrics } from '../metrics.ts'
+import { openMountedPlugins } from '../mounted.ts'
 import httpPlugin from '../plugin.ts'
 import type { HttpOptions } from '../settings.ts'
 
@@ -82,6 +83,7 @@ export async function httpFixture(
     version: '2.0.0',
     httpMetrics: openHttpMetrics(),
     recorder: openRecorder({ filled: slotReader('http', [plugin, decisionRecorder(decisions)], () => ({})) }),
+    mountedPlugins: openMountedPlugins(),
     site: () => undefined,
     ...hostOptions
   })

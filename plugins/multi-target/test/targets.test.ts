@@ -2,14 +2,15 @@
 import t, { type Test } from 'tap'
 import { rulesFixture, until } from '../../rules/test/fixture.ts'
 import { RulePush, messages as ruleMessages } from '../../rules/wire.ts'
-import { Health, HealthCheck, healthCheckCapability, messages, targetsCapability } from '../wire.ts'
+import { Health, HealthCheck, healthCheckCapability, markOf, messages, targetsCapability } from '../wire.ts'
 
 const plugins = ['users', 'clients', 'rules', 'udp', 'multi-target']
 const capableAgent = {
   capabilities: {
     [targetsCapability.id]: targetsCapability.since,
     [healthCheckCapability.id]: healthCheckCapability.since,
-    'rule.udp': '1.0.0'
+    'rule.udp': '1.0.0',
+    'rule.update': '2.1.0'
   },
   messages: [...ruleMessages, ...messages]
 }
@@ -95,6 +96,44 @@ t.test('the health that the agent reports is shown with the targets, in the orde
     }
   ])
   t.match(await on.call('GET', '/v1/rules'), { body: [{ targets: shown.targets }] })
+})
+
+t.test('a target that a change has added does not have the health of the one in its place', async t => {
+  const { on, agent } = await targetsFixture(t)
+  const { rule_id } = (await on.push({ targets })).body
+  const healthy = { state: 'healthy', consecutive_failures: 0 } as const
+  const [first, second, added] = [
+    { host: '10.0.0.1', port: 80 },
+    { host: '10.0.0.2', port: 80 },
+    { host: '10.0.0.3', port: 80 }
+  ]
+  const report = (present: readonly { host: string; port: number }[], reason: string) =>
+    agent.channel.send(Health, {
+      rules: [
+        {
+          rule_id,
+          targets: present.map(() => ({ ...healthy, ejected_reason: reason })),
+          targets_mark: markOf(present)
+        }
+      ]
+    })
+  const shows = (reason: string) =>
+    until(
+      () => on.get(rule_id),
+      ({ targets }) => JSON.stringify(targets).includes(reason)
+    )
+  report([second, first], 'before')
+  await shows('before')
+
+  t.match(await on.call('PATCH', `/v1/rules/${rule_id}`, { targets: [second, added] }), { status: 200 })
+
+  const changed = [{ health: { state: 'healthy' } }, { health: unknown }]
+  t.match(await on.get(rule_id), { targets: changed }, 'the one that stays keeps its health')
+  report([second, first], 'late') // was under way when the agent got the change
+  report([second, added], 'after')
+  const { targets: shown } = await shows('after')
+  t.notMatch(JSON.stringify(shown), 'late')
+  t.match(shown, [{ health: { ejected_reason: 'after' } }, { health: { ejected_reason: 'after' } }])
 })
 
 t.test('the health is unknown for the rules of another client and of a disconnected client', async t => {

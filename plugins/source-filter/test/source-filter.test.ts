@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { runAgent, testServer } from '../../../kit/public.ts'
 import { linesOf } from '../commands.ts'
-import { pack, unpack } from '../source-filter.ts'
+import { includes, pack, unpack } from '../source-filter.ts'
 
 async function openApp(t: Test) {
   const server = await testServer(t)
@@ -148,6 +148,16 @@ t.test('prefixes come out of the packed form as they went in', async t => {
   t.same(unpack(pack(all)), all)
   t.same(unpack(pack(all).subarray(0, 6)), ['0.0.0.0/0', '10.0.0.0/8'], 'a cut entry is left out')
   t.same(unpack(Uint8Array.of(33, 1, 2, 3, 4, 5)), [])
+})
+
+t.test('packed prefixes tell which addresses they have', async t => {
+  const packed = pack(['10.0.0.0/9', '192.0.2.7', '2001:db8::/29'])
+  for (const address of ['10.127.255.255', '192.0.2.7', '::ffff:192.0.2.7', '2001:dbf:ffff::1'])
+    t.ok(includes(packed, address), address)
+  for (const address of ['10.128.0.0', '192.0.2.6', '2001:dc0::', '::1', 'a00::'])
+    t.notOk(includes(packed, address), address)
+  t.ok(includes(pack(['0.0.0.0/0']), '203.0.113.1'))
+  t.notOk(includes(pack(['0.0.0.0/0']), '::1'), 'everybody by IPv4 is nobody by IPv6')
 })
 
 t.test('a file has an entry in each line, and comments', async t => {

@@ -1,43 +1,32 @@
 // A public page with the states of a user's rules, that renews itself, and where visitors say that something does not work.
 import {
   asFunction,
-  defineCode,
+  consoleCardSlot,
+  consolePageSlot,
   definePlugin,
   defineRoute,
-  Fault,
   type Kernel,
   page,
   type rules,
   type Static,
   Type
 } from 'sluice/plugin'
+import { clear, list, reportsCard, reportsPage } from './console.ts'
 import { assets, prefix, statusPage } from './page.ts'
+import { openReports, type Reports, tooManyReports } from './reports.ts'
 
 const section = Type.Object({
   owner: Type.String({ description: 'The user whose rules are shown.' }),
   title: Type.String({ default: 'Status', maxLength: 100, description: 'Title of the page.' })
 })
-const tooManyReports = defineCode('too_many_reports', 429, 6)
 
 interface Deps extends Kernel<typeof section> {
   readonly config: Static<typeof section>
   readonly rules: rules.Rules
-  readonly reports: ReturnType<typeof openReports>
+  readonly reports: Reports
 }
 
-const [maxRows, maxReports, hourMs] = [200, 1000, 3_600_000]
-
-function openReports({ clock }: Kernel) {
-  let times: number[] = []
-  const recent = (): number[] => times.filter(time => time > clock.monotonic() - hourMs)
-  return {
-    count: () => recent().length,
-    add() {
-      times = [...recent(), clock.monotonic()]
-      if (times.length > maxReports) throw new Fault(tooManyReports, 'we know: try again in an hour')
-    }
-  }
-}
+const maxRows = 200
 
 const show = defineRoute({
   method: 'GET',
@@ -80,6 +69,7 @@ export default definePlugin<Deps>({
   config: section,
   codes: [tooManyReports],
   services: { reports: asFunction(openReports).singleton() },
+  fills: [consolePageSlot.fill(reportsPage), consoleCardSlot.fill(reportsCard)],
   prefix,
-  routes: [show, report, ...assets.routes]
+  routes: [show, report, list, clear, ...assets.routes]
 })

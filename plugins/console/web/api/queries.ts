@@ -14,7 +14,10 @@ declare module '@tanstack/react-query' {
 /** Whether the password of the session is a temporary one: must-change.ts. */
 export const mustChangeKey = ['must-change']
 
-const live = 5000 // ms between two reads of what is seen; TanStack Query rests while the page is hidden
+const live = 5000 // ms between two reads of what is seen, for counters: what else is new, changes.ts tells
+
+const rare = 60_000
+const longRows = 1000 // such a list costs the server more than a second
 
 export const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError: thrown => handle(errorOf(thrown)) }),
@@ -30,7 +33,7 @@ export const queries: QueryClient = new QueryClient({
   }),
   defaultOptions: {
     queries: {
-      refetchInterval: live,
+      refetchInterval: ({ state: { data } }) => (Array.isArray(data) && data.length > longRows ? rare : live),
       staleTime: 2000,
       networkMode: 'always',
       retry: (failed, thrown) => errorOf(thrown).isPassing && failed < 3,
@@ -41,7 +44,7 @@ export const queries: QueryClient = new QueryClient({
 })
 
 /** The session has ended, or its password is temporary: the page gives way, and comes back after the sign-in. */
-function handle({ status, code }: ApiError): void {
+export function handle({ status, code }: ApiError): void {
   if (status === 401) void queries.invalidateQueries({ queryKey: ['me'] })
   if (code === 'password_change_required') queries.setQueryData(mustChangeKey, true)
 }

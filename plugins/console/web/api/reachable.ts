@@ -1,17 +1,34 @@
-// Whether the server answers. Every call tells; while it does not answer, it is asked again and again.
+// Whether the server answers. Every call tells, and changes.ts asks each second.
 import { useSyncExternalStore } from 'react'
 
-let lostAt: number | null = null
+let answeredAt = Date.now()
+let lostAt: number | null = null // when it last answered, if it does not
 const listeners = new Set<() => void>()
+const returns = new Set<() => void>()
 
 function set(value: number | null): void {
-  if ((value === null) === (lostAt === null)) return
+  if (value === lostAt) return
+  const isBack = value === null
   lostAt = value
   for (const listener of listeners) listener()
+  if (isBack) for (const work of returns) work()
 }
 
-export const answered = (): void => set(null)
-export const unanswered = (): void => set(Date.now())
+export function answered(): void {
+  answeredAt = Date.now()
+  set(null)
+}
+
+/** `since`: when it was asked what it has not answered. An answer to something else shows that it is there. */
+export function unanswered(since: number): void {
+  if (lostAt === null && answeredAt < since) set(answeredAt)
+}
+
+/** Calls `work` whenever the server answers again. */
+export function onReturn(work: () => void): () => void {
+  returns.add(work)
+  return () => returns.delete(work)
+}
 
 const subscribe = (listener: () => void): (() => void) => {
   listeners.add(listener)
@@ -20,17 +37,3 @@ const subscribe = (listener: () => void): (() => void) => {
 
 /** Returns since when no server has answered (ms), or null. */
 export const useLostAt = (): number | null => useSyncExternalStore(subscribe, () => lostAt)
-
-/** Asks the server every 3 s while the page is seen, so that a lost connection shows without a click. */
-export function watchServer(): () => void {
-  const ask = (): void => {
-    if (document.hidden) return
-    fetch('/livez', { signal: AbortSignal.timeout(2500), cache: 'no-store' }).then(answered, unanswered)
-  }
-  const timer = setInterval(ask, 3000)
-  document.addEventListener('visibilitychange', ask)
-  return () => {
-    clearInterval(timer)
-    document.removeEventListener('visibilitychange', ask)
-  }
-}

@@ -1,20 +1,21 @@
 import { Button, type MantineColorScheme, Menu, useMantineColorScheme } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
-import { call } from '../api/client.ts'
 import type { Me } from '../api/me.ts'
-import { queries } from '../api/queries.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { chooseLanguage, type Language, language, languages, text } from '../text/text.ts'
+import { useSignOut } from './sign-out.ts'
 
 const themes: readonly MantineColorScheme[] = ['auto', 'light', 'dark']
 const person = 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 20c1-4 4-6 8-6s7 2 8 6'
 
-export function AccountMenu({ me, onPassword }: { readonly me: Me; readonly onPassword: () => void }) {
+interface Props {
+  readonly me: Me
+  readonly onPassword: () => void
+  readonly onKeys: () => void
+}
+
+export default function AccountMenu({ me, onPassword, onKeys }: Props) {
   const { colorScheme, setColorScheme } = useMantineColorScheme()
-  const signOut = useMutation({
-    mutationFn: () => call('POST /v1/auth/logout'),
-    onSettled: () => queries.resetQueries()
-  })
+  const signOut = useSignOut()
   return (
     <Menu position="bottom-end" width={220}>
       <Menu.Target>
@@ -25,6 +26,7 @@ export function AccountMenu({ me, onPassword }: { readonly me: Me; readonly onPa
       <Menu.Dropdown>
         <Menu.Label>{me.display_name}</Menu.Label>
         <Menu.Item onClick={onPassword}>{text.changePassword}</Menu.Item>
+        <Menu.Item onClick={onKeys}>{text.keys.title}</Menu.Item>
         <Menu.Item onClick={() => signOut.mutate()}>{text.signOut}</Menu.Item>
         <Menu.Divider />
         <Menu.Label>{text.theme.title}</Menu.Label>

@@ -1,6 +1,7 @@
 import { createTheme, MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
+import { Boundary } from '../parts/Boundary.tsx'
 import { Gate } from './Gate.tsx'
 import { Notices } from './Notices.tsx'
 
@@ -23,7 +24,9 @@ Object.assign(globalThis, { __webpack_nonce__: nonce() })
 export const App = () => (
   <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={nonce}>
     <QueryClientProvider client={queries}>
-      <Gate />
+      <Boundary of="">
+        <Gate />
+      </Boundary>
       <Notices />
     </QueryClientProvider>
   </MantineProvider>

@@ -1,12 +1,14 @@
 // Decides what is shown: a form at which the caller must pass, or the pages. The path stays, so that each leads back to it.
 import { Loader } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, type ReactNode, Suspense } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect } from 'react'
+import { watchServer } from '../api/changes.ts'
 import { call } from '../api/client.ts'
 import { useMe } from '../api/me.ts'
 import { useMustChange } from '../api/must-change.ts'
 import { Failed } from '../parts/Failed.tsx'
 import { text } from '../text/text.ts'
+import { Lost } from './Lost.tsx'
 import { Shell } from './Shell.tsx'
 import { setupTokenIn } from './setup-link.ts'
 
@@ -17,6 +19,8 @@ const NewPassword = lazy(() => import('./forms/NewPassword.tsx'))
 export function Gate() {
   const me = useMe()
   const mustChange = useMustChange()
+  const mayAsk = me.data != null && !mustChange
+  useEffect(() => watchServer(mayAsk), [mayAsk])
   if (me.isPending) return <Alone>{<Loader aria-label={text.loading} />}</Alone>
   if (me.data === undefined) return <Alone>{<Failed error={me.error} retry={me.refetch} />}</Alone>
   if (me.data === null) return <Entrance />
@@ -41,6 +45,7 @@ function Entrance() {
 
 const Alone = ({ children }: { readonly children: ReactNode }) => (
   <main className="gate">
+    <Lost />
     <Suspense fallback={<Loader aria-label={text.loading} />}>{children}</Suspense>
   </main>
 )

@@ -3,6 +3,7 @@
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import type { Me } from '../api/me.ts'
 import type { Text } from '../text/en.ts'
+import { text } from '../text/text.ts'
 
 export interface Page {
   readonly name: keyof Text['pages']
@@ -10,6 +11,8 @@ export interface Page {
   readonly role?: Me['role'] // who sees it; default: everybody
   readonly icon: string // path of an SVG of 24 by 24, drawn as a line
   readonly view: LazyExoticComponent<ComponentType>
+  /** What PATH/new does, for the palette: 'New rule'. */
+  readonly adds?: { readonly label: () => string; readonly role?: Me['role'] }
 }
 
 export const pages: readonly Page[] = [
@@ -23,13 +26,85 @@ export const pages: readonly Page[] = [
     name: 'rules',
     path: '/rules',
     icon: 'M4 7h11l-3-3M20 17H9l3 3',
-    view: lazy(() => import('./rules/page.tsx'))
+    view: lazy(() => import('./rules/page.tsx')),
+    adds: { label: () => text.rules.add }
+  },
+  {
+    name: 'connections',
+    path: '/connections',
+    icon: 'M5 8a3 3 0 1 0 0-.01M13 17a3 3 0 1 0 6 0 3 3 0 1 0-6 0M9 10l5 5M15 5h5v5M20 5l-6 6',
+    view: lazy(() => import('./connections/page.tsx'))
   },
   {
     name: 'edges',
     path: '/edges',
     icon: 'M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01',
-    view: lazy(() => import('./edges/page.tsx'))
+    view: lazy(() => import('./edges/page.tsx')),
+    adds: { label: () => text.edges.add, role: 'superadmin' }
+  },
+  {
+    name: 'users',
+    path: '/users',
+    role: 'superadmin',
+    icon: 'M9 5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM3 20c.8-3.5 3-5 6-5s5.2 1.5 6 5M16 5.5a3.5 3.5 0 0 1 0 6.5M18 15.5c1.5.8 2.5 2.2 3 4.5',
+    view: lazy(() => import('./users/page.tsx')),
+    adds: { label: () => text.users.add, role: 'superadmin' }
+  },
+  {
+    name: 'quotas',
+    path: '/quotas',
+    icon: 'M4 18a8 8 0 1 1 16 0M12 18l4-6',
+    view: lazy(() => import('./quotas/page.tsx')),
+    adds: { label: () => text.quotas.add, role: 'superadmin' }
+  },
+  {
+    name: 'traffic',
+    path: '/traffic',
+    icon: 'M4 20V4M4 20h16M8 16l4-5 3 3 5-7',
+    view: lazy(() => import('./traffic/page.tsx'))
+  },
+  {
+    name: 'bans',
+    path: '/bans',
+    role: 'superadmin',
+    icon: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM6.5 6.5l11 11',
+    view: lazy(() => import('./bans/page.tsx')),
+    adds: { label: () => text.bans.add, role: 'superadmin' }
+  },
+  {
+    name: 'sources',
+    path: '/sources',
+    role: 'superadmin',
+    icon: 'M9 6h11M9 12h11M9 18h11M4 6h.01M4 12h.01M4 18h.01',
+    view: lazy(() => import('./sources/page.tsx')),
+    adds: { label: () => text.sources.add, role: 'superadmin' }
+  },
+  {
+    name: 'audit',
+    path: '/audit',
+    role: 'superadmin',
+    icon: 'M6 3h9l4 4v14H6zM9 12h7M9 16h7',
+    view: lazy(() => import('./audit/page.tsx'))
+  },
+  {
+    name: 'settings',
+    path: '/settings',
+    role: 'superadmin',
+    icon: 'M4 7h10M18 7h2M4 17h2M10 17h10M14 5v4M8 15v4',
+    view: lazy(() => import('./settings/page.tsx'))
+  },
+  {
+    name: 'plugins',
+    path: '/plugins',
+    role: 'superadmin',
+    icon: 'M10 4v3M14 4v3M7 7h10v5a5 5 0 0 1-10 0zM12 17v4',
+    view: lazy(() => import('./plugins/page.tsx'))
+  },
+  {
+    name: 'account',
+    path: '/account',
+    icon: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 20c1-4 4-6 8-6s7 2 8 6',
+    view: lazy(() => import('./account/page.tsx'))
   }
 ]
 

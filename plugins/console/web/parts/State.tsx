@@ -5,9 +5,11 @@ type Name = keyof typeof text.states
 const tones: Partial<Record<Name, 'good' | 'warn' | 'bad'>> = {
   active: 'good',
   connected: 'good',
+  healthy: 'good',
   pending: 'warn',
   draining: 'warn',
   partial: 'warn',
+  ejected: 'warn',
   failed: 'bad',
   disconnected: 'bad',
   revoked: 'bad'

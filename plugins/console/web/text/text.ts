@@ -11,6 +11,9 @@ export const language: Language = (() => {
   return wanted.find((name): name is Language => name !== null && name in languages) ?? 'en'
 })()
 
+/** The form of its numbers and times: that of the browser, where it has one of this language. */
+export const locale: string = navigator.languages.find(name => name.startsWith(language)) ?? language
+
 export let text: Text = en
 
 export async function loadText(): Promise<void> {

@@ -7,6 +7,7 @@ import { setMustChange } from '../../api/must-change.ts'
 import { Refusal } from '../../parts/Refusal.tsx'
 import { text } from '../../text/text.ts'
 import { notify } from '../notices.ts'
+import { useSignOut } from '../sign-out.ts'
 import { Card } from './Card.tsx'
 
 interface Props {
@@ -26,6 +27,7 @@ export default function NewPassword({ me, isTemporary, onDone }: Props) {
       onDone?.()
     }
   })
+  const signOut = useSignOut()
   const input = (name: keyof typeof form, label: string, autoComplete: string) => (
     <PasswordInput
       label={label}
@@ -50,6 +52,11 @@ export default function NewPassword({ me, isTemporary, onDone }: Props) {
       <Button type="submit" loading={change.isPending}>
         {text.password.submit}
       </Button>
+      {isTemporary && (
+        <Button variant="subtle" onClick={() => signOut.mutate()}>
+          {text.signOut}
+        </Button>
+      )}
     </Card>
   )
 }

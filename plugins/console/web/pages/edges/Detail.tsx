@@ -1,19 +1,28 @@
-import { Anchor, Paper, SimpleGrid, Text, Title } from '@mantine/core'
+import { Alert, Anchor, Button, Group } from '@mantine/core'
+import { useMemo } from 'react'
 import { Link } from 'wouter'
-import { ago, time } from '../../format.ts'
+import { useMe } from '../../api/me.ts'
 import { Empty } from '../../parts/Empty.tsx'
+import { Fact, Facts } from '../../parts/Facts.tsx'
 import { Head } from '../../parts/Head.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { Section } from '../../parts/Section.tsx'
 import { State } from '../../parts/State.tsx'
 import { Table } from '../../parts/table/Table.tsx'
+import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
-import { columns } from '../rules/columns.tsx'
+import { useSummary } from '../overview/use-summary.ts'
+import { columnsOf } from '../rules/columns.tsx'
+import { isOn } from '../rules/filters.ts'
 import { useRules } from '../rules/queries.ts'
-import { type Edge, useEdges } from './queries.ts'
+import { Buttons } from './Buttons.tsx'
+import { Owners } from './Owners.tsx'
+import { type Edge, useEdges, useEdgesById } from './queries.ts'
 
 export function Detail({ id }: { readonly id: string }) {
   const edges = useEdges()
-  const rules = useRules()
+  useSummary()
+  const isSuperadmin = useMe().data?.role === 'superadmin'
   return (
     <Loaded query={edges}>
       {all => {
@@ -26,25 +35,17 @@ export function Detail({ id }: { readonly id: string }) {
             </Anchor>
             <Head title={edge.client_name}>
               <State of={edge.state} />
+              {isSuperadmin && <Buttons edge={edge} />}
             </Head>
-            <Facts edge={edge} />
-            <Title order={2} size="h4" mt="xl" mb="sm">
-              {text.edges.rules}
-            </Title>
-            <Loaded query={rules}>
-              {rows => (
-                <Table
-                  name="edge-rules"
-                  what={text.rules.what}
-                  rows={rows.filter(
-                    rule => rule.client_id === id || rule.edges?.some(at => at.client_id === id)
-                  )}
-                  columns={columns}
-                  idOf={({ rule_id }) => rule_id}
-                  empty={<Empty what={text.rules.empty} />}
-                />
-              )}
-            </Loaded>
+            {edge.state === 'disconnected' && (
+              <Alert color="orange" variant="default" mb="lg" role="status">
+                {text.edges.awayHint}
+              </Alert>
+            )}
+            <EdgeFacts edge={edge} />
+            <Rules id={id} />
+            {isSuperadmin && <Owners edge={edge} />}
+            <Capabilities edge={edge} />
           </>
         )
       }}
@@ -63,29 +64,87 @@ const Missing = () => (
   </>
 )
 
-const Facts = ({
-  edge: { address, agent_version, remote_addr, last_seen_at, enrolled_at }
-}: {
-  readonly edge: Edge
-}) => (
-  <Paper withBorder p="md">
-    <SimpleGrid cols={{ base: 2, sm: 5 }} component="dl" m={0}>
-      <Fact name={text.edges.address} value={address} />
-      <Fact name={text.edges.version} value={agent_version} />
-      <Fact name={text.edges.from} value={remote_addr} />
-      <Fact name={text.edges.seen} value={last_seen_at && ago(last_seen_at)} />
-      <Fact name={text.edges.enrolled} value={time(enrolled_at)} />
-    </SimpleGrid>
-  </Paper>
-)
+function Rules({ id }: { readonly id: string }) {
+  const rules = useRules()
+  const edges = useEdgesById()
+  const columns = useMemo(() => columnsOf(edges).filter(column => column.id !== 'edge'), [edges])
+  return (
+    <Section
+      title={text.edges.rules}
+      actions={
+        <Group gap="sm">
+          <Anchor component={Link} href={`/rules?edge=${id}`} size="sm">
+            {text.edges.inList}
+          </Anchor>
+          <Anchor component={Link} href={`/connections?client=${id}`} size="sm">
+            {text.pages.connections}
+          </Anchor>
+          <Button component={Link} href={`/rules/new?edge=${id}`} variant="default" size="xs">
+            {text.rules.add}
+          </Button>
+        </Group>
+      }
+    >
+      <Loaded query={rules}>
+        {rows => (
+          <Table
+            name="edge-rules"
+            what={text.rules.what}
+            rows={rows.filter(rule => isOn(rule, id))}
+            columns={columns}
+            idOf={({ rule_id }) => rule_id}
+            empty={<Empty what={text.edges.noRules} />}
+          />
+        )}
+      </Loaded>
+    </Section>
+  )
+}
 
-const Fact = ({ name, value }: { readonly name: string; readonly value: string | null }) => (
-  <div>
-    <Text component="dt" size="sm" c="dimmed">
-      {name}
-    </Text>
-    <Text component="dd" m={0}>
-      {value ?? '–'}
-    </Text>
-  </div>
-)
+function EdgeFacts({ edge }: { readonly edge: Edge }) {
+  const labels = Object.entries(edge.labels)
+  return (
+    <Facts>
+      <Fact name={text.edges.address}>{edge.address}</Fact>
+      <Fact name={text.edges.version}>{edge.agent_version}</Fact>
+      <Fact name={text.edges.from}>{edge.remote_addr}</Fact>
+      <Fact name={text.edges.seen}>
+        {edge.connected ? text.edges.now : edge.last_seen_at && <When at={edge.last_seen_at} form="ago" />}
+      </Fact>
+      <Fact name={text.edges.enrolled}>
+        <When at={edge.enrolled_at} />
+      </Fact>
+      {edge.connected_at !== null && (
+        <Fact name={text.edges.connectedSince}>
+          <When at={edge.connected_at} />
+        </Fact>
+      )}
+      {edge.revoked_at !== null && (
+        <Fact name={text.states.revoked}>
+          <When at={edge.revoked_at} />
+        </Fact>
+      )}
+      <Fact name={text.fields['labels'] ?? ''}>
+        {labels.length === 0 ? null : labels.map(([key, value]) => `${key}=${value}`).join(', ')}
+      </Fact>
+    </Facts>
+  )
+}
+
+/** What its agent can do, as it last said. */
+function Capabilities({ edge: { capabilities } }: { readonly edge: Edge }) {
+  if (capabilities === null) return null
+  return (
+    <Section title={text.edges.capabilities}>
+      <ul className="words">
+        {Object.entries(capabilities)
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map(([id, since]) => (
+            <li key={id}>
+              {id} <span>{since}</span>
+            </li>
+          ))}
+      </ul>
+    </Section>
+  )
+}

@@ -1,15 +1,18 @@
-import { Group, Loader, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { Button, Group, Loader, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { call } from '../../api/client.ts'
 import { useMe } from '../../api/me.ts'
 import { bytes, count } from '../../format.ts'
 import { Command } from '../../parts/Command.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { Refusal } from '../../parts/Refusal.tsx'
 import { text } from '../../text/text.ts'
 import { AddEdge } from '../edges/AddEdge.tsx'
 import { type Edge, useEdges } from '../edges/queries.ts'
-import { NewRule } from '../rules/NewRule.tsx'
+import { Answer } from '../rules/detail/Answer.tsx'
+import { CreateForm } from '../rules/form/NewRule.tsx'
+import { emptyRule } from '../rules/form/values.ts'
 import { type Rule, useRules } from '../rules/queries.ts'
 
 /** From an empty server to the first forwarded byte. Each step is done here, and is ticked by what the server says. */
@@ -33,6 +36,7 @@ export function FirstSteps() {
 function Steps({ edges, rules }: { readonly edges: readonly Edge[]; readonly rules: readonly Rule[] }) {
   const mayAdd = useMe().data?.role === 'superadmin'
   const hasEdge = edges.some(({ connected }) => connected)
+  const usable = edges.filter(({ state }) => state !== 'revoked')
   const rule = rules.findLast(({ state }) => state === 'active')
   return (
     <Stack maw={760}>
@@ -52,7 +56,7 @@ function Steps({ edges, rules }: { readonly edges: readonly Edge[]; readonly rul
         isDone={rule !== undefined}
         isNow={hasEdge && !rule}
       >
-        <NewRule edges={edges} />
+        <CreateForm edges={usable} initial={emptyRule(usable)} schemas={null} />
       </Step>
       <Step
         at={3}
@@ -102,9 +106,35 @@ function Use({ rule, edges }: { readonly rule: Rule; readonly edges: readonly Ed
     queryKey: ['rule-stats', rule_id],
     queryFn: () => call('GET /v1/rules/{rule_id}/stats', { path: { rule_id } })
   })
+  const test = useMutation({
+    meta: { shown: true },
+    mutationFn: () =>
+      call('POST /v1/explain', {
+        body: {
+          client: client_id ?? rule.edges?.[0]?.client_id ?? '',
+          port: listen_port,
+          protocol: protocol === 'udp' ? 'udp' : 'tcp',
+          probe: true
+        }
+      })
+  })
   const { connections_total = 0, bytes_in = 0, bytes_out = 0 } = stats.data ?? {}
   return (
     <Stack gap="sm">
+      <Group>
+        <Button loading={test.isPending} onClick={() => test.mutate()}>
+          {text.overview.test}
+        </Button>
+        <Text size="sm" c="dimmed">
+          {text.overview.testText}
+        </Text>
+      </Group>
+      <Refusal error={test.error} />
+      {test.data && (
+        <div role="status">
+          <Answer told={test.data} />
+        </div>
+      )}
       <Command value={`nc ${protocol === 'udp' ? '-u ' : ''}${host} ${listen_port}`} />
       <Group gap="xs" role="status">
         {connections_total === 0 ? (

@@ -1,49 +1,85 @@
-import { Paper, SimpleGrid, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { call } from '../../api/client.ts'
+import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core'
+import { Link } from 'wouter'
 import { bytes, count, rate } from '../../format.ts'
+import { Chart } from '../../parts/chart/Chart.tsx'
 import { Head } from '../../parts/Head.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { text } from '../../text/text.ts'
+import { pages } from '../pages.ts'
+import { Attention } from './Attention.tsx'
 import { FirstSteps } from './FirstSteps.tsx'
-import { useRate } from './use-rate.ts'
+import { type Summary, useSummary } from './use-summary.ts'
+import { useThroughput } from './use-throughput.ts'
 
 export default function Overview() {
-  const summary = useQuery({ queryKey: ['summary'], queryFn: () => call('GET /v1/stats/summary') })
-  const toTargets = useRate(summary.data?.bytes_in, summary.dataUpdatedAt)
-  const toCallers = useRate(summary.data?.bytes_out, summary.dataUpdatedAt)
+  const summary = useSummary()
   return (
     <>
       <Head title={text.pages.overview} />
       <Loaded query={summary}>
-        {({ clients, rules, active_connections, bytes_in, bytes_out }) => (
-          <>
-            <SimpleGrid cols={{ base: 2, md: 5 }} mb="xl">
-              <Figure
-                name={text.overview.edges}
-                value={`${count(clients.connected)} / ${count(clients.total)}`}
-              />
-              <Figure
-                name={text.overview.rules}
-                value={`${count(rules.active)} / ${count(rules.total)}`}
-                note={rules.failed > 0 ? text.overview.rulesFailed(count(rules.failed)) : null}
-              />
-              <Figure name={text.overview.connections} value={count(active_connections)} />
-              <Figure
-                name={text.overview.toTargets}
-                value={rate(toTargets)}
-                note={text.overview.total(bytes(bytes_in))}
-              />
-              <Figure
-                name={text.overview.toCallers}
-                value={rate(toCallers)}
-                note={text.overview.total(bytes(bytes_out))}
-              />
-            </SimpleGrid>
-            {bytes_in + bytes_out === 0 && rules.total <= 1 && <FirstSteps />}
-          </>
-        )}
+        {found =>
+          isNew(found) ? <FirstSteps /> : <Running summary={found} readAt={summary.dataUpdatedAt} />
+        }
       </Loaded>
+    </>
+  )
+}
+
+const isNew = ({ bytes_in, bytes_out, rules }: Summary): boolean =>
+  bytes_in + bytes_out === 0 && rules.total <= 1
+
+const traffic = pages.find(({ path }) => path === '/traffic')?.path
+
+function Running({ summary, readAt }: { readonly summary: Summary; readonly readAt: number }) {
+  const { clients, rules, active_connections, bytes_in, bytes_out } = summary
+  const { speed, connections, now } = useThroughput(summary, readAt)
+  const [toTargets, toCallers] = now ?? []
+  const said = (value: number | undefined): string => (value === undefined ? '–' : rate(value))
+  return (
+    <>
+      <Attention />
+      <SimpleGrid cols={{ base: 2, md: 5 }} mb="xl">
+        <Figure
+          name={text.overview.edges}
+          value={`${count(clients.connected)} / ${count(clients.total)}`}
+          to="/edges"
+        />
+        <Figure
+          name={text.overview.rules}
+          value={`${count(rules.active)} / ${count(rules.total)}`}
+          to="/rules?state=active"
+        />
+        <Figure name={text.overview.connections} value={count(active_connections)} to="/connections" />
+        <Figure
+          name={text.overview.toTargets}
+          value={said(toTargets)}
+          note={text.overview.total(bytes(bytes_in))}
+          to={traffic}
+        />
+        <Figure
+          name={text.overview.toCallers}
+          value={said(toCallers)}
+          note={text.overview.total(bytes(bytes_out))}
+          to={traffic}
+        />
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="xl">
+        <Chart
+          title={text.overview.speed}
+          lines={[
+            { name: text.overview.toTargets, color: '--line-a' },
+            { name: text.overview.toCallers, color: '--line-b' }
+          ]}
+          points={speed}
+          format={rate}
+        />
+        <Chart
+          title={text.overview.connections}
+          lines={[{ name: text.overview.connections, color: '--line-a' }]}
+          points={connections}
+          format={count}
+        />
+      </SimpleGrid>
     </>
   )
 }
@@ -51,13 +87,20 @@ export default function Overview() {
 interface FigureProps {
   readonly name: string
   readonly value: string
-  readonly note?: string | null
+  readonly note?: string
+  readonly to?: string | undefined // the list that it counts
 }
 
-const Figure = ({ name, value, note }: FigureProps) => (
+const Figure = ({ name, value, note, to }: FigureProps) => (
   <Paper withBorder p="md">
     <Text size="sm" c="dimmed">
-      {name}
+      {to === undefined ? (
+        name
+      ) : (
+        <Anchor component={Link} href={to} size="sm">
+          {name}
+        </Anchor>
+      )}
     </Text>
     <div className="figure">{value}</div>
     <Text size="sm" c="dimmed" mih="1.5em">

@@ -1,78 +1,70 @@
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation } from '@tanstack/react-query'
-import { call } from '../../api/client.ts'
-import { ApiError } from '../../api/error.ts'
+import { useState } from 'react'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { text } from '../../text/text.ts'
+import { type BulkAction, changeAll } from './bulk.ts'
+import { DeleteRules } from './DeleteRules.tsx'
+import { LabelsPatch } from './LabelsPatch.tsx'
 import type { Rule } from './queries.ts'
-
-type Action = keyof typeof text.rules.done
-
-const atOnce = 1000 // rules of one call
 
 /** What can be done to many rules. Some may be refused: each is counted, and the first one says why. */
 export function Actions({ rules, onDone }: { readonly rules: readonly Rule[]; readonly onDone: () => void }) {
   const [asks, { open, close }] = useDisclosure()
+  const [labels, { open: openLabels, close: closeLabels }] = useDisclosure()
+  const [done, setDone] = useState(0)
   const change = useMutation({
-    mutationFn: (action: Action) =>
+    mutationFn: (action: BulkAction) =>
       changeAll(
+        rules.map(({ rule_id }) => rule_id),
         action,
-        rules.map(({ rule_id }) => rule_id)
+        setDone
       ),
-    onSuccess: ({ changed, refused, first }, action) => {
+    onSuccess: ({ changed, refused, first }, { action }) => {
       notify(text.rules.outcome(text.rules.done[action], count(changed), count(refused)))
       if (first) notify(first)
       close()
+      closeLabels()
       onDone()
-    }
+    },
+    onSettled: () => setDone(0)
   })
   const button = (action: 'pause' | 'resume') => (
-    <Button variant="default" size="xs" loading={change.isPending} onClick={() => change.mutate(action)}>
+    <Button variant="default" size="xs" disabled={change.isPending} onClick={() => change.mutate({ action })}>
       {text.rules[action]}
     </Button>
   )
   return (
     <>
+      {change.isPending && rules.length > 100 && (
+        <Text size="sm" role="status">
+          {text.rules.progress(count(done), count(rules.length))}
+        </Text>
+      )}
       {button('pause')}
       {button('resume')}
+      <Button variant="default" size="xs" onClick={openLabels}>
+        {text.rules.setLabels}
+      </Button>
       <Button variant="default" size="xs" c="var(--bad)" onClick={open}>
         {text.rules.delete}
       </Button>
-      <Dialog isOpen={asks} onClose={close} title={text.rules.confirmDelete(text.rules.count(rules.length))}>
-        <Stack>
-          <Text>{text.rules.confirmText}</Text>
-          <Group justify="end">
-            <Button variant="default" onClick={close} data-autofocus>
-              {text.cancel}
-            </Button>
-            <Button color="red" loading={change.isPending} onClick={() => change.mutate('delete')}>
-              {text.rules.delete}
-            </Button>
-          </Group>
-        </Stack>
+      <DeleteRules
+        rules={rules}
+        isOpen={asks}
+        isBusy={change.isPending}
+        onClose={close}
+        onConfirm={() => change.mutate({ action: 'delete' })}
+      />
+      <Dialog isOpen={labels} onClose={closeLabels} title={text.rules.setLabels}>
+        <LabelsPatch
+          isBusy={change.isPending}
+          onSubmit={patch => change.mutate({ action: 'patch', patch: { labels: patch } })}
+        />
       </Dialog>
     </>
   )
-}
-
-async function changeAll(action: Action, ids: readonly string[]) {
-  let changed = 0
-  let refused = 0
-  let first: ApiError | null = null
-  for (let from = 0; from < ids.length; from += atOnce) {
-    const { results } = await call('POST /v1/rules/bulk', {
-      body: { ids: ids.slice(from, from + atOnce), action }
-    })
-    for (const { status, error } of results) {
-      if (!error) changed++
-      else {
-        refused++
-        first ??= new ApiError(error.message, { status, code: error.code })
-      }
-    }
-  }
-  return { changed, refused, first }
 }

@@ -1,47 +1,86 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
-import { ago, time } from '../../format.ts'
 import { State } from '../../parts/State.tsx'
 import type { Column } from '../../parts/table/rows.ts'
+import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
+import type { EdgesById } from '../edges/queries.ts'
 import { portsOf, type Rule, targetsOf } from './queries.ts'
+import { shownStateOf } from './shown-state.ts'
 
-export const columns: readonly Column<Rule>[] = [
+const edgeOf = ({ client_name, edges }: Rule): string =>
+  client_name ?? text.rules.several(String(edges?.length ?? 0))
+
+const labelsOf = ({ labels }: Rule): string =>
+  Object.entries(labels ?? {})
+    .map(([key, value]) => `${key}=${value}`)
+    .join(' ')
+
+function reasonOf(rule: Rule, edges: EdgesById): string {
+  if (shownStateOf(rule, edges) === 'unknown') return text.rules.edgeAway
+  const { state, state_reason: reason } = rule
+  return reason === null || reason === state ? '' : (text.reasons[reason] ?? reason)
+}
+
+export const columnsOf = (edges: EdgesById): readonly Column<Rule>[] => [
   {
     id: 'port',
     title: text.rules.port,
     value: rule => `${portsOf(rule)}/${rule.protocol}`,
+    cell: rule => (
+      <Anchor component={Link} href={`/rules/${rule.rule_id}`} size="sm">
+        {portsOf(rule)}/{rule.protocol}
+      </Anchor>
+    ),
     width: 9
   },
   {
     id: 'edge',
     title: text.rules.edge,
-    value: ({ client_name, edges }) => client_name ?? text.rules.several(String(edges?.length ?? 0)),
-    cell: ({ client_id, client_name, edges }) =>
-      client_id === null ? (
-        text.rules.several(String(edges?.length ?? 0))
+    value: edgeOf,
+    width: 6,
+    cell: rule =>
+      rule.client_id === null ? (
+        edgeOf(rule)
       ) : (
-        <Anchor component={Link} href={`/edges/${client_id}`} size="sm">
-          {client_name}
+        <Anchor component={Link} href={`/edges/${rule.client_id}`} size="sm">
+          {rule.client_name}
         </Anchor>
       )
   },
-  { id: 'targets', title: text.rules.targets, value: targetsOf, width: 14, wide: true },
+  { id: 'targets', title: text.rules.targets, value: targetsOf, width: 11, wide: true },
   {
     id: 'state',
     title: text.rules.state,
-    value: ({ state }) => text.states[state],
-    cell: ({ state, state_reason }) => <State of={state} title={state_reason} />,
+    value: rule => text.states[shownStateOf(rule, edges)],
+    cell: rule => <State of={shownStateOf(rule, edges)} title={reasonOf(rule, edges)} />,
     width: 8
   },
-  { id: 'reason', title: text.rules.reason, value: ({ state_reason }) => state_reason ?? '', wide: true },
-  { id: 'owner', title: text.rules.owner, value: ({ owner }) => owner, width: 7, wide: true },
+  {
+    id: 'reason',
+    title: text.rules.reason,
+    value: rule => reasonOf(rule, edges),
+    cell: rule => <span title={reasonOf(rule, edges)}>{reasonOf(rule, edges)}</span>,
+    width: 7,
+    wide: true
+  },
+  {
+    id: 'name',
+    title: text.fields['sni_pattern'] ?? '',
+    value: rule => rule.sni_pattern ?? '',
+    wide: true,
+    extra: true,
+    width: 8
+  },
+  { id: 'labels', title: text.fields['labels'] ?? '', value: labelsOf, width: 7, wide: true },
+  { id: 'owner', title: text.rules.owner, value: ({ owner }) => owner, width: 6, wide: true },
   {
     id: 'created',
     title: text.rules.created,
     value: ({ created_at }) => Date.parse(created_at),
-    cell: ({ created_at }) => <span title={time(created_at)}>{ago(created_at)}</span>,
+    cell: ({ created_at }) => <When at={created_at} form="ago" />,
     width: 7,
-    wide: true
+    wide: true,
+    extra: true
   }
 ]

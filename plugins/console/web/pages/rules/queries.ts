@@ -1,17 +1,38 @@
-import { useQuery } from '@tanstack/react-query'
-import { type Row, rows } from '../../api/client.ts'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { call, growing, type Row } from '../../api/client.ts'
 
 export type Rule = Row<'GET /v1/rules'>
-export const useRules = () => useQuery({ queryKey: ['rules'], queryFn: () => rows('GET /v1/rules') })
 
-/** 'paris:8443', or a range, or of a group how many edges. */
-export const portsOf = ({ listen_port: first, listen_port_end: last }: Rule): string =>
+/** The rules, or those that a selector of labels chooses. Long lists are read less often: changes are told. */
+export const useRules = (selector = '') =>
+  useQuery<readonly Rule[]>({
+    queryKey: ['rules', selector],
+    queryFn: growing('GET /v1/rules', { query: { ...(selector !== '' && { selector }) } }),
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state: { data } }) => Math.max(5000, (data?.length ?? 0) * 6)
+  })
+
+export const useRule = (rule_id: string) =>
+  useQuery({
+    queryKey: ['rule', rule_id],
+    queryFn: () => call('GET /v1/rules/{rule_id}', { path: { rule_id } })
+  })
+
+/** '8443', or a range. */
+export const portsOf = ({
+  listen_port: first,
+  listen_port_end: last
+}: Pick<Rule, 'listen_port' | 'listen_port_end'>): string =>
   last === null ? String(first) : `${first}–${last}`
 
-export const targetsOf = ({ targets }: Rule): string =>
-  targets
-    .map(
-      ({ host, port, port_end: end }) =>
-        `${host.includes(':') ? `[${host}]` : host}:${port}${end === null ? '' : `–${end}`}`
-    )
-    .join(', ')
+type Address = Pick<Rule['targets'][number], 'host' | 'port'> & { readonly port_end?: number | null }
+
+/** '10.0.0.7:80', '[2001:db8::7]:80' */
+export const addressOf = ({ host, port, port_end: end = null }: Address): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}${end === null ? '' : `–${end}`}`
+
+export const targetsOf = ({ targets }: Rule): string => targets.map(addressOf).join(', ')
+
+/** 'paris:8443/tcp': how people name a rule. */
+export const nameOf = (rule: Rule): string =>
+  `${rule.client_name ?? rule.edges?.map(({ client_name }) => client_name).join(', ') ?? ''}:${portsOf(rule)}/${rule.protocol}`

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Menu, Text, TextInput, UnstyledButton } from '@mantine/core'
+import { Button, Checkbox, Group, Menu, Text, TextInput, UnstyledButton, VisuallyHidden } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
@@ -16,6 +16,8 @@ interface Props<R> {
   readonly columns: readonly Column<R>[]
   readonly idOf: (row: R) => string
   readonly empty: ReactNode // in place of no rows
+  /** The words that are searched for, where the page keeps them. */
+  readonly search?: readonly [words: string, set: (words: string) => void]
   /** With it rows can be selected: what can be done to these. */
   readonly actions?: (selected: readonly R[], clear: () => void) => ReactNode
 }
@@ -27,8 +29,9 @@ const overscan = 12
  * A list of any length: search, sort, columns, selection. Only the rows that are seen are in the page. Those of a <table>
  * cannot be placed one by one, so roles say what they are.
  */
-export function Table<R>({ name, what, rows, columns, idOf, empty, actions }: Props<R>) {
-  const [words, setWords] = useState('')
+export function Table<R>({ name, what, rows, columns, idOf, empty, search, actions }: Props<R>) {
+  const own = useState('')
+  const [words, setWords] = search ?? own
   const [sort, setSort] = useState<Sort | null>(null)
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set())
   const narrow = useMediaQuery('(max-width: 48em)') ?? false
@@ -178,10 +181,14 @@ function ColumnHead<R>({ column: { id, title, numeric }, sort, onSort }: HeadPro
       data-numeric={numeric}
       aria-sort={down === null ? 'none' : down ? 'descending' : 'ascending'}
     >
-      <UnstyledButton className="sort" onClick={() => onSort(next)}>
-        {title}
-        <span aria-hidden="true">{down === null ? '' : down ? ' ↓' : ' ↑'}</span>
-      </UnstyledButton>
+      {title === '' ? (
+        <VisuallyHidden>{text.table.actions}</VisuallyHidden> // what can be done to a row is nothing to sort by
+      ) : (
+        <UnstyledButton className="sort" onClick={() => onSort(next)}>
+          {title}
+          <span aria-hidden="true">{down === null ? '' : down ? ' ↓' : ' ↑'}</span>
+        </UnstyledButton>
+      )}
     </div>
   )
 }
@@ -198,17 +205,20 @@ const Columns = <R,>({ columns, hidden, toggle }: ColumnsProps<R>) => (
       <Button variant="default">{text.table.columns}</Button>
     </Menu.Target>
     <Menu.Dropdown>
-      {columns.slice(1).map(({ id, title }) => (
-        <Menu.Item
-          key={id}
-          role="menuitemcheckbox"
-          aria-checked={!hidden.has(id)}
-          rightSection={hidden.has(id) ? '' : '✓'}
-          onClick={() => toggle(id)}
-        >
-          {title}
-        </Menu.Item>
-      ))}
+      {columns.slice(1).map(
+        ({ id, title }) =>
+          title !== '' && (
+            <Menu.Item
+              key={id}
+              role="menuitemcheckbox"
+              aria-checked={!hidden.has(id)}
+              rightSection={hidden.has(id) ? '' : '✓'}
+              onClick={() => toggle(id)}
+            >
+              {title}
+            </Menu.Item>
+          )
+      )}
     </Menu.Dropdown>
   </Menu>
 )

@@ -10,6 +10,7 @@ export interface Column<R> {
   readonly width?: number // in rem, at least; what is left is shared in the same proportion. Default 10
   readonly numeric?: true
   readonly wide?: true // not shown on a narrow page
+  readonly extra?: true // shown when it is chosen
 }
 
 export interface Sort {

@@ -4,9 +4,10 @@ import type { Column } from './rows.ts'
 /** Which columns of a table are shown; the browser remembers what was hidden. */
 export function useColumns<R>(name: string, columns: readonly Column<R>[], narrow: boolean) {
   const key = `sluice.columns.${name}`
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(
-    () => new Set((localStorage.getItem(key) ?? '').split(',').filter(Boolean))
-  )
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(() => {
+    const extra = columns.filter(column => column.extra).map(({ id }) => id)
+    return new Set(localStorage.getItem(key)?.split(',').filter(Boolean) ?? extra)
+  })
   const toggle = (id: string): void => {
     const next = new Set(hidden)
     if (!next.delete(id)) next.add(id)

@@ -1,0 +1,2 @@
+// Pages and cards that other plugins bring.
+export * from './slots.ts'

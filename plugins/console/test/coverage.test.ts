@@ -1,0 +1,58 @@
+// Whatever the API can change can be changed on a page: each route that writes is called somewhere in the pages.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openapiDocument } from '../../../config/build/openapi.ts'
+
+/** Routes that need no place of their own: another one does the same. */
+const sameAs: Readonly<Record<string, string>> = {
+  'PUT /v1/clients/{client_id}': 'PATCH /v1/clients/{client_id}',
+  'PATCH /v1/clients/{client_id}/name': 'PATCH /v1/clients/{client_id}',
+  'PUT /v1/rules/{rule_id}': 'PATCH /v1/rules/{rule_id}',
+  'PUT /v1/rules/{rule_id}/definition': 'PATCH /v1/rules/{rule_id}'
+}
+/** Routes for programs, and why. */
+const forPrograms: Readonly<Record<string, string>> = {
+  'POST /v1/apply-leases': 'the command apply takes turns by it',
+  'PUT /v1/apply-leases/{lease_id}': 'the command apply takes turns by it',
+  'DELETE /v1/apply-leases/{lease_id}': 'the command apply takes turns by it',
+  'POST /v1/apply-checks': 'the command apply judges a file by it'
+}
+
+const web = join(import.meta.dirname, '../web')
+const sources = globSync('**/*.{ts,tsx}', { cwd: web, exclude: ['node_modules/**'] })
+const called = new Set(
+  sources.flatMap(file =>
+    [...readFileSync(join(web, file), 'utf8').matchAll(/'((?:POST|PUT|PATCH|DELETE) \/v1\/[^']*)'/g)].map(
+      ([, operation]) => operation
+    )
+  )
+)
+const { paths } = (await openapiDocument()) as { readonly paths: Readonly<Record<string, object>> }
+const writing = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.keys(methods)
+    .filter(method => /^(post|put|patch|delete)$/.test(method))
+    .map(method => `${method.toUpperCase()} ${path}`)
+)
+
+t.test('each route that writes has its place on a page', async t => {
+  const missing = writing.filter(
+    route => !called.has(route) && !Object.hasOwn(sameAs, route) && !Object.hasOwn(forPrograms, route)
+  )
+
+  t.ok(writing.length > 20)
+  t.same(missing, [])
+})
+
+t.test('what needs no place exists, and what does the same has one', async t => {
+  const named = [...Object.keys(sameAs), ...Object.keys(forPrograms)]
+
+  t.same(
+    named.filter(route => !writing.includes(route)),
+    []
+  )
+  t.same(
+    Object.values(sameAs).filter(route => !called.has(route)),
+    []
+  )
+})

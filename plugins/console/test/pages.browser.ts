@@ -1,0 +1,59 @@
+// Every page, as a superadmin and as a tenant, in both themes: axe finds nothing, nothing fails, nothing is asked in vain.
+import t, { type Test } from 'tap'
+import { axeFindings, callAs, openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
+import { fill, tenant } from './fill.ts'
+import { settled, walk } from './walk.ts'
+
+async function inOrder(
+  t: Test,
+  seen: Awaited<ReturnType<typeof openPage>>,
+  origin: string
+): Promise<string[]> {
+  const { page, errors } = seen
+  const refused: string[] = []
+  page.on('response', response => {
+    const path = new URL(response.url()).pathname
+    if ([401, 403].includes(response.status()) && path.startsWith('/v1/')) refused.push(path)
+  })
+  const kinds = await walk(page, origin, async ({ title }) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await settled(page)
+      t.same(await axeFindings(page), [], `${title}, ${colorScheme}`)
+    }
+    t.equal(await page.getByRole('navigation').count(), 1, `${title} has one navigation`)
+    t.equal(await page.getByRole('main').count(), 1, `${title} has one main part`)
+  })
+  t.same(errors.splice(0), [], 'no errors, and no violation of the policy')
+  t.same(refused, [], 'nothing is asked that the server refuses')
+  return kinds
+}
+
+t.test(
+  'every page is in order for a superadmin and for a tenant',
+  { skip: skipReason, timeout: 900_000 },
+  async t => {
+    const server = await startUp(`${t.testdir()}/data`)
+    t.teardown(server.kill)
+    const boss = await openPage()
+    t.teardown(boss.close)
+    await setUp(boss.page, server.link)
+    await fill(boss.page)
+
+    const all = await inOrder(t, boss, server.origin)
+    const own = await openPage()
+    t.teardown(own.close)
+    await own.page.goto(server.origin)
+    await signIn(own.page, tenant)
+    await own.page.getByRole('navigation').waitFor()
+    const some = await inOrder(t, own, server.origin)
+
+    t.ok(all.includes('/edges/ID'))
+    t.same(
+      some.filter(kind => !all.includes(kind)),
+      [],
+      'a tenant sees pages that a superadmin has, too'
+    )
+    t.ok((await callAs<{ role: string }>(own.page, 'GET', '/v1/users/me')).role === 'user')
+  }
+)

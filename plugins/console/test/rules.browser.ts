@@ -1,0 +1,370 @@
+// The pages of rules, connections and edges, in Chromium before a real server, a real agent and real traffic.
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { promisify } from 'node:util'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { axeFindings, freePort, openPage, setUp, skipReason, startUp } from './browser.ts'
+
+const bin = new URL('../../../kernel/bin.ts', import.meta.url).pathname
+
+async function start(t: Test) {
+  const data = `${t.testdir()}/data`
+  const server = await startUp(data)
+  t.teardown(server.kill)
+  const { page, errors, close } = await openPage()
+  t.teardown(close)
+  await setUp(page, server.link)
+  const token = readFileSync(`${data}/operator-token`, 'utf8').trim()
+  const api = async (method: string, path: string, body?: object): Promise<Record<string, string>> => {
+    const response = await fetch(`${server.origin}/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) })
+    })
+    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`)
+    return response.status === 204 ? {} : ((await response.json()) as Record<string, string>)
+  }
+  /** axe finds nothing, in both themes. */
+  const inOrder = async (what: string, seen: Page = page): Promise<void> => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await seen.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      t.same(await axeFindings(seen), [], `${what}, ${colorScheme}`)
+    }
+  }
+  return { ...server, data, page, errors, api, inOrder }
+}
+
+/** A target that sends back what it gets. */
+async function openEcho(t: Test): Promise<number> {
+  const server = createServer(socket => {
+    socket.on('error', () => socket.destroy()) // a connection that the test cuts
+    socket.pipe(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** Holds a connection open that has sent bytes and got them back. */
+async function talk(t: Test, port: number) {
+  const socket = connect(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => socket.destroy())
+  socket.write(Buffer.alloc(100_000))
+  await once(socket, 'data')
+  socket.resume()
+  return socket
+}
+
+const submit = (page: Page) => page.getByRole('button', { name: 'Create rule' }).click()
+const section = (page: Page, name: string) => page.locator('summary', { hasText: name }).click()
+const shown = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor()
+
+t.test(
+  'each kind of rule is made in the form, and a refusal stands at its field',
+  { skip: skipReason },
+  async t => {
+    const { page, origin, inOrder, errors, api } = await start(t)
+    const target = await openEcho(t)
+    const begin = async (port: number, targetPort = target): Promise<void> => {
+      await page.goto(`${origin}/rules/new`)
+      await page.getByLabel('Port on the edge').fill(String(port))
+      await page.getByLabel('Target host', { exact: true }).fill('127.0.0.1')
+      await page.getByLabel('Target port', { exact: true }).fill(String(targetPort))
+    }
+
+    // several targets with shares, labels, limits and hours
+    const plain = await freePort()
+    await begin(plain)
+    await page.getByRole('button', { name: 'Another target' }).click()
+    await page.getByLabel('Target host 2').fill('127.0.0.1')
+    await page.getByLabel('Target port 2').fill(String(await freePort()))
+    await section(page, 'Balancing and health')
+    await page.getByLabel('Balancing', { exact: true }).selectOption('weighted')
+    await page.getByLabel('Weight 2').fill('3')
+    await section(page, 'Limits')
+    await page.getByLabel('Bandwidth to callers').fill('50000000')
+    await page.getByText('= 50 Mbit/s').waitFor()
+    await section(page, 'Times')
+    await page.getByRole('button', { name: 'Add hours' }).click()
+    await page.getByRole('button', { name: 'Mo', exact: true }).click()
+    await page.getByLabel('From 1').fill('25:00')
+    await section(page, 'Labels and owner')
+    await page.getByLabel('Labels', { exact: true }).fill('env=prod\ntier=web')
+    await inOrder('the form of a rule')
+    await submit(page)
+    await page.getByText(/Must match pattern/i).waitFor()
+    t.equal(await page.evaluate(focusedLabel), 'From 1', 'the keyboard stands at the wrong field')
+    await page.getByLabel('From 1').fill('00:00')
+    await page.getByLabel('To 1').fill('24:00')
+    await submit(page)
+    await shown(page, `local:${plain}/tcp`)
+    await page.getByText('env=prod, tier=web').waitFor()
+
+    // a range; a port that is taken is said at the port, and the next try takes the failed rule out of the way
+    const from = await freePort()
+    await begin(Number(new URL(origin).port))
+    await submit(page)
+    await page.getByText(/Address already in use/).waitFor()
+    t.equal(await page.evaluate(focusedLabel), 'Port on the edge')
+    await page.getByText('The server keeps the rule as failed').waitFor()
+    await page.getByLabel('Port on the edge').fill(String(from))
+    await page.getByLabel('Last port of a range').fill(String(from + 2))
+    await submit(page)
+    await shown(page, `local:${from}–${from + 2}/tcp`)
+    await page.getByRole('heading', { name: 'Ports' }).waitFor()
+
+    // UDP has fields of its own, and not those of TCP
+    const udp = await freePort()
+    await begin(udp)
+    await page.getByLabel('Protocol').selectOption('udp')
+    await section(page, 'Who may use it')
+    t.equal(await page.getByText('Ban sources').count(), 0)
+    await page.getByLabel('Bytes for each byte').fill('3')
+    await submit(page)
+    await shown(page, `local:${udp}/udp`)
+
+    // by TLS name, with sources
+    const tls = await freePort()
+    await begin(tls)
+    await section(page, 'TLS name')
+    await page.getByLabel('TLS name', { exact: true }).fill('not a name')
+    await submit(page)
+    await page.locator('[aria-invalid=true]').waitFor()
+    await page.getByLabel('TLS name', { exact: true }).fill('shop.example.org')
+    await section(page, 'Who may use it')
+    await page.getByLabel('Only these sources').fill('127.0.0.0/8 10.0.0.7')
+    await submit(page)
+    await shown(page, `local:${tls}/tcp`)
+
+    // on all edges with labels
+    const client = (await api('GET', '/clients')) as unknown as { client_id: string }[]
+    await api('PATCH', `/clients/${client[0]?.client_id}`, { labels: { site: 'paris' } })
+    const group = await freePort()
+    await begin(group)
+    await page.getByLabel('Where').selectOption({ label: 'On all edges with labels' })
+    await page.getByLabel('Labels of the edges').fill('site=paris')
+    await page.getByText('Edges: 1 local').waitFor()
+    await submit(page)
+    await shown(page, `local:${group}/tcp`)
+
+    // filters are in the address, and count what they show
+    await page.goto(`${origin}/rules?selector=env%3Dprod`)
+    await page.getByRole('cell', { name: `${plain}/tcp`, exact: true }).waitFor()
+    t.equal(await page.getByRole('row').count(), 2)
+    await page.getByLabel('Labels', { exact: true }).fill('env===')
+    await page
+      .getByText(/at position/i)
+      .first()
+      .waitFor()
+    await page.goto(`${origin}/rules?state=failed`)
+    await page.getByText('No rule is like this.').waitFor()
+    await inOrder('a list without a match')
+    t.same(errors, [])
+  }
+)
+
+/** The accessible name of what has the focus, as the page gives it. */
+const focusedLabel = (): string => {
+  const { document } = globalThis as unknown as {
+    document: { activeElement: { ariaLabel: string | null; labels: { textContent: string }[] | null } }
+  }
+  const { ariaLabel, labels } = document.activeElement
+  return ariaLabel ?? labels?.[0]?.textContent ?? ''
+}
+
+t.test('a rule is watched, explained, edited by two, paused and deleted', { skip: skipReason }, async t => {
+  const { page, origin, inOrder, errors, api } = await start(t)
+  const target = await openEcho(t)
+  const port = await freePort()
+  const { rule_id } = await api('POST', '/rules', {
+    client: 'local',
+    listen_port: port,
+    targets: [{ host: '127.0.0.1', port: target }],
+    labels: { env: 'prod' }
+  })
+  const held = await talk(t, port)
+  const gone = new Promise(done => held.once('close', done)) // after a reset, which is an error of the socket
+
+  await page.goto(`${origin}/rules/${rule_id}`)
+  await shown(page, `local:${port}/tcp`)
+  const timer = setInterval(() => held.writable && held.write(Buffer.alloc(20_000)), 100)
+  t.teardown(() => clearInterval(timer))
+  await page.getByRole('img', { name: /Throughput: To targets [\d.]+ .?bit.s/ }).waitFor({ timeout: 40_000 })
+  await page.getByRole('img', { name: /Open connections: Open 1/ }).waitFor()
+  await page.getByRole('button', { name: 'Explain' }).click()
+  await page.getByText('A caller is forwarded.').waitFor()
+  await page.getByRole('status').filter({ hasText: 'Open: 1' }).waitFor()
+  await inOrder('a rule with traffic')
+
+  // somebody else is faster
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await shown(page, 'Edit rule')
+  await page.getByLabel('Labels', { exact: true }).fill('env=test')
+  await api('PATCH', `/rules/${rule_id}`, { labels: { env: 'stage' }, balance: 'random_two' })
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Somebody else has changed the rule meanwhile').waitFor()
+  await page.getByRole('cell', { name: /random_two/ }).waitFor()
+  await inOrder('an edit that was overtaken')
+  await page.getByRole('button', { name: 'Save mine over it' }).click()
+  await shown(page, `local:${port}/tcp`)
+  await page.getByText('env=test').waitFor()
+  t.match(await api('GET', `/rules/${rule_id}`), { labels: { env: 'test' }, balance: 'random_two' })
+
+  // a change of the page, and its entry in the journal
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByRole('button', { name: 'Resume' }).waitFor()
+  await page.getByRole('region', { name: 'Journal' }).getByText('paused').first().waitFor()
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByRole('button', { name: 'Pause' }).waitFor()
+
+  // connections: one is closed after a question, all that match after a count
+  await page.goto(`${origin}/connections?rule_id=${rule_id}`)
+  await page.getByRole('status').filter({ hasText: 'Open: 1' }).waitFor()
+  await inOrder('connections')
+  await page.getByRole('button', { name: 'Close all that match' }).click()
+  await page.getByText('Connections that match: 1').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Close all that match' }).click()
+  await gone
+  await page.getByText('Nothing is open.').waitFor()
+  await page.goto(`${origin}/connections?source=nonsense`)
+  await page.getByRole('alert').waitFor()
+
+  // deleted: after a question with the name and the live connections
+  await talk(t, port)
+  await page.goto(`${origin}/rules/${rule_id}`)
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByText('Live connections: 1').waitFor()
+  await inOrder('the question before a deletion')
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await shown(page, 'Rules')
+  await page.getByText(`The rule local:${port}/tcp is deleted.`).waitFor()
+  t.same(errors, [])
+})
+
+t.test(
+  'a tenant sees what is theirs, is offered what is granted, and asks for nothing else',
+  { skip: skipReason },
+  async t => {
+    const { origin, inOrder, api } = await start(t)
+    const target = await openEcho(t)
+    const port = await freePort()
+    await api('POST', '/users', {
+      user_id: 'ann',
+      display_name: 'Ann',
+      role: 'user',
+      initial_password: 'a password of Ann',
+      password_change_required: false
+    })
+    const clients = (await api('GET', '/clients')) as unknown as { client_id: string }[]
+    await api('POST', '/grants', {
+      user_id: 'ann',
+      client_id: clients[0]?.client_id,
+      listen_port_start: port,
+      listen_port_end: port,
+      protocols: ['tcp']
+    })
+    await api('POST', '/rules', {
+      client: 'local',
+      listen_port: await freePort(),
+      targets: [{ host: '127.0.0.1', port: target }]
+    })
+    const { page, errors, close } = await openPage()
+    t.teardown(close)
+    const refused: string[] = []
+    page.on('response', response => {
+      if (response.status() === 403) refused.push(response.url())
+    })
+
+    await page.goto(`${origin}/rules`)
+    await page.getByLabel('User').fill('ann')
+    await page.getByLabel('Password', { exact: true }).fill('a password of Ann')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('There are no rules yet.').waitFor()
+    await page.goto(`${origin}/rules/new`)
+    await page.getByText(`Granted to you: ${port}`).waitFor()
+    t.same(await page.getByLabel('Protocol').locator('option').allTextContents(), ['tcp'])
+    await section(page, 'Labels and owner')
+    t.equal(await page.getByLabel('Owner').count(), 0)
+    await page.getByLabel('Port on the edge').fill(String(port))
+    await page.getByLabel('Target host', { exact: true }).fill('127.0.0.1')
+    await page.getByLabel('Target port', { exact: true }).fill(String(target))
+    await inOrder('the form of a tenant', page)
+    await submit(page)
+    await shown(page, `local:${port}/tcp`)
+    await page.getByRole('link', { name: 'local' }).click()
+    await page.getByRole('heading', { name: 'Its rules' }).waitFor()
+    t.equal(await page.getByRole('button', { name: 'Revoke' }).count(), 0)
+    for (const path of ['/', '/connections', '/edges']) {
+      await page.goto(origin + path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.waitForLoadState('load')
+    }
+
+    t.same(refused, [], 'no route refused them')
+    t.same(errors, [])
+  }
+)
+
+t.test('an edge is named, labelled, limited, away, revoked and deleted', { skip: skipReason }, async t => {
+  const { data, page, origin, inOrder, errors, api } = await start(t)
+  const target = await openEcho(t)
+  const port = await freePort()
+  await api('POST', '/rules', {
+    client: 'local',
+    listen_port: port,
+    targets: [{ host: '127.0.0.1', port: target }]
+  })
+
+  await page.goto(`${origin}/edges`)
+  await page.getByRole('main').getByRole('link', { name: 'local' }).click()
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await page.getByLabel('Name').fill('paris')
+  await page.getByLabel('Labels', { exact: true }).fill('site=paris')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await shown(page, 'paris')
+  await page.getByText('site=paris').waitFor()
+  await page.getByRole('button', { name: 'Change limits of _operator' }).click()
+  await page.getByLabel('Connections at once').fill('7')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('cell', { name: 'Connections at once: 7' }).waitFor()
+  await inOrder('an edge')
+
+  // an edge that is away: its rules wait, and nothing is known of them
+  const { uri } = await api('POST', '/client-enrollments', { name: 'lyon' })
+  await promisify(execFile)(process.execPath, [
+    bin,
+    'agent',
+    'enroll',
+    uri ?? '',
+    '--state-dir',
+    `${data}-lyon`
+  ])
+  await page.goto(`${origin}/rules/new`)
+  await page.getByLabel('Edge', { exact: true }).selectOption({ label: 'lyon (away)' })
+  await page.getByLabel('Port on the edge').fill(String(port))
+  await page.getByLabel('Target host', { exact: true }).fill('127.0.0.1')
+  await page.getByLabel('Target port', { exact: true }).fill(String(target))
+  await submit(page)
+  await page.getByText(/is not connected/).waitFor()
+  await page.getByLabel(/lyon is away: keep the rule/).check()
+  await submit(page)
+  await shown(page, `lyon:${port}/tcp`)
+  await page.goto(origin)
+  await page.getByRole('link', { name: 'The edge lyon is away' }).waitFor()
+  await page.getByRole('link', { name: 'Rules that wait for their edge: 1' }).click()
+  await page.getByRole('cell', { name: 'pending', exact: true }).waitFor()
+  await page.getByRole('link', { name: 'lyon' }).click()
+  await page.getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('dialog').getByText('one rule').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByText('Its rules, quotas').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('lyon is deleted.').waitFor()
+  t.same(errors, [])
+})

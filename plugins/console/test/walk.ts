@@ -1,0 +1,61 @@
+// Walks the pages as somebody would: those of the navigation, and what they lead to. New pages are walked by themselves.
+import type { Page } from 'playwright-core'
+
+const maxViews = 60
+
+/** A path with the place of ids, such as '/edges/ID': one of a kind is enough. */
+export const kindOf = (path: string): string =>
+  path.replace(/[?#].*$/, '').replace(/^\/([a-z]+)\/(?!new$)[^/]+/, '/$1/ID')
+
+export interface View {
+  readonly name: string // 'edges-id', for a file
+  readonly title: string
+}
+
+/** An element of the browser, whose types Node does not have. */
+interface Linked {
+  getAttribute(name: string): string | null
+}
+
+/** Calls `visit` at each kind of view that the user can reach by links, and at each tab of it. */
+export async function walk(
+  page: Page,
+  origin: string,
+  visit: (view: View) => Promise<void>
+): Promise<string[]> {
+  await page.goto(`${origin}/`)
+  const links = (): Promise<string[]> =>
+    page
+      .locator('nav a[href^="/"], main a[href^="/"]')
+      .evaluateAll(all => all.map(link => (link as unknown as Linked).getAttribute('href') ?? ''))
+  await settled(page)
+  const waiting = await links()
+  const seen = new Set<string>()
+  for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+    const kind = kindOf(path)
+    if (seen.has(kind) || seen.size >= maxViews) continue
+    seen.add(kind)
+    await page.goto(origin + path)
+    await settled(page)
+    const name = kind === '/' ? 'overview' : kind.slice(1).replaceAll('/', '-').toLowerCase()
+    await visit({ name, title: kind })
+    const tabs = page.getByRole('main').getByRole('tab', { selected: false })
+    const titles = await tabs.allTextContents()
+    for (const title of titles) {
+      await page.getByRole('main').getByRole('tab', { name: title, exact: true }).click()
+      await settled(page)
+      await visit({
+        name: `${name}-${title.toLowerCase().replaceAll(/\W+/g, '-')}`,
+        title: `${kind}, ${title}`
+      })
+    }
+    waiting.push(...(await links()))
+  }
+  return [...seen]
+}
+
+/** Resolves when the page has read what it shows. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator('main h1').first().waitFor()
+  await page.locator('main [aria-busy=true]').first().waitFor({ state: 'detached' })
+}

@@ -1,0 +1,28 @@
+import { useQuery } from '@tanstack/react-query'
+import { rows } from '../../api/client.ts'
+import { Empty } from '../../parts/Empty.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { Table } from '../../parts/table/Table.tsx'
+import { text } from '../../text/text.ts'
+import { columns } from '../users/grant.tsx'
+
+export function OwnGrants() {
+  const grants = useQuery({ queryKey: ['grants', 'me'], queryFn: () => rows('GET /v1/users/me/grants') })
+  return (
+    <Section title={text.accountPage.mayUse}>
+      <Loaded query={grants}>
+        {all => (
+          <Table
+            name="own-grants"
+            what={text.grants.what}
+            rows={all}
+            columns={columns}
+            idOf={({ grant_id }) => grant_id}
+            empty={<Empty what={text.grants.emptyOwn} />}
+          />
+        )}
+      </Loaded>
+    </Section>
+  )
+}

@@ -1,0 +1,73 @@
+import {
+  Button,
+  Group,
+  type MantineColorScheme,
+  NativeSelect,
+  Text,
+  useMantineColorScheme
+} from '@mantine/core'
+import { lazy, Suspense, useState } from 'react'
+import { type Me, useMe } from '../../api/me.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
+import { Head } from '../../parts/Head.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { chooseLanguage, type Language, language, languages, text } from '../../text/text.ts'
+import { Limits } from '../users/Limits.tsx'
+import { Credentials } from './Credentials.tsx'
+import { OwnGrants } from './OwnGrants.tsx'
+import { Sessions } from './Sessions.tsx'
+
+const NewPassword = lazy(() => import('../../app/forms/NewPassword.tsx'))
+
+export default function Account() {
+  const me = useMe().data
+  return me ? <Mine me={me} /> : null // the gate shows no page before the caller is known
+}
+
+function Mine({ me }: { readonly me: Me }) {
+  const [asks, ask] = useState(false)
+  const isTenant = me.role === 'user'
+  return (
+    <>
+      <Head title={text.pages.account}>
+        <Button variant="default" onClick={() => ask(true)}>
+          {text.changePassword}
+        </Button>
+      </Head>
+      <Text fw={600}>{me.display_name}</Text>
+      <Text c="dimmed">{text.accountPage.who(me.user_id, text.users.roles[me.role])}</Text>
+      <Look />
+      {isTenant && <OwnGrants />}
+      {isTenant && <Limits user={me.user_id} />}
+      <Sessions />
+      <Credentials of={me.user_id} />
+      <Dialog isOpen={asks} onClose={() => ask(false)} title={text.password.title}>
+        <Suspense>
+          <NewPassword me={me} onDone={() => ask(false)} />
+        </Suspense>
+      </Dialog>
+    </>
+  )
+}
+
+function Look() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme()
+  return (
+    <Section title={text.accountPage.look}>
+      <Group>
+        <NativeSelect
+          label={text.theme.title}
+          data={(['auto', 'light', 'dark'] as const).map(value => ({ value, label: text.theme[value] }))}
+          value={colorScheme}
+          onChange={event => setColorScheme(event.currentTarget.value as MantineColorScheme)}
+        />
+        <NativeSelect
+          label={text.language}
+          data={Object.entries(languages).map(([value, label]) => ({ value, label }))}
+          value={language}
+          onChange={event => chooseLanguage(event.currentTarget.value as Language)}
+        />
+      </Group>
+    </Section>
+  )
+}

@@ -1,0 +1,66 @@
+import { Anchor, Stack } from '@mantine/core'
+import { Link } from 'wouter'
+import { count, time, utc } from '../../format.ts'
+import { Fact, Facts } from '../../parts/Facts.tsx'
+import { text } from '../../text/text.ts'
+import { On, Outcome, Who } from './columns.tsx'
+import type { Entry } from './entries.ts'
+
+/** One entry in full, with what has changed. */
+export const EntryDetails = ({ entry }: { readonly entry: Entry }) => (
+  <Stack>
+    <Facts>
+      <Fact name={text.audit.at}>
+        {time(entry.timestamp)} · {utc(entry.timestamp)}
+      </Fact>
+      <Fact name={text.audit.actor}>
+        <Who entry={entry} />
+      </Fact>
+      <Fact name={text.audit.action}>{entry.action}</Fact>
+      <Fact name={text.audit.on}>
+        <On entry={entry} />
+      </Fact>
+      <Fact name={text.audit.outcome}>
+        <Outcome entry={entry} />
+      </Fact>
+      <Fact name={text.audit.reason}>{entry.reason}</Fact>
+      <Fact name={text.audit.method}>{entry.auth_method}</Fact>
+      <Fact name={text.audit.from}>{entry.remote_addr}</Fact>
+      <Fact name={text.audit.path}>{`${entry.method} ${entry.path}`.trim() || null}</Fact>
+      <Fact name={text.audit.count}>{count(entry.count)}</Fact>
+      <Fact name={text.audit.request}>
+        <Anchor component={Link} href={`/audit?request_id=${entry.request_id}`} title={text.audit.same}>
+          {entry.request_id}
+        </Anchor>
+      </Fact>
+    </Facts>
+    {entry.changes !== null && <Changes changes={entry.changes} />}
+  </Stack>
+)
+
+const Changes = ({ changes }: { readonly changes: NonNullable<Entry['changes']> }) => (
+  <table className="plain">
+    <caption>{text.audit.changes}</caption>
+    <thead>
+      <tr>
+        <th scope="col">{text.audit.field}</th>
+        <th scope="col">{text.audit.before}</th>
+        <th scope="col">{text.audit.after}</th>
+      </tr>
+    </thead>
+    <tbody>
+      {changes.map(({ field, from, to }) => (
+        <tr key={field}>
+          <th scope="row">{field}</th>
+          <td>{said(from)}</td>
+          <td>{said(to)}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)
+
+const said = (value: unknown): string => {
+  if (value == null) return '–'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

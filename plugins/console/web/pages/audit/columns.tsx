@@ -1,0 +1,82 @@
+import { Anchor } from '@mantine/core'
+import { Link } from 'wouter'
+import { count } from '../../format.ts'
+import type { Column } from '../../parts/table/rows.ts'
+import { When } from '../../parts/When.tsx'
+import { text } from '../../text/text.ts'
+import { UserLink } from '../users/UserLink.tsx'
+import type { Entry } from './entries.ts'
+
+const pages: Readonly<Record<string, (id: string) => string>> = {
+  rule: id => `/rules/${id}`,
+  client: id => `/edges/${id}`,
+  user: id => `/users/${id}`,
+  source_list: id => `/sources/${id}`,
+  settings: () => '/settings'
+}
+
+/** What was changed, as a link where it has a page. */
+export function On({ entry: { resource_kind: kind, resource_id: id } }: { readonly entry: Entry }) {
+  if (kind === null) return '–'
+  const to = id !== null && Object.hasOwn(pages, kind) ? pages[kind]?.(id) : undefined
+  const name = `${kind} ${id ?? ''}`
+  return to === undefined ? (
+    <span title={name}>{name}</span>
+  ) : (
+    <Anchor component={Link} href={to} size="sm" title={name}>
+      {name}
+    </Anchor>
+  )
+}
+
+export const Who = ({ entry: { actor } }: { readonly entry: Entry }) =>
+  actor === null ? text.audit.nobody : actor.startsWith('_') ? actor : <UserLink id={actor} />
+
+/** '×12': the entry counts so many refused requests. */
+export const Outcome = ({ entry: { outcome, status, reason, count: times } }: { readonly entry: Entry }) => (
+  <span>
+    <span
+      className="dot"
+      data-tone={outcome === 'deny' ? 'bad' : status !== null && status >= 400 ? 'warn' : 'good'}
+      aria-hidden="true"
+    />
+    {text.audit.outcomes[outcome]} {status ?? text.audit.pending} {reason}
+    {times > 1 && ` ×${count(times)}`}
+  </span>
+)
+
+export const columns: readonly Column<Entry>[] = [
+  {
+    id: 'at',
+    title: text.audit.at,
+    value: ({ timestamp }) => Date.parse(timestamp),
+    cell: ({ timestamp }) => <When at={timestamp} form="brief" />,
+    width: 9
+  },
+  {
+    id: 'actor',
+    title: text.audit.actor,
+    value: ({ actor }) => actor ?? text.audit.nobody,
+    cell: entry => <Who entry={entry} />,
+    width: 6,
+    wide: true
+  },
+  { id: 'action', title: text.audit.action, value: ({ action }) => action, width: 9 },
+  {
+    id: 'on',
+    title: text.audit.on,
+    value: ({ resource_kind, resource_id }) => `${resource_kind ?? ''} ${resource_id ?? ''}`,
+    cell: entry => <On entry={entry} />,
+    width: 11,
+    wide: true
+  },
+  {
+    id: 'outcome',
+    title: text.audit.outcome,
+    value: ({ outcome, status, reason }) =>
+      `${text.audit.outcomes[outcome]} ${status ?? text.audit.pending} ${reason ?? ''}`,
+    cell: entry => <Outcome entry={entry} />,
+    width: 13,
+    wide: true
+  }
+]

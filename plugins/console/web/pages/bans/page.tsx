@@ -1,0 +1,96 @@
+import { Button, NativeSelect, Text } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { call, rows } from '../../api/client.ts'
+import { notify } from '../../app/notices.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Dialog } from '../../parts/Dialog.tsx'
+import { Empty } from '../../parts/Empty.tsx'
+import { Head } from '../../parts/Head.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import type { Column } from '../../parts/table/rows.ts'
+import { Table } from '../../parts/table/Table.tsx'
+import { text } from '../../text/text.ts'
+import { type Ban, columns } from './columns.tsx'
+import { NewBan } from './NewBan.tsx'
+
+type Shown = keyof typeof text.bans.shown
+
+export default function Bans() {
+  const [shown, show] = useState<Shown>('in_force')
+  const bans = useQuery({
+    queryKey: ['bans', shown],
+    queryFn: () => rows('GET /v1/bans', { query: { state: shown } })
+  })
+  const [path, go] = useLocation()
+  const [asked, ask] = useState<Ban | null>(null)
+  const buttons: Column<Ban> = {
+    id: 'do',
+    title: text.todo,
+    value: () => '',
+    cell: ban =>
+      ban.state === 'in_force' && (
+        <Button size="compact-xs" variant="default" onClick={() => ask(ban)}>
+          {text.bans.lift}
+        </Button>
+      ),
+    width: 4
+  }
+  const add = (
+    <Button component={Link} href="/bans/new">
+      {text.bans.add}
+    </Button>
+  )
+  return (
+    <>
+      <Head title={text.pages.bans}>
+        <NativeSelect
+          aria-label={text.bans.show}
+          data={Object.entries(text.bans.shown).map(([value, label]) => ({ value, label }))}
+          value={shown}
+          onChange={event => show(event.currentTarget.value as Shown)}
+        />
+        {add}
+      </Head>
+      <Loaded query={bans}>
+        {all => (
+          <Table
+            name="bans"
+            what={text.bans.what}
+            rows={all}
+            columns={[...columns, buttons]}
+            idOf={({ ban_id }) => ban_id}
+            empty={<Empty what={shown === 'all' ? text.bans.emptyAll : text.bans.empty}>{add}</Empty>}
+          />
+        )}
+      </Loaded>
+      <Dialog isOpen={path === '/bans/new'} onClose={() => go('/bans')} title={text.bans.add}>
+        <NewBan onDone={() => go('/bans')} />
+      </Dialog>
+      {asked && <Lift ban={asked} onClose={() => ask(null)} />}
+    </>
+  )
+}
+
+function Lift({ ban, onClose }: { readonly ban: Ban; readonly onClose: () => void }) {
+  const lift = useMutation({
+    mutationFn: () => call('DELETE /v1/bans/{ban_id}', { path: { ban_id: ban.ban_id } }),
+    onSuccess: () => {
+      notify(text.bans.lifted)
+      onClose()
+    }
+  })
+  return (
+    <Confirm
+      isOpen
+      onClose={onClose}
+      title={text.bans.liftTitle(ban.source, ban.client_name)}
+      does={text.bans.lift}
+      isBusy={lift.isPending}
+      onConfirm={() => lift.mutate()}
+    >
+      <Text>{text.bans.liftText}</Text>
+    </Confirm>
+  )
+}

@@ -1,0 +1,87 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useMemo, useState } from 'react'
+import { call, type Reply } from '../../api/client.ts'
+import { type Me, useMe } from '../../api/me.ts'
+import {
+  nothingAt,
+  type Point,
+  type Reading,
+  rateOf,
+  withPoint,
+  withReading
+} from '../../parts/chart/points.ts'
+import type { Summary } from './use-summary.ts'
+
+const historySecs = 900
+const gapSecs = 12
+const everyMs = 3000 // a point of the chart: finer ones are not seen
+
+interface Heard {
+  readonly readings: readonly Reading[]
+  readonly speed: readonly Point[]
+  readonly connections: readonly Point[]
+  readonly now: readonly number[] | null
+}
+
+const nothing: Heard = { readings: [], speed: [], connections: [], now: null }
+
+/** What all rules of the caller forward: the last minutes one by one, and from now on as it is read. */
+export function useThroughput(summary: Summary, readAt: number) {
+  const before = useHistory()
+  const [heard, setHeard] = useState(nothing)
+  useEffect(() => setHeard(last => after(last, summary, readAt)), [summary, readAt])
+  const speed = useMemo(() => joined(before, heard.speed), [before, heard.speed])
+  return { speed, connections: heard.connections, now: heard.now }
+}
+
+function joined(before: readonly Point[], live: readonly Point[]): readonly Point[] {
+  const [last, first] = [before.at(-1), live[0]]
+  const gap = last && first && first.at - last.at > 90 ? [nothingAt(last.at + 31, 2)] : []
+  return [...before, ...gap, ...live]
+}
+
+function after(last: Heard, { bytes_in, bytes_out, active_connections }: Summary, readAt: number): Heard {
+  if (last.readings.at(-1)?.at === readAt) return last
+  const readings = withReading(last.readings, { at: readAt, totals: [bytes_in, bytes_out] })
+  const now = rateOf(readings)
+  const at = readAt / 1000
+  const due = (points: readonly Point[]): boolean => at - (points.at(-1)?.at ?? 0) >= everyMs / 1000
+  return {
+    readings,
+    now,
+    speed: now && due(last.speed) ? withPoint(last.speed, { at, values: now }, gapSecs) : last.speed,
+    connections: due(last.connections)
+      ? withPoint(last.connections, { at, values: [active_connections] }, gapSecs)
+      : last.connections
+  }
+}
+
+function useHistory(): readonly Point[] {
+  const me = useMe().data
+  const { data } = useQuery({
+    queryKey: ['history', me?.user_id],
+    enabled: me != null,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchInterval: false,
+    queryFn: () => readHistory(me as Me)
+  })
+  return useMemo(() => (data ? minutesOf(data) : []), [data])
+}
+
+function readHistory({ role, user_id }: Me): Promise<Reply<'GET /v1/traffic/global'>> {
+  const to = Math.floor(Date.now() / 1000)
+  const query = { from: to - historySecs, to, bucket: '1m' } as const
+  if (role === 'superadmin') return call('GET /v1/traffic/global', { query })
+  return call('GET /v1/users/{user_id}/traffic', { path: { user_id }, query })
+}
+
+/** Samples of a minute as rates at its middle. Minutes without a sample are gaps. */
+function minutesOf({ samples }: Pick<Reply<'GET /v1/traffic/global'>, 'samples'>): readonly Point[] {
+  const ended = samples.filter(({ ts }) => ts + 60 <= Date.now() / 1000)
+  return ended.flatMap(({ ts, bytes_in, bytes_out }, i) => {
+    const last = ended[i - 1]
+    const gap = last && ts - last.ts > 60 ? [nothingAt(last.ts + 61, 2)] : []
+    return [...gap, { at: ts + 30, values: [bytes_in / 60, bytes_out / 60] }]
+  })
+}

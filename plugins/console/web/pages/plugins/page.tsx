@@ -1,0 +1,89 @@
+import { Anchor, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, Route, Switch } from 'wouter'
+import { type Row, rows } from '../../api/client.ts'
+import { count } from '../../format.ts'
+import { Empty } from '../../parts/Empty.tsx'
+import { Head } from '../../parts/Head.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import type { Column } from '../../parts/table/rows.ts'
+import { Table } from '../../parts/table/Table.tsx'
+import { text } from '../../text/text.ts'
+import { Detail } from './Detail.tsx'
+
+export type Plugin = Row<'GET /v1/plugins'>
+
+const columns: readonly Column<Plugin>[] = [
+  {
+    id: 'name',
+    title: text.pluginsPage.name,
+    value: ({ name }) => name,
+    cell: ({ name }) => (
+      <Anchor component={Link} href={`/plugins/${name}`} size="sm">
+        {name}
+      </Anchor>
+    ),
+    width: 8
+  },
+  { id: 'version', title: text.pluginsPage.version, value: ({ version }) => version, width: 4 },
+  {
+    id: 'from',
+    title: text.pluginsPage.from,
+    value: ({ from }) => text.pluginsPage.origins[from],
+    width: 5
+  },
+  {
+    id: 'adds',
+    title: text.pluginsPage.adds,
+    value: ({ routes, settings }) => text.pluginsPage.parts(count(routes.length), count(settings.length)),
+    width: 9,
+    wide: true
+  },
+  {
+    id: 'may',
+    title: text.pluginsPage.may,
+    value: ({ may }) => may.join(', '),
+    cell: ({ may }) => <span title={may.join(', ')}>{may.join(', ')}</span>,
+    width: 20,
+    wide: true
+  }
+]
+
+export default function Plugins() {
+  const plugins = useQuery({ queryKey: ['plugins'], queryFn: () => rows('GET /v1/plugins') })
+  return (
+    <Loaded query={plugins}>
+      {all => (
+        <Switch>
+          <Route path="/plugins/:name">
+            {({ name }) => {
+              const plugin = all.find(one => one.name === name)
+              return plugin ? <Detail plugin={plugin} /> : <Missing />
+            }}
+          </Route>
+          <Route>
+            <Head title={text.pages.plugins} />
+            <Table
+              name="plugins"
+              what={text.pluginsPage.what}
+              rows={all}
+              columns={columns}
+              idOf={({ name }) => name}
+              empty={<Empty what={text.pluginsPage.empty} />}
+            />
+          </Route>
+        </Switch>
+      )}
+    </Loaded>
+  )
+}
+
+const Missing = () => (
+  <>
+    <Head title={text.pages.plugins} />
+    <Text mb="md">{text.pluginsPage.none}</Text>
+    <Anchor component={Link} href="/plugins">
+      {text.pages.plugins}
+    </Anchor>
+  </>
+)

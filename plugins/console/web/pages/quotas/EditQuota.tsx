@@ -1,0 +1,59 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call, type Versioned } from '../../api/client.ts'
+import { useEdit } from '../../api/use-edit.ts'
+import { notify } from '../../app/notices.ts'
+import { bytes } from '../../format.ts'
+import { Form } from '../../parts/Form.tsx'
+import { formErrors } from '../../parts/form-errors.ts'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Overtaken } from '../../parts/Overtaken.tsx'
+import { SizeField } from '../../parts/SizeField.tsx'
+import { text } from '../../text/text.ts'
+import { pathOf, type Quota, readQuota } from './quota.ts'
+
+interface Props {
+  readonly quota: Quota
+  readonly onDone: () => void
+}
+
+export function EditQuota({ quota, onDone }: Props) {
+  const read = useQuery({
+    queryKey: ['quota', quota.user_id, quota.client_id],
+    queryFn: () => readQuota(pathOf(quota)),
+    staleTime: 0,
+    gcTime: 0
+  })
+  return <Loaded query={read}>{opened => <Size opened={opened} onDone={onDone} />}</Loaded>
+}
+
+function Size({ opened, onDone }: { readonly opened: Versioned<Quota>; readonly onDone: () => void }) {
+  const [size, setSize] = useState<number | null>(opened.value.monthly_bytes)
+  const path = pathOf(opened.value)
+  const { change, theirs } = useEdit<Quota, number>(opened, {
+    read: () => readQuota(path),
+    save: (monthly_bytes, headers) =>
+      call('PATCH /v1/users/{user_id}/quotas/{client_id}', { path, body: { monthly_bytes }, headers }),
+    onSaved: () => {
+      notify(text.quotas.set)
+      onDone()
+    }
+  })
+  const { at, rest } = formErrors(change.error, { monthly_bytes: ['invalid_quota_size'] })
+  return (
+    <Form
+      does={text.save}
+      isBusy={change.isPending}
+      error={rest}
+      onSubmit={() => change.mutate(size ?? 0)}
+      onCancel={onDone}
+    >
+      <SizeField value={size} onChange={setSize} error={at('monthly_bytes')} />
+      {theirs && (
+        <Overtaken
+          fields={[{ name: text.quotas.size, now: bytes(theirs.monthly_bytes), mine: bytes(size ?? 0) }]}
+        />
+      )}
+    </Form>
+  )
+}

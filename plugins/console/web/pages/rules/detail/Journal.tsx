@@ -1,0 +1,66 @@
+import { Button, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call, type Row } from '../../../api/client.ts'
+import { Loaded } from '../../../parts/Loaded.tsx'
+import { PlainTable } from '../../../parts/PlainTable.tsx'
+import { When } from '../../../parts/When.tsx'
+import { text } from '../../../text/text.ts'
+
+type Entry = Row<'GET /v1/rules/{rule_id}/journal'>
+
+const step = 20
+const most = 500
+
+/** What has happened to the rule, and why; the newest first. */
+export function Journal({ id }: { readonly id: string }) {
+  const [limit, setLimit] = useState(step)
+  const journal = useQuery({
+    queryKey: ['journal', id, limit],
+    queryFn: () => call('GET /v1/rules/{rule_id}/journal', { path: { rule_id: id }, query: { limit } }),
+    placeholderData: before => before
+  })
+  return (
+    <Loaded query={journal}>
+      {entries =>
+        entries.length === 0 ? (
+          <Text c="dimmed">{text.ruleDetail.noJournal}</Text>
+        ) : (
+          <>
+            <PlainTable
+              label={text.ruleDetail.journal}
+              columns={[
+                { title: text.ruleDetail.when },
+                { title: text.ruleDetail.kind },
+                { title: text.ruleDetail.change },
+                { title: text.ruleDetail.cause }
+              ]}
+              rows={entries.map((entry, i) => ({ key: `${entry.ts} ${i}`, cells: cellsOf(entry) }))}
+            />
+            {entries.length === limit && limit < most && (
+              <Button variant="default" size="xs" mt="sm" onClick={() => setLimit(Math.min(most, limit * 2))}>
+                {text.ruleDetail.more}
+              </Button>
+            )}
+          </>
+        )
+      }
+    </Loaded>
+  )
+}
+
+const cellsOf = ({ ts, kind, from, to, cause, details }: Entry) => [
+  <When key="ts" at={ts} form="seconds" />,
+  text.kinds[kind] ?? kind,
+  [aboutOf(details), [from, to].map(shown).filter(Boolean).join(' → ')].filter(Boolean).join(': '),
+  [cause, typeof details['actor'] === 'string' && details['actor']].filter(Boolean).join(' · ')
+]
+
+/** What the entry is about: a field, a target, an edge. */
+const aboutOf = ({ field, target, client_name }: Entry['details']): string =>
+  [field, target, client_name].filter(part => typeof part === 'string').join(' ')
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

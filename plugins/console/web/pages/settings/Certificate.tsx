@@ -1,0 +1,86 @@
+import { Alert, Anchor, Stack, Text, Title } from '@mantine/core'
+import { Fragment } from 'react'
+import { Link } from 'wouter'
+import type { Reply } from '../../api/client.ts'
+import { ago, count } from '../../format.ts'
+import { Command } from '../../parts/Command.tsx'
+import { Fact, Facts } from '../../parts/Facts.tsx'
+import { When } from '../../parts/When.tsx'
+import { text } from '../../text/text.ts'
+
+type Shown = Reply<'GET /v1/settings/certificate'>
+
+const soonMs = 60 * 86_400_000
+
+export function Certificate({ certificate }: { readonly certificate: Shown }) {
+  const { fingerprint, source, names, not_before, not_after } = certificate
+  return (
+    <Stack>
+      {Date.parse(not_after) - Date.now() < soonMs && (
+        <Alert color="orange" variant="default" role="alert">
+          {text.settings.ends(ago(not_after))}
+        </Alert>
+      )}
+      <Command value={fingerprint} />
+      <Facts>
+        <Fact name={text.settings.until}>
+          <When at={not_after} />
+        </Fact>
+        <Fact name={text.settings.from}>
+          <When at={not_before} />
+        </Fact>
+        <Fact name={text.settings.origin}>{text.settings.origins[source]}</Fact>
+        <Fact name={text.settings.names}>{names.map(hostOf).join(', ')}</Fact>
+      </Facts>
+      <Rotation certificate={certificate} />
+    </Stack>
+  )
+}
+
+/** 'DNS:gate.example', 'IP Address:192.0.2.7' */
+const hostOf = (name: string): string => name.slice(name.indexOf(':') + 1)
+
+/** A certificate changes while the server is stopped, by commands: what they do, and how far it is. */
+function Rotation({ certificate }: { readonly certificate: Shown }) {
+  const commands = [
+    `sluice cert reissue --rotate ${certificate.names.map(name => `--san ${hostOf(name)}`).join(' ')}`,
+    null,
+    'sluice cert activate'
+  ]
+  return (
+    <div>
+      <Title order={3} size="h5" mb="xs">
+        {text.settings.rotation}
+      </Title>
+      {certificate.next !== null && <Next next={certificate.next} certificate={certificate} />}
+      <Text mb="xs">{text.settings.rotationText}</Text>
+      <ol>
+        {text.settings.steps.map((step, i) => (
+          <li key={step}>
+            {step}
+            {commands[i] && <Command value={commands[i]} />}
+          </li>
+        ))}
+      </ol>
+    </div>
+  )
+}
+
+function Next({ next, certificate }: { readonly next: string; readonly certificate: Shown }) {
+  const { waiting, waiting_for } = certificate
+  return (
+    <Facts>
+      <Fact name={text.settings.nextIs}>{next}</Fact>
+      <Fact name={waiting === 0 ? text.settings.ready : text.settings.waiting(count(waiting))}>
+        {waiting_for.map(({ client_id, name }, i) => (
+          <Fragment key={client_id}>
+            {i > 0 && ', '}
+            <Anchor component={Link} href={`/edges/${client_id}`}>
+              {name}
+            </Anchor>
+          </Fragment>
+        ))}
+      </Fact>
+    </Facts>
+  )
+}

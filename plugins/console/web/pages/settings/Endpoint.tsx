@@ -1,0 +1,93 @@
+import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { call, type Reply, type Versioned, versioned } from '../../api/client.ts'
+import { useEdit } from '../../api/use-edit.ts'
+import { notify } from '../../app/notices.ts'
+import { Form } from '../../parts/Form.tsx'
+import { formErrors } from '../../parts/form-errors.ts'
+import { Overtaken } from '../../parts/Overtaken.tsx'
+import { text } from '../../text/text.ts'
+
+type Setting = Reply<'GET /v1/settings/advertised-endpoint'>
+
+interface Props {
+  readonly read: Versioned<Setting>
+  readonly again: () => Promise<unknown>
+}
+
+export function Endpoint({ read, again }: Props) {
+  const [form, setForm] = useState(0) // another number: the form begins anew with what is there
+  const { effective, source, diagnostic } = read.value
+  return (
+    <Stack>
+      <Text>
+        {text.settings.effective}: <strong>{effective ?? '–'}</strong>
+        {source && `, ${text.settings.sources[source]}`}
+      </Text>
+      {diagnostic !== null && (
+        <Alert color="red" variant="default" role="alert" title={text.settings.unusable}>
+          {diagnostic}
+        </Alert>
+      )}
+      {source === 'loopback' && (
+        <Alert color="orange" variant="default">
+          {text.settings.loopback}
+        </Alert>
+      )}
+      <Override key={form} opened={read} onSaved={() => void again().then(() => setForm(form + 1))} />
+    </Stack>
+  )
+}
+
+function Override({
+  opened,
+  onSaved
+}: {
+  readonly opened: Versioned<Setting>
+  readonly onSaved: () => void
+}) {
+  const [value, setValue] = useState(opened.value.override ?? '')
+  const { change, theirs } = useEdit<Setting, string | null>(opened, {
+    read: () => versioned('GET /v1/settings/advertised-endpoint'),
+    save: async (endpoint, headers) => {
+      await call('PUT /v1/settings/advertised-endpoint', {
+        body: { advertised_endpoint: endpoint },
+        headers
+      })
+      notify(endpoint === null ? text.settings.cleared : text.saved)
+    },
+    onSaved
+  })
+  const { at, rest } = formErrors(change.error, {
+    advertised_endpoint: ['endpoint_invalid', 'endpoint_not_in_cert_san']
+  })
+  return (
+    <Form
+      does={text.save}
+      isBusy={change.isPending}
+      error={rest}
+      onSubmit={() => change.mutate(value.trim() || null)}
+    >
+      <TextInput
+        label={text.settings.override}
+        description={text.settings.overrideHint}
+        value={value}
+        onChange={event => setValue(event.currentTarget.value)}
+        error={at('advertised_endpoint')}
+        autoCapitalize="none"
+        spellCheck={false}
+        maw={480}
+      />
+      {theirs && (
+        <Overtaken fields={[{ name: text.settings.override, now: theirs.override ?? '–', mine: value }]} />
+      )}
+      {opened.value.override !== null && (
+        <Group>
+          <Button variant="default" size="xs" onClick={() => change.mutate(null)}>
+            {text.settings.clear}
+          </Button>
+        </Group>
+      )}
+    </Form>
+  )
+}

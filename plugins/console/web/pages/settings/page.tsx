@@ -1,0 +1,37 @@
+import { useQuery } from '@tanstack/react-query'
+import { version } from '../../../../../package.json'
+import { call, versioned } from '../../api/client.ts'
+import { Fact, Facts } from '../../parts/Facts.tsx'
+import { Head } from '../../parts/Head.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { text } from '../../text/text.ts'
+import { Certificate } from './Certificate.tsx'
+import { Endpoint } from './Endpoint.tsx'
+
+export default function Settings() {
+  const endpoint = useQuery({
+    queryKey: ['endpoint'],
+    queryFn: () => versioned('GET /v1/settings/advertised-endpoint')
+  })
+  const certificate = useQuery({
+    queryKey: ['certificate'],
+    queryFn: () => call('GET /v1/settings/certificate')
+  })
+  return (
+    <>
+      <Head title={text.pages.settings} />
+      <Section title={text.settings.endpoint} note={text.settings.endpointText}>
+        <Loaded query={endpoint}>{read => <Endpoint read={read} again={endpoint.refetch} />}</Loaded>
+      </Section>
+      <Section title={text.settings.certificate} note={text.settings.certificateText}>
+        <Loaded query={certificate}>{found => <Certificate certificate={found} />}</Loaded>
+      </Section>
+      <Section title={text.settings.version}>
+        <Facts>
+          <Fact name={text.settings.pages}>{version}</Fact>
+        </Facts>
+      </Section>
+    </>
+  )
+}

@@ -1,0 +1,45 @@
+import { Text } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { call, rows } from '../../api/client.ts'
+import { notify } from '../../app/notices.ts'
+import { count } from '../../format.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { text } from '../../text/text.ts'
+import { type Grant, nameOf } from './grant.tsx'
+
+/** Names the rules that may go: those of the user within the grant. The server knows which another grant allows. */
+export function DeleteGrant({ grant, onClose }: { readonly grant: Grant; readonly onClose: () => void }) {
+  const { grant_id, user_id, client_id, listen_port_start, listen_port_end } = grant
+  const rules = useQuery({
+    queryKey: ['rules-within', grant_id],
+    queryFn: async () =>
+      (await rows('GET /v1/rules', { query: { owner: user_id } })).filter(
+        rule =>
+          (client_id === '*' ||
+            rule.client_id === client_id ||
+            rule.edges?.some(edge => edge.client_id === client_id)) &&
+          rule.listen_port >= listen_port_start &&
+          rule.listen_port <= listen_port_end
+      ).length
+  })
+  const remove = useMutation({
+    mutationFn: () => call('DELETE /v1/grants/{grant_id}', { path: { grant_id } }),
+    onSuccess: ({ removed_rule_ids: gone }) => {
+      notify(text.grants.deleted(count(gone.length)))
+      onClose()
+    }
+  })
+  const most = rules.data === undefined ? '…' : count(rules.data)
+  return (
+    <Confirm
+      isOpen
+      onClose={onClose}
+      title={text.grants.deleteTitle(nameOf(grant))}
+      does={text.delete}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate()}
+    >
+      <Text role="status">{text.grants.deleteText(most)}</Text>
+    </Confirm>
+  )
+}

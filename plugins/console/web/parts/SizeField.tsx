@@ -1,0 +1,53 @@
+import { Group, NativeSelect, NumberInput } from '@mantine/core'
+import { useState } from 'react'
+import { text } from '../text/text.ts'
+
+const units = { MB: 1e6, GB: 1e9, TB: 1e12 } as const
+type Unit = keyof typeof units
+
+interface Props {
+  readonly value: number | null // bytes
+  readonly onChange: (value: number | null) => void
+  readonly error: string | null
+}
+
+/** A number of bytes, in the unit in which people think of it. */
+export function SizeField({ value, onChange, error }: Props) {
+  const [unit, setUnit] = useState<Unit>(() => unitOf(value))
+  const [amount, setAmount] = useState<number | string>(() =>
+    value === null ? '' : value / units[unitOf(value)]
+  )
+  const say = (amount: number | string, unit: Unit): void => {
+    setAmount(amount)
+    setUnit(unit)
+    onChange(amount === '' ? null : Math.round(Number(amount) * units[unit]))
+  }
+  return (
+    <Group align="start" wrap="nowrap">
+      <NumberInput
+        label={text.quotas.size}
+        description={text.quotas.sizeHint}
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
+        value={amount}
+        onChange={amount => say(amount, unit)}
+        error={error}
+        min={0}
+        hideControls
+        required
+        flex={1}
+      />
+      <NativeSelect
+        label={text.quotas.unit}
+        data={Object.keys(units)}
+        value={unit}
+        onChange={event => say(amount, event.currentTarget.value as Unit)}
+        w="6rem"
+      />
+    </Group>
+  )
+}
+
+const unitOf = (bytes: number | null): Unit => {
+  if (bytes !== null && bytes > 0 && bytes < units.GB) return 'MB'
+  return bytes !== null && bytes >= units.TB ? 'TB' : 'GB'
+}

@@ -1,0 +1,95 @@
+import { useComputedColorScheme } from '@mantine/core'
+import { useEffect, useRef } from 'react'
+import UPlot from 'uplot'
+import { locale } from '../../text/text.ts'
+import type { ChartProps, Line, Point } from './points.ts'
+import 'uplot/dist/uPlot.min.css'
+
+interface Props extends Pick<ChartProps, 'lines' | 'points' | 'format'> {
+  readonly label: string
+  readonly onPoint: (index: number | null) => void
+}
+
+const height = 150
+
+/** Draws a chart; what it shows is told in words by its label. */
+export default function Canvas({ label, lines, points, format, onPoint }: Props) {
+  const box = useRef<HTMLDivElement>(null)
+  const plot = useRef<UPlot>(null)
+  const scheme = useComputedColorScheme()
+  const names = lines.map(({ name }) => name).join('\n')
+  const latest = useRef({ lines, points, format, onPoint })
+  latest.current = { lines, points, format, onPoint }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew in other colours, and with other lines
+  useEffect(() => {
+    const { current: place } = box
+    if (!place) return
+    const drawn = new UPlot(optionsOf(place, latest), dataOf(latest.current.points), place)
+    plot.current = drawn
+    const watch = new ResizeObserver(() => drawn.setSize({ width: place.clientWidth, height }))
+    watch.observe(place)
+    return () => {
+      watch.disconnect()
+      drawn.destroy()
+    }
+  }, [scheme, names])
+  useEffect(() => plot.current?.setData(dataOf(points)), [points])
+  return <div className="canvas" role="img" aria-label={label} ref={box} />
+}
+
+const dataOf = (points: readonly Point[]): UPlot.AlignedData => [
+  points.map(({ at }) => at),
+  ...(points[0]?.values ?? []).map((_, line) => points.map(({ values }) => values[line] ?? null))
+]
+
+function optionsOf(place: HTMLElement, latest: { readonly current: Omit<Props, 'label'> }): UPlot.Options {
+  const style = getComputedStyle(place)
+  const color = (name: string): string => style.getPropertyValue(name).trim()
+  const axis = {
+    stroke: color('--mantine-color-dimmed'),
+    font: '11px system-ui, sans-serif',
+    grid: { stroke: color('--line'), width: 1 },
+    ticks: { show: false }
+  }
+  return {
+    width: place.clientWidth,
+    height,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false } },
+    scales: { y: { range: (_, _min, max) => [0, Math.max(1, max ?? 0) * 1.1] } },
+    series: [{}, ...latest.current.lines.map(line => seriesOf(line, color))],
+    axes: [
+      { ...axis, space: 80, values: (_, times, _axis, _space, step) => times.map(timesOf(times, step)) },
+      { ...axis, size: 82, space: 36, values: (_, values) => values.map(latest.current.format) }
+    ],
+    hooks: { setCursor: [({ cursor }) => latest.current.onPoint(cursor.idx ?? null)] }
+  }
+}
+
+const seriesOf = ({ name, color }: Line, shade: (name: string) => string): UPlot.Series => ({
+  label: name,
+  stroke: shade(color),
+  fill: `${shade(color)}22`,
+  width: 1.5,
+  spanGaps: false,
+  points: { show: true, size: 5, filter: alone }
+})
+
+/** Values between two gaps make no line: they are dots. */
+const alone: UPlot.Series.Points.Filter = ({ data }, line) => {
+  const { [line]: values = [] } = data
+  return [...values].flatMap((value, i) =>
+    value != null && values[i - 1] == null && values[i + 1] == null ? [i] : []
+  )
+}
+
+const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+const minutes = new Intl.DateTimeFormat(locale, { timeStyle: 'short' })
+const days = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric' })
+
+/** Over more than two days the day is told, and not the hour. */
+const timesOf = (times: readonly number[], stepSecs: number) => {
+  const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 2 * 86_400
+  const form = isLong ? days : stepSecs < 60 ? seconds : minutes
+  return (secs: number): string => form.format(secs * 1000)
+}

@@ -1,0 +1,41 @@
+import { Skeleton, Text } from '@mantine/core'
+import { lazy, Suspense, useState } from 'react'
+import { text } from '../../text/text.ts'
+import type { ChartProps } from './points.ts'
+import './chart.css'
+
+// The library that draws is a chunk of its own.
+const Canvas = lazy(() => import('./Canvas.tsx'))
+
+/** Values over time. A value that is null is a gap: nothing was reported then. */
+export function Chart({ title, lines, points, format }: ChartProps) {
+  const [at, setAt] = useState<number | null>(null)
+  const shown = points[at ?? points.length - 1]
+  const said = (value: number | null | undefined): string => (value == null ? '–' : format(value))
+  return (
+    <figure className="chart">
+      <figcaption>
+        <strong>{title}</strong>
+        {lines.map(({ name, color }, i) => (
+          <span key={name}>
+            <span className="key" style={{ background: `var(${color})` }} aria-hidden="true" />
+            {name}: <span className="now">{said(shown?.values[i])}</span>
+          </span>
+        ))}
+      </figcaption>
+      {points.length < 2 ? (
+        <Text c="dimmed" size="sm" className="chart-wait">
+          {text.chart.waiting}
+        </Text>
+      ) : (
+        <Suspense fallback={<Skeleton height={150} />}>
+          <Canvas
+            label={`${title}: ${lines.map(({ name }, i) => `${name} ${said(points.at(-1)?.values[i])}`).join(', ')}`}
+            {...{ lines, points, format }}
+            onPoint={setAt}
+          />
+        </Suspense>
+      )}
+    </figure>
+  )
+}

@@ -1,0 +1,23 @@
+// Labels as people write them: env=prod, one in each line.
+
+type Labels = Readonly<Record<string, string>>
+
+export const labelLines = (labels: Labels): string => pairsOf(labels).join('\n')
+export const labelText = (labels: Labels): string => pairsOf(labels).join(', ')
+
+const pairsOf = (labels: Labels): readonly string[] =>
+  Object.entries(labels).map(([key, value]) => (value === '' ? key : `${key}=${value}`))
+
+export function labelsIn(lines: string): Labels {
+  const pairs = lines.split(/[\n,]/).flatMap(line => {
+    const [key = '', ...rest] = line.split('=')
+    return key.trim() === '' ? [] : [[key.trim(), rest.join('=').trim()] as const]
+  })
+  return Object.fromEntries(pairs)
+}
+
+/** What a merge patch must say so that `next` is what is there. */
+export const labelsPatch = (before: Labels, next: Labels): Readonly<Record<string, string | null>> => ({
+  ...Object.fromEntries(Object.keys(before).map(key => [key, null])),
+  ...next
+})

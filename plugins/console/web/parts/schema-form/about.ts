@@ -1,0 +1,37 @@
+import { text } from '../../text/text.ts'
+import { fieldError } from '../field-error.ts'
+import { kindOf, type Schema, type Schemas, titleOf, unitOf } from './schema.ts'
+
+export interface FieldProps {
+  readonly name: string // its last part is the key
+  readonly schema: Schema
+  readonly schemas: Schemas
+  readonly value: unknown
+  readonly onChange: (value: unknown) => void
+  readonly error: Error | null // of the whole form
+  readonly required?: boolean
+}
+
+/** What every control of a field shows. */
+export function about({ name, schema, error, required = false }: FieldProps) {
+  const key = name.split('.').at(-1) ?? name
+  const kind = kindOf(schema)
+  const unit = unitOf(key)
+  const title = text.fields[key] ?? titleOf(key, schema)
+  return {
+    label: unit === undefined ? title : `${title} (${unit})`,
+    description: text.fieldHints[key] ?? schema.description,
+    error: fieldError(error, name, kind === 'object' ? undefined : 'parts'),
+    required,
+    name,
+    inputWrapperOrder: ['label', 'input', 'description', 'error'] satisfies (
+      | 'label'
+      | 'input'
+      | 'description'
+      | 'error'
+    )[]
+  }
+}
+
+export const exampleOf = ({ examples: [example] = [] }: Schema): string | undefined =>
+  typeof example === 'string' || typeof example === 'number' ? String(example) : undefined

@@ -1,0 +1,45 @@
+// Ranges of addresses as the fewest prefixes.
+import ipaddr from 'ipaddr.js'
+
+/** From `first` to `last`, both of one family. */
+export interface Range {
+  readonly bytes: 4 | 16 // of an address
+  readonly first: bigint
+  readonly last: bigint
+}
+
+/** Reads an address; null for other text. */
+export function numberOf(text: string): Pick<Range, 'bytes' | 'first'> | null {
+  if (!ipaddr.IPv6.isValid(text) && !ipaddr.IPv4.isValidFourPartDecimal(text)) return null
+  const bytes = ipaddr.process(text).toByteArray()
+  return { bytes: bytes.length === 4 ? 4 : 16, first: BigInt(`0x${Buffer.from(bytes).toString('hex')}`) }
+}
+
+/** Returns the prefixes that have the addresses of the ranges and no others, in order, IPv4 first. */
+export const prefixesOf = (ranges: readonly Range[]): string[] =>
+  ([4, 16] as const).flatMap(bytes =>
+    joined(ranges.filter(range => range.bytes === bytes)).flatMap(range => [...split(range)])
+  )
+
+/** Ranges that overlap, or follow each other, become one. */
+function joined(ranges: readonly Range[]): Range[] {
+  const all: Range[] = []
+  for (const range of ranges.toSorted((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))) {
+    const before = all.at(-1)
+    if (!before || before.last + 1n < range.first) all.push(range)
+    else if (before.last < range.last) all[all.length - 1] = { ...before, last: range.last }
+  }
+  return all
+}
+
+/** The largest prefix that begins where the one before has ended, and so on. */
+function* split({ bytes, first, last }: Range): Generator<string> {
+  const full = bytes * 8
+  for (let at = first; at <= last; ) {
+    let free = 0 // bits behind the prefix
+    while (free < full && at % (2n << BigInt(free)) === 0n && at + (2n << BigInt(free)) - 1n <= last) free++
+    const address = ipaddr.fromByteArray([...Buffer.from(at.toString(16).padStart(bytes * 2, '0'), 'hex')])
+    yield free === 0 ? address.toString() : `${address}/${full - free}`
+    at += 1n << BigInt(free)
+  }
+}

@@ -1,0 +1,33 @@
+// Sends the switch to agents.
+import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
+import { UnderAttack } from './entities.ts'
+import { capability, SwitchRemove, SwitchSet, switchKind } from './wire.ts'
+
+export const objectKeyOf = ({ clientId }: Pick<UnderAttack, 'clientId'>): ObjectKey => ({
+  ...{ clientId, kind: switchKind, id: clientId }
+})
+
+export const kind = defineObjectKind({
+  kind: switchKind,
+  capability,
+  push: SwitchSet,
+  remove: SwitchRemove,
+  async load(rows, em) {
+    const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
+    const found = await em.find(
+      UnderAttack,
+      { clientId: { $in: [...revisions.keys()] } },
+      { disableIdentityMap: true }
+    )
+    return new Map(
+      found.map(({ clientId: id, untilMs, connections, newConnections, withinSecs }) => [
+        id,
+        {
+          ...{ id, revision: revisions.get(id) ?? 0, until_ms: untilMs, connections },
+          ...{ new_connections: newConnections, within_secs: withinSecs }
+        }
+      ])
+    )
+  },
+  removal: ({ id, revision }) => ({ id, revision })
+})

@@ -1,0 +1,70 @@
+// The rows of the switch: what they make of agents and journals, and how they come and go by themselves.
+import type { EntityManager } from '@mikro-orm/sql'
+import { timestamp } from '../../kernel/base/clock.ts'
+import { Client } from '../../kernel/identity/entities.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { Rules } from '../rules/exports.ts'
+import { objectKeyOf } from './delivery.ts'
+import { newClients, UnderAttack } from './entities.ts'
+
+export interface Services extends Kernel {
+  readonly rules: Rules
+}
+
+export function openRows({ control, rules }: Services) {
+  const note = (row: UnderAttack, to: 'on' | null, cause: string, em: EntityManager): Promise<void> => {
+    const from = to ? null : 'on'
+    const details = to ? { until: timestamp(row.untilMs), reason: row.reason } : {}
+    return rules.note(
+      { about: { clientId: row.clientId }, kind: 'under_attack', from, to, cause, details },
+      em
+    )
+  }
+
+  async function put(row: UnderAttack, em: EntityManager): Promise<void> {
+    await em.upsert(UnderAttack, row)
+    if (row.clientId === newClients) return
+    await control.objects.put(em, objectKeyOf(row))
+    await note(row, 'on', 'request', em)
+  }
+
+  async function drop(row: UnderAttack, cause: string, em: EntityManager): Promise<void> {
+    await em.nativeDelete(UnderAttack, { clientId: row.clientId })
+    if (row.clientId === newClients) return
+    await control.objects.drop(em, objectKeyOf(row), 'cut')
+    await note(row, null, cause, em)
+  }
+
+  return { put, drop }
+}
+
+export function openEnds(deps: Services) {
+  const { store, clock, control } = deps
+  const { put, drop } = openRows(deps)
+
+  /** A client that has just enrolled has the switch of those that enroll. */
+  async function clientChanged({ id }: Pick<Client, 'id'>, em: EntityManager): Promise<void> {
+    const model = await em.findOne(UnderAttack, { clientId: newClients }, { disableIdentityMap: true })
+    if (!model || model.untilMs <= clock.now()) return
+    const client = await em.findOne(Client, { id }, { disableIdentityMap: true })
+    const isNew = client !== null && client.agentVersion == null
+    if (isNew && (await em.count(UnderAttack, { clientId: id })) === 0)
+      await put({ ...model, clientId: id }, em)
+  }
+
+  const clientRemoved = async ({ id: clientId }: Pick<Client, 'id'>, em: EntityManager): Promise<void> =>
+    void (await em.nativeDelete(UnderAttack, { clientId }))
+
+  /** Forgets switches that have ended: agents have ended theirs themselves. */
+  async function tidy(): Promise<void> {
+    const ended = await store.change(async em => {
+      const where = { untilMs: { $lte: clock.now() } }
+      const rows = await em.find(UnderAttack, where, { disableIdentityMap: true })
+      for (const row of rows) await drop(row, 'ended', em)
+      return rows
+    })
+    for (const { clientId } of ended) if (clientId !== newClients) control.objects.wake(clientId)
+  }
+
+  return { tidy, clientChanged, clientRemoved }
+}

@@ -1,0 +1,53 @@
+import { type Static, Type } from 'typebox'
+import { Revision } from '../../kernel/wire/control.ts'
+import { type Capability, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
+
+const proto = new URL('./under-attack.proto', import.meta.url)
+
+export const switchKind = 'under_attack'
+export const capability: Capability = { id: 'under-attack', since: '2.1.0' }
+
+/** The reason under which statistics count what the switch alone refuses. */
+export const refusal = 'under_attack'
+
+export const maxCount = 1_000_000
+export const maxWithinSecs = 86_400
+export const maxForSecs = 30 * 86_400
+/** By what limits that rules have for a source are divided. */
+export const divisor = 4
+/** The most bytes of replies for each byte of a caller that is not proven. */
+export const replyRatio = 3
+export const defaults = { for_secs: 3_600, connections: 20, new_connections: 20, within_secs: 10 } as const
+
+const count = Type.Integer({ minimum: 1, maximum: maxCount })
+const Id = Type.String({ maxLength: 26 })
+
+const SwitchTaken = defineMessage({
+  name: 'sluice.under_attack.SwitchTaken',
+  proto,
+  body: Type.Object({ id: Id, revision: Revision })
+})
+
+export const SwitchSet = defineRequest({
+  name: 'sluice.under_attack.SwitchSet',
+  proto,
+  body: Type.Object({
+    id: Id,
+    revision: Revision,
+    until_ms: Type.Integer({ minimum: 0, maximum: 8.64e15 }),
+    connections: count,
+    new_connections: count,
+    within_secs: Type.Integer({ minimum: 1, maximum: maxWithinSecs })
+  }),
+  response: SwitchTaken
+})
+export type Switch = Static<typeof SwitchSet.body>
+
+export const SwitchRemove = defineRequest({
+  name: 'sluice.under_attack.SwitchRemove',
+  proto,
+  body: Type.Object({ id: Id, revision: Revision }),
+  response: SwitchTaken
+})
+
+export const messages = [SwitchSet, SwitchRemove, SwitchTaken]
