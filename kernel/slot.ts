@@ -54,7 +54,10 @@ export function slotReader(
   depsOf: (plugin: string) => object
 ): SlotReader {
   const made = new Map<Fill, unknown>()
+  const read = new Map<Slot<never>, readonly Filled<unknown>[]>()
   return <T>(slot: Slot<T>) => {
+    const before = read.get(slot)
+    if (before) return before as readonly Filled<T>[]
     if (ownerOf(slot) !== owner) throw new TypeError(`${owner} reads ${slot.id}, which is not its own`)
     const filled = plugins.flatMap(({ name, fills = [], codes = [] }) =>
       fills
@@ -65,6 +68,7 @@ export function slotReader(
         })
     )
     refuseDuplicates(slot, filled)
+    read.set(slot, filled)
     return filled
   }
 }

@@ -1,6 +1,18 @@
+import { randomFillSync } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
 
+const random = Buffer.alloc(4096) // asking the system for each character would cost more than the rest of the id
+let used = random.length
+
+function nextRandom(): number {
+  if (used === random.length) {
+    randomFillSync(random)
+    used = 0
+  }
+  return (random[used++] ?? 0) / 256
+}
+
 /** Upper-case ULIDs, ascending also within one millisecond. */
-export const newId = monotonicFactory()
+export const newId = monotonicFactory(nextRandom)
 
 export const isId = (text: string): boolean => /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(text)

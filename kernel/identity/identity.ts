@@ -3,6 +3,7 @@ import { type Clock, latest } from '../base/clock.ts'
 import { Fault, unauthenticated, userDisabled } from '../base/errors.ts'
 import type { AuthenticatedCaller } from '../http/principal.ts'
 import type { Database } from '../store/open.ts'
+import { remembered } from '../store/remember.ts'
 import { Credential, SpentToken, User } from './entities.ts'
 import { hashOf, isSame } from './secret.ts'
 
@@ -24,6 +25,13 @@ interface Options {
   readonly operatorToken: string | null
 }
 
+/** Who has the token with this hash; asked at each request. */
+const bearerOf = remembered([Credential.meta.tableName, User.meta.tableName], async (tokenHash, em) => {
+  const credential = await em.findOne(Credential, { tokenHash })
+  const user = credential && (await em.findOne(User, { id: credential.userId }))
+  return user && { credential, user }
+})
+
 export function openIdentity({ store, clock, operatorToken }: Options): Identity {
   let hasSuperadmin = false // the last superadmin cannot be removed
 
@@ -34,10 +42,9 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
   async function authenticate(authorization: string, em: EntityManager): Promise<AuthenticatedCaller> {
     const [, token = ''] = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization) ?? []
     if (operatorToken !== null && token !== '' && isSame(token, operatorToken)) return operator
-    const credential = await em.findOne(Credential, { tokenHash: hashOf(token) })
-    const user = credential && (await em.findOne(User, { id: credential.userId }))
+    const { credential, user } = (await bearerOf(hashOf(token), em)) ?? {}
     const now = latest(clock)
-    if (!user || credential.revokedAt !== null || (credential.expiresAt ?? now + 1) <= now)
+    if (!credential || !user || credential.revokedAt !== null || (credential.expiresAt ?? now + 1) <= now)
       throw new Fault(unauthenticated, 'the bearer token is not known here, has expired, or was revoked')
     if (user.disabled) throw new Fault(userDisabled, `user ${user.id} is disabled`)
     const principal = { userId: user.id, role: user.role, method: 'api_token' } as const

@@ -1,15 +1,16 @@
 import type { EntitySchema } from '@mikro-orm/core'
 import { type Migration, Migrator } from '@mikro-orm/migrations'
-import type { EntityManager } from '@mikro-orm/sql'
-import { MikroORM } from '@mikro-orm/sqlite'
-import { CompiledQuery, type DatabaseConnection } from 'kysely'
+import { type EntityManager, MikroORM } from '@mikro-orm/sql'
 import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf, schemaTooNew } from '../base/errors.ts'
+import { StoreDriver } from './connection.ts'
+import { StoreEntityManager } from './entity-manager.ts'
+import type { Transaction } from './transaction.ts'
 
 export interface Database {
   /** Runs for at most 30 s, with an identity map of its own. Not to be called inside `change`: use its `em`. */
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
-  /** Runs one transaction, for at most 15 s; others wait for it. Resolves when it is on disk. */
+  /** Runs one transaction, for at most 15 s; other changes wait for it. Resolves when it is on disk. */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -36,16 +37,6 @@ export interface PluginStore {
   readonly store?: Store
 }
 
-const pragmas = [
-  'pragma journal_mode = wal',
-  'pragma synchronous = full',
-  'pragma foreign_keys = on',
-  'pragma trusted_schema = off',
-  'pragma busy_timeout = 5000',
-  'pragma temp_store = memory',
-  'pragma cache_size = -32000'
-]
-
 /** Opens the database and runs pending migrations. */
 export async function openStore(
   file: string,
@@ -53,6 +44,8 @@ export async function openStore(
   openDisk?: (file: string) => Disk
 ): Promise<Database> {
   const orm = new MikroORM({
+    driver: StoreDriver,
+    entityManager: StoreEntityManager,
     dbName: file,
     entities: plugins.flatMap(({ store }) => [...(store?.entities ?? [])]),
     extensions: [Migrator],
@@ -62,15 +55,8 @@ export async function openStore(
       migrationsList: plugins.flatMap(migrationsOf),
       snapshot: false, // it would write files
       silent: true
-    },
-    onCreateConnection: async (connection: unknown) => {
-      for (const sql of pragmas) await (connection as DatabaseConnection).executeQuery(CompiledQuery.raw(sql))
-      tolerateRollback(connection as DatabaseConnection)
     }
   })
-  const platform = orm.driver.getPlatform()
-  const quoted = platform.escape.bind(platform) // literals are part of the statement, which would end at a NUL
-  platform.escape = value => quoted(value).replaceAll('\0', "'||char(0)||'")
   await orm.connect()
   const disk = openDisk?.(file)
   const started: string[] = []
@@ -87,29 +73,24 @@ export async function openStore(
     if (started.length === 0) throw error
     throw new Fault(pluginFailed, `migration ${started.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
+  const connection = orm.driver.getConnection()
+  connection.openReader()
+  async function changeIn<T>(transaction: Transaction, work: (em: EntityManager) => Promise<T>): Promise<T> {
+    const em = orm.em.fork()
+    em.setTransactionContext(transaction)
+    const result = await withTimeout(15, 'a transaction', () => work(em))
+    await em.flush()
+    return result
+  }
   return {
     read: work => withTimeout(30, 'reading the store', () => work(orm.em.fork())),
     async change(work) {
       disk?.requireWritable()
-      return orm.em
-        .fork()
-        .transactional(em => withTimeout(15, 'a transaction', () => work(em)))
+      return connection.groups
+        .change(transaction => changeIn(transaction, work))
         .catch((error: unknown) => disk?.failed(error) ?? Promise.reject(error))
     },
     close: () => orm.close(true)
-  }
-}
-
-/** SQLite rolls back by itself when the disk is full. Were `rollback` an error then, the connection would stay taken. */
-function tolerateRollback(connection: DatabaseConnection): void {
-  const execute = connection.executeQuery.bind(connection)
-  connection.executeQuery = async <R>(query: CompiledQuery) => {
-    try {
-      return await execute<R>(query)
-    } catch (error) {
-      if (query.sql !== 'rollback' || !/no transaction is active/.test(reasonOf(error))) throw error
-      return { rows: [] }
-    }
   }
 }
 

@@ -4,8 +4,10 @@ import { Fault, userDisabled } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Authenticator } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
+import { User } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { remembered } from '../../kernel/store/remember.ts'
 import { selfReadAction, type Users } from '../users/exports.ts'
 import { sessionNotFound } from './codes.ts'
 import { Password, Session } from './entities.ts'
@@ -103,8 +105,20 @@ const currentHash = ({
   return authorization === undefined && token !== undefined ? hashOf(token) : null
 }
 
+/** The session of a cookie with this hash, and its user; asked at each request of a page. */
+const sessionOf = remembered(
+  [Session.meta.tableName, User.meta.tableName, Password.meta.tableName],
+  async (tokenHash, em) => {
+    const session = await em.findOne(Session, { tokenHash })
+    const user = session && (await em.findOne(User, { id: session.userId }))
+    if (!user) return null
+    const password = await em.findOne(Password, { userId: user.id })
+    return { session, user, mustChange: password?.changeRequired === true }
+  }
+)
+
 /** Returns the authenticator of session cookies. */
-export function openSessionAuthenticator({ store, clock, users }: Deps): Authenticator {
+export function openSessionAuthenticator({ store, clock }: Deps): Authenticator {
   /** Stores the time of the last request, to the minute. */
   async function touch({ id, lastSeenAt }: Session): Promise<void> {
     const now = clock.steady()
@@ -115,16 +129,14 @@ export function openSessionAuthenticator({ store, clock, users }: Deps): Authent
   return async ({ cookies }, em) => {
     const token = cookies[cookieName]
     if (token === undefined) return null
-    const session = await em.findOne(Session, { tokenHash: hashOf(token), $not: expiredAt(clock.steady()) })
-    const user = session && (await users.find(em, session.userId))
-    if (!user) return null
+    const { session, user, mustChange } = (await sessionOf(hashOf(token), em)) ?? {}
+    if (!session || !user || hasExpired(session, clock.steady())) return null
     if (user.disabled) throw new Fault(userDisabled, `user ${user.id} is disabled`)
-    const password = await em.findOne(Password, { userId: user.id })
     return {
       touch: () => touch(session),
       principal: { userId: user.id, role: user.role, method: session.method },
       requires: 'csrf',
-      ...(password?.changeRequired && { allowedActions: temporaryActions })
+      ...(mustChange && { allowedActions: temporaryActions })
     }
   }
 }
@@ -133,6 +145,9 @@ export function openSessionAuthenticator({ store, clock, users }: Deps): Authent
 const expiredAt = (now: number) => ({
   $or: [{ createdAt: { $lte: now - maxAgeMs } }, { lastSeenAt: { $lte: now - maxIdleMs } }]
 })
+
+const hasExpired = ({ createdAt, lastSeenAt }: Session, now: number): boolean =>
+  createdAt <= now - maxAgeMs || lastSeenAt <= now - maxIdleMs
 
 const rowOf = (session: Session, isCurrent: boolean): SessionRow => ({
   session_id: session.id,

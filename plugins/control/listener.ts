@@ -1,4 +1,4 @@
-// Accepts streams: TLS 1.3 and this protocol only, and a limited number of unauthenticated ones.
+// Accepts streams: TLS 1.3 and this protocol only, and a limited number of unauthenticated ones at once.
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
@@ -9,14 +9,13 @@ import { networkOf } from '../../kernel/base/network.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { alpn } from '../../kernel/wire/control.ts'
 import type { Certificate } from './certificate.ts'
+import { HandshakeQueue, type Newcomer } from './handshake-queue.ts'
 import type { WorkBudget, WorkBudgets } from './work-budget.ts'
 
 const authenticateMs = 10_000
-const maxUnauthenticated = 256
-const maxUnauthenticatedOfNetwork = 16
 const handshakeMs = 0.5 // charged
 
-/** An unauthenticated stream. It is closed after 10 s, or earlier when newer ones need its place. */
+/** An unauthenticated stream. It is closed after 10 s, or after 3 s when others wait for its place. */
 export interface IncomingStream {
   readonly socket: TLSSocket
   readonly remoteAddr: string
@@ -37,11 +36,12 @@ export class Listener {
   readonly #server: Server
   readonly #secureContext: ReturnType<typeof createSecureContext>
   readonly #sockets = new Set<Socket>()
-  readonly #unauthenticated = new Map<Socket, string>() // socket to network, the oldest first
+  readonly #queue: HandshakeQueue
 
   constructor(options: Options) {
     const { cert, key } = options.certificate
     this.#options = options
+    this.#queue = new HandshakeQueue(options.clock)
     this.#secureContext = createSecureContext({ cert, key, minVersion: 'TLSv1.3' })
     this.#server = createServer(socket => this.#accept(socket))
   }
@@ -84,24 +84,32 @@ export class Listener {
     const { clock, budgets } = this.#options
     const remoteAddr = plainAddress(raw.remoteAddress ?? '')
     const network = networkOf(remoteAddr)
-    this.#makeRoom(network)
-    this.#unauthenticated.set(raw, network)
     this.#sockets.add(raw)
     const cancel = clock.after(authenticateMs, () => raw.destroy())
+    const budget = budgets.of(`network ${network}`)
+    const newcomer: Newcomer = {
+      network,
+      begin: () => {
+        budget.charge(handshakeMs)
+        void budget.turn().then(() => {
+          if (!raw.destroyed) this.#handshake(raw, { remoteAddr, budget, admit })
+        })
+      },
+      drop: () => {
+        raw.destroy()
+        admit()
+      }
+    }
     const admit = (): void => {
       cancel()
-      this.#unauthenticated.delete(raw)
+      this.#queue.leave(newcomer)
     }
     raw.on('error', () => raw.destroy())
     raw.on('close', () => {
       admit()
       this.#sockets.delete(raw)
     })
-    const budget = budgets.of(`network ${network}`)
-    budget.charge(handshakeMs)
-    void budget.turn().then(() => {
-      if (!raw.destroyed) this.#handshake(raw, { remoteAddr, budget, admit })
-    })
+    this.#queue.enter(newcomer)
   }
 
   #handshake(raw: Socket, stream: Omit<IncomingStream, 'socket'>): void {
@@ -115,20 +123,6 @@ export class Listener {
       if (socket.alpnProtocol === alpn) this.#options.onStream({ ...stream, socket })
       else drop()
     })
-  }
-
-  /** A new stream is always accepted: the oldest unauthenticated one is closed, of the same network first. */
-  #makeRoom(network: string): void {
-    const neighbours = [...this.#unauthenticated].filter(([, other]) => other === network)
-    if (neighbours.length >= maxUnauthenticatedOfNetwork) this.#evict(neighbours[0]?.[0])
-    else if (this.#unauthenticated.size >= maxUnauthenticated)
-      this.#evict(this.#unauthenticated.keys().next().value)
-  }
-
-  #evict(socket: Socket | undefined): void {
-    if (!socket) return
-    this.#unauthenticated.delete(socket)
-    socket.destroy()
   }
 }
 

@@ -19,6 +19,7 @@ import {
 import { messages as enrollmentMessages, Redeem } from '../../plugins/enrollment/wire.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../plugins/rules/wire.ts'
 import { start } from '../support/process.ts'
+import { addressOf } from './scale/address.ts'
 
 const { values } = parseArgs({
   options: { agents: { type: 'string', default: '100' }, rules: { type: 'string', default: '10' } }
@@ -65,7 +66,7 @@ type Operator = ReturnType<typeof operatorOf>
 async function enroll(operator: Operator, endpoint: ControlEndpoint, at: number): Promise<FleetMember> {
   const { uri } = await operator.post<{ uri: string }>('/v1/client-enrollments', { name: `edge-${at}` })
   const code = new URL(uri).searchParams.get('code') ?? ''
-  const localAddress = `127.0.${1 + (at >> 8)}.${1 + (at & 0xff)}`
+  const localAddress = addressOf(at)
   const { socket } = await dial({ ...endpoint, localAddress })
   const { channel, end } = new Stream({ socket, codec, handlers: [], clock: systemClock, log: quiet })
   const secret = newSecret()
@@ -75,9 +76,21 @@ async function enroll(operator: Operator, endpoint: ControlEndpoint, at: number)
 }
 
 let generation = ''
+let refused = 0 // handshakes
+
+/** Connects as an agent does: refused, it tries again after a while that grows. */
+async function connect(endpoint: ControlEndpoint, member: FleetMember): Promise<ScriptedAgent> {
+  for (let failures = 0; ; failures++)
+    try {
+      return await connectOnce(endpoint, member)
+    } catch {
+      refused++
+      await new Promise(resolve => setTimeout(resolve, Math.random() * Math.min(30_000, 500 * 2 ** failures)))
+    }
+}
 
 /** Connects an agent that keeps the rules it gets in the member's inventory. */
-async function connect(endpoint: ControlEndpoint, member: FleetMember): Promise<ScriptedAgent> {
+async function connectOnce(endpoint: ControlEndpoint, member: FleetMember): Promise<ScriptedAgent> {
   const { token, localAddress, inventory } = member
   const agent = await connectAgent(t, {
     ...endpoint,
@@ -127,7 +140,7 @@ async function main(): Promise<void> {
   await new Promise(resolve => setTimeout(resolve, 3000)) // for late messages
   const bytes = unchanged.map(({ bytesReceived }) => bytesReceived())
   process.stdout.write(
-    `unchanged: ${agents} agents welcomed after ${Math.round(welcomedMs)} ms, ${pushed(unchanged)} rules pushed, ` +
+    `unchanged: ${agents} agents welcomed after ${Math.round(welcomedMs)} ms, ${refused} handshakes refused, ${pushed(unchanged)} rules pushed, ` +
       `at most ${Math.max(...bytes)} bytes to one agent\n`
   )
   await Promise.all(unchanged.map(agent => agent.close()))

@@ -10,6 +10,9 @@ export interface SeededServer {
   readonly metricsPort: number
   readonly controlPort: number
   readonly fingerprint: string
+  readonly pid: number
+  readonly token: string
+  readonly startMs: number // from the start of the process until it serves
   request(path: string, init?: RequestInit): Promise<Response>
 }
 
@@ -41,9 +44,11 @@ export async function withSeededServer(
     db.transaction(() => seed(db))()
     db.close()
 
+    const began = performance.now()
     const server = startServer()
     const { port: metricsPort } = await server.until('metrics.listening')
     const { origin, control_port, server_cert_sha256 } = await server.until('server.started')
+    const startMs = performance.now() - began
     const request = (path: string, init: RequestInit = {}): Promise<Response> =>
       fetch(`${origin}${path}`, {
         ...init,
@@ -54,6 +59,9 @@ export async function withSeededServer(
       metricsPort: Number(metricsPort),
       controlPort: Number(control_port),
       fingerprint: String(server_cert_sha256),
+      pid: server.pid,
+      token,
+      startMs,
       request
     })
   } finally {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { Fault, internal } from '../../../kernel/base/errors.ts'
 import { User } from '../../../kernel/identity/entities.ts'
@@ -91,7 +92,10 @@ t.test('a route that waits for a client writes at once and completes once', asyn
   const { call, entries, as } = await auditFixture(t, { answer })
   const pending = call('POST', '/v1/waiting', undefined, as('ann'))
   let found = await entries()
-  while (found.length === 0) found = await entries()
+  while (found.length === 0) {
+    await setImmediate() // the change needs the event loop
+    found = await entries()
+  }
 
   matchAll(t, found, [{ status: null, outcome: 'allow', resource_kind: 'thing', resource_id: 'w' }])
   resolve()

@@ -10,6 +10,7 @@ import { alpn } from '../../../kernel/wire/control.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
 import { recordLog } from '../../../kit/test-server.ts'
 import { openCertificate } from '../certificate.ts'
+import { HandshakeQueue } from '../handshake-queue.ts'
 import { Listener } from '../listener.ts'
 import { openWorkBudgets } from '../work-budget.ts'
 import { controlFixture } from './fixture.ts'
@@ -56,44 +57,77 @@ t.test('a stream that sends a byte at a time has no more time than others', asyn
   await untilClosed(socket)
 })
 
-t.test(
-  'one address may have 16 unauthenticated streams: a new one is accepted, the oldest is closed',
-  async t => {
-    const { control } = await controlFixture(t)
-    const sockets: Socket[] = []
-    for (let i = 0; i < 16; i++) sockets.push(await openSocket(t, control.port()))
-    const other = await openSocket(t, control.port(), '127.0.0.2')
-
-    const newcomer = await openSocket(t, control.port())
-    await untilClosed(sockets[0]!)
-
-    t.ok(sockets.slice(1).every(isOpen))
-    t.ok(isOpen(other))
-    t.ok(isOpen(newcomer))
-  }
-)
-
-t.test('all addresses together may have 256 unauthenticated streams: the oldest is closed', async t => {
-  const { control } = await controlFixture(t)
+t.test('an address may have 16 handshakes at once: the next one waits until one has taken 3 s', async t => {
+  const { control, clock } = await controlFixture(t)
   const sockets: Socket[] = []
-  for (let i = 0; i < 256; i++) sockets.push(await openSocket(t, control.port(), `127.0.1.${1 + (i % 32)}`))
+  for (let i = 0; i < 16; i++) sockets.push(await openSocket(t, control.port()))
+  const other = await openSocket(t, control.port(), '127.0.0.2')
+  const { port, fingerprint } = control
+  const newcomer = dial({ port: port(), fingerprint })
+  const elsewhere = await dial({ port: port(), fingerprint, localAddress: '127.0.0.3' })
+  await clock.advance(2_750)
+  t.ok(sockets.every(isOpen))
 
-  const newcomer = await openSocket(t, control.port(), '127.0.2.1')
+  await clock.advance(250)
+
   await untilClosed(sockets[0]!)
+  t.ok(isOpen(other))
+  t.ok(isOpen((await newcomer).socket))
+  t.ok(isOpen(elsewhere.socket))
+})
 
-  t.ok(sockets.slice(1).every(isOpen))
-  t.ok(isOpen(newcomer))
+t.test('a stream that has begun is not closed for newcomers', async t => {
+  const { control, clock } = await controlFixture(t)
+  const begun = await dial({
+    port: control.port(),
+    fingerprint: control.fingerprint,
+    localAddress: '127.0.2.1'
+  })
+  const sockets: Socket[] = []
+  for (let i = 0; i < 600; i++) sockets.push(await openSocket(t, control.port(), `127.0.1.${1 + (i % 32)}`))
+
+  await clock.advance(2_750)
+
+  t.ok(isOpen(begun.socket))
+  t.ok(sockets.every(isOpen))
+})
+
+t.test('beyond 2,048 streams that wait, the last of the address that has most is closed', async t => {
+  const queue = new HandshakeQueue(systemClock)
+  const dropped: string[] = []
+  const enter = (network: string, name: string) => {
+    const newcomer = {
+      network,
+      begin() {},
+      drop() {
+        dropped.push(name)
+        queue.leave(newcomer)
+      }
+    }
+    t.teardown(() => queue.leave(newcomer))
+    queue.enter(newcomer)
+  }
+  for (let i = 0; i < 1_000; i++) enter('a', `a${i}`)
+  for (let i = 0; i < 1_080; i++) enter('b', `b${i}`)
+  t.same(dropped, [])
+
+  enter('c', 'c0') // begins at once: its network has none
+  t.same(dropped, [])
+  enter('a', 'a1000')
+  t.same(dropped, ['b1079'])
 })
 
 t.test('a thousand half-open streams and garbage do not keep an agent out', async t => {
-  const { control, enroll, agent, log } = await controlFixture(t)
+  const { control, clock, enroll, agent, log } = await controlFixture(t)
   const { token, clientId } = await enroll()
   const idle = await Promise.all(
     Array.from({ length: 1000 }, (_, i) => openSocket(t, control.port(), `127.0.3.${1 + (i % 100)}`))
   )
   for (const socket of idle.slice(500)) socket.write(Buffer.alloc(3000, 0x47))
+  const joining = agent(token)
+  for (let ms = 0; ms <= 3_000; ms += 250) await clock.advance(250)
 
-  const edge = await agent(token)
+  const edge = await joining
 
   t.ok(control.peers.find(clientId))
   t.notOk(edge.ended.aborted)

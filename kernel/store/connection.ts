@@ -1,0 +1,157 @@
+// SQLite for MikroORM: one connection that writes, and one that reads what is committed.
+import {
+  type AnyEntity,
+  type Configuration,
+  type Dictionary,
+  type EntityData,
+  isRaw,
+  type QueryResult,
+  type RawQueryFragment
+} from '@mikro-orm/core'
+import {
+  AbstractSqlDriver,
+  BaseSqliteConnection,
+  type NativeQueryBuilder,
+  raw,
+  SqlitePlatform
+} from '@mikro-orm/sql'
+import { Groups } from './groups.ts'
+import { queryOf } from './query.ts'
+import { type Query, type Result, Statements } from './statements.ts'
+import { type Shared, Transaction } from './transaction.ts'
+import { Versions } from './versions.ts'
+
+const pragmas = [
+  'journal_mode = wal',
+  'synchronous = full',
+  'foreign_keys = on',
+  'trusted_schema = off',
+  'busy_timeout = 5000',
+  'temp_store = memory',
+  'cache_size = -32000'
+]
+
+/** Of `attach`, `begin` and settings: what follows needs the same connection. */
+const ownState = /^\s*(attach|begin|savepoint|pragma\s+\w+\s*=)/i
+const select = /^\s*(select|with)\b/i
+
+type Method = 'all' | 'get' | 'run'
+type Sql = string | NativeQueryBuilder | RawQueryFragment
+type Params = readonly unknown[] | Dictionary<unknown>
+
+export class StoreConnection extends BaseSqliteConnection {
+  readonly versions = new Versions()
+  readonly groups = new Groups({
+    begin: () => this.#begin(),
+    exclusively: work => this.#exclusively(work)
+  })
+  #writer: Statements | null = null
+  #reader: Statements | null = null
+  #last: Promise<unknown> = Promise.resolve()
+
+  override async connect(): Promise<void> {
+    this.#writer = new Statements(this.#file(), pragmas)
+    this.connected = true
+  }
+
+  /** Reads wait for changes that are under way, and not for one another. Not in memory, where each connection has a database of its own. */
+  openReader(): void {
+    if (this.#file() === ':memory:') return
+    this.#reader = new Statements(this.#file(), [...pragmas, 'query_only = on'])
+  }
+
+  #file = (): string => String(this.options.dbName ?? this.config.get('dbName'))
+
+  override async close(force?: boolean): Promise<void> {
+    this.#reader?.close()
+    this.#writer?.close()
+    this.connected = false
+    await super.close(force)
+  }
+
+  override async execute<
+    T extends QueryResult | EntityData<AnyEntity> | EntityData<AnyEntity>[] = EntityData<AnyEntity>[]
+  >(sql: Sql, params: Params = [], method: Method = 'all', transaction?: Transaction): Promise<T> {
+    const query = this.#queryOf(sql, params)
+    const result = transaction ? transaction.run(query) : await this.#runAlone(query)
+    return shaped(result, method) as T
+  }
+
+  #queryOf(sql: Sql, params: Params): Query {
+    if (typeof sql === 'string' && Array.isArray(params)) return queryOf(sql, params, this.platform)
+    const fragment = typeof sql === 'string' ? raw(sql, params) : isRaw(sql) ? sql : sql.toRaw()
+    return queryOf(fragment.sql, fragment.params, this.platform)
+  }
+
+  async #runAlone(query: Query): Promise<Result> {
+    if (this.#reader && select.test(query.sql)) {
+      if (this.groups.isRunning) await this.#last // what a hook has begun in a change sees the change
+      if (this.#reader) return this.#reader.run(query)
+    }
+    return this.#exclusively(async () => {
+      if (ownState.test(query.sql)) {
+        this.#reader?.close()
+        this.#reader = null
+      }
+      return this.#open().run(query, tables => this.versions.changed(tables ?? ['*']))
+    })
+  }
+
+  /** A part of the transaction that is given, or a transaction of its own. */
+  override async transactional<T>(
+    work: (transaction: never) => Promise<T>,
+    { ctx }: { readonly ctx?: unknown } = {}
+  ): Promise<T> {
+    if (ctx instanceof Transaction) return ctx.within(() => work(ctx as never))
+    return this.groups.change(transaction => work(transaction as never))
+  }
+
+  #begin() {
+    const statements = this.#open()
+    const control = (sql: string) => statements.run({ sql, values: [] })
+    const shared: Shared = { statements, written: new Set(), failure: null }
+    control('begin')
+    return {
+      part: () => new Transaction(shared),
+      isOpen: () => statements.inTransaction,
+      commit: () => {
+        if (!statements.inTransaction)
+          throw shared.failure ?? new TypeError('the transaction was rolled back')
+        control('commit')
+        this.versions.changed(shared.written)
+      },
+      rollback: () => {
+        if (statements.inTransaction) control('rollback')
+      }
+    }
+  }
+
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work)
+    this.#last = result.catch(() => {}) // whoever has asked for the work gets its error
+    return result
+  }
+
+  #open(): Statements {
+    if (!this.#writer) throw new TypeError('the store is not open')
+    return this.#writer
+  }
+}
+
+function shaped({ rows, affectedRows, insertId }: Result, method: Method): unknown {
+  if (method === 'all') return rows
+  return method === 'get' ? rows[0] : { affectedRows, insertId, row: rows[0], rows }
+}
+
+export class StoreDriver extends AbstractSqlDriver<StoreConnection> {
+  constructor(config: Configuration) {
+    super(config, new StorePlatform(), StoreConnection, ['better-sqlite3'])
+  }
+}
+
+class StorePlatform extends SqlitePlatform {
+  /** Literals are part of the statement, which would end at a NUL. */
+  override escape(value: unknown): string {
+    return super.escape(value).replaceAll('\0', "'||char(0)||'")
+  }
+}

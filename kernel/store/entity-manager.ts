@@ -1,0 +1,158 @@
+// MikroORM's entity manager, which makes plain queries without its query builder, and returns their rows as plain objects.
+import type { EntityName } from '@mikro-orm/core'
+import { SqlEntityManager } from '@mikro-orm/sql'
+import type { StoreDriver } from './connection.ts'
+import { PlainQuery, type Table, tableOf } from './plain-query.ts'
+
+const tables = new WeakMap<object, Table | null>()
+
+/** The options of queries that are made here. */
+interface Options {
+  readonly fields?: readonly string[]
+  readonly orderBy?: unknown
+  readonly limit?: number
+  readonly offset?: number
+}
+const known = new Set(['fields', 'orderBy', 'limit', 'offset', 'disableIdentityMap', 'refresh'])
+const isPlain = (options: object): options is Options => Object.keys(options).every(key => known.has(key))
+
+/**
+ * Rows are read as what they are: no object stands for a row, none is read twice because it is known, and a change of it is
+ * `nativeUpdate`. What this class does not know, MikroORM does.
+ */
+export class StoreEntityManager extends SqlEntityManager<StoreDriver> {
+  // The results are those of the class above, whose types are the contract.
+  override async find(entity: unknown, where: unknown, options: object = {}): Promise<never> {
+    const rows = await this.#rows(entity, where, options)
+    return (rows ?? super.find(entity as EntityName<object>, where as object, options)) as never
+  }
+
+  override async findOne(entity: unknown, where: unknown, options: object = {}): Promise<never> {
+    const rows = await this.#rows(entity, where, { ...options, limit: 1 })
+    return (
+      rows ? (rows[0] ?? null) : super.findOne(entity as EntityName<object>, where as object, options)
+    ) as never
+  }
+
+  override async count(entity: unknown, where: unknown = {}, options: object = {}): Promise<number> {
+    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
+    const query = table && new PlainQuery(table)
+    const condition = query?.where(where) ?? null
+    if (!table || !query || condition === null)
+      return super.count(entity as EntityName<object>, where as object, options)
+    const sql = `select count(*) as count from ${table.sql}${clause(condition)}`
+    const [row] = await this.execute<{ count: number }[]>(sql, query.params)
+    return row?.count ?? 0
+  }
+
+  override async nativeUpdate(
+    entity: unknown,
+    where: unknown,
+    data: unknown,
+    options: object = {}
+  ): Promise<number> {
+    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
+    const query = table && new PlainQuery(table)
+    const values = query?.values(data) ?? null
+    const condition = values && query ? query.where(where) : null
+    if (!table || !query || !values || condition === null)
+      return super.nativeUpdate(entity as EntityName<object>, where as object, data as object, options)
+    const set = values.columns.map(column => `${column} = ?`).join(', ')
+    return this.#affected(`update ${table.sql} set ${set}${clause(condition)}`, query)
+  }
+
+  override async nativeDelete(entity: unknown, where: unknown, options: object = {}): Promise<number> {
+    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
+    const query = table && new PlainQuery(table)
+    const condition = query?.where(where) ?? null
+    if (!table || !query || condition === null)
+      return super.nativeDelete(entity as EntityName<object>, where as object, options)
+    return this.#affected(`delete from ${table.sql}${clause(condition)}`, query)
+  }
+
+  override async insert(entity: unknown, data: unknown, options: object = {}): Promise<never> {
+    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
+    const query = table && new PlainQuery(table)
+    const values = query?.values(data) ?? null
+    const [key, ...others] = table?.keys ?? []
+    const isGiven = key !== undefined && others.length === 0 && Reflect.get(Object(data), key) !== undefined
+    if (!table || !query || !values || !isGiven)
+      return (await super.insert(entity as EntityName<object>, data as object, options)) as never
+    const marks = values.columns.map(() => '?').join(', ')
+    await this.#affected(`insert into ${table.sql} (${values.columns.join(', ')}) values (${marks})`, query)
+    return Reflect.get(Object(data), key) as never
+  }
+
+  /** By the primary key. */
+  override async upsert(entity: unknown, data: unknown, options: object = {}): Promise<never> {
+    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
+    const query = table && new PlainQuery(table)
+    const values = query?.values(data) ?? null
+    const hasKey = table?.keys.every(key => Reflect.get(Object(data), key) !== undefined)
+    if (!table || !query || !values || !hasKey)
+      return (await super.upsert(entity as EntityName<object>, data as object, options)) as never
+    const { columns } = values
+    const keys = table.keys.flatMap(key => table.columns.get(key)?.field ?? [])
+    const set = columns
+      .filter(column => !keys.includes(column))
+      .map(column => `${column} = excluded.${column}`)
+    const marks = columns.map(() => '?').join(', ')
+    await this.#affected(
+      `insert into ${table.sql} (${columns.join(', ')}) values (${marks}) on conflict (${keys.join(', ')}) do ${
+        set.length === 0 ? 'nothing' : `update set ${set.join(', ')}`
+      }`,
+      query
+    )
+    return { ...(data as object) } as never
+  }
+
+  override async countBy(
+    entity: unknown,
+    by: unknown,
+    { where = {}, ...options }: { readonly where?: unknown } = {}
+  ): Promise<Record<string, number>> {
+    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
+    const column = typeof by === 'string' ? table?.columns.get(by) : undefined
+    const query = table && new PlainQuery(table)
+    const condition = query?.where(where) ?? null
+    if (!table || !query || !column || condition === null)
+      return super.countBy(entity as EntityName<object>, by as never, { where, ...options } as object)
+    const sql = `select ${column.sql} as key, count(*) as count from ${table.sql}${clause(condition)} group by ${column.sql}`
+    const rows = await this.execute<{ key: string; count: number }[]>(sql, query.params)
+    return Object.fromEntries(rows.map(({ key, count }) => [key, count]))
+  }
+
+  async #rows(entity: unknown, where: unknown, options: object): Promise<readonly unknown[] | null> {
+    const table = isPlain(options) ? this.#tableOf(entity) : null
+    if (!table || !isPlain(options)) return null
+    const query = new PlainQuery(table)
+    const [selected, condition, order] = [
+      query.select(options.fields),
+      query.where(where),
+      query.orderBy(options.orderBy)
+    ]
+    if (!selected || condition === null || order === null) return null
+    const { limit, offset } = options
+    if (limit !== undefined || offset !== undefined) query.params.push(limit ?? -1, offset ?? 0)
+    const page = limit === undefined && offset === undefined ? '' : ' limit ? offset ?'
+    const sql = `select ${selected.sql} from ${table.sql}${clause(condition)}${order}${page}`
+    return selected.read(await this.execute<unknown[]>(sql, query.params))
+  }
+
+  async #affected(sql: string, { params }: PlainQuery): Promise<number> {
+    const { affectedRows } = await this.execute<{ affectedRows: number }>(sql, params, 'run')
+    return affectedRows
+  }
+
+  #tableOf(entity: unknown): Table | null {
+    const meta = this.getMetadata().find(entity as EntityName<object>)
+    if (!meta) return null
+    const found = tables.get(meta)
+    if (found !== undefined) return found
+    const table = tableOf(meta)
+    tables.set(meta, table)
+    return table
+  }
+}
+
+const clause = (condition: string): string => (condition === '' ? '' : ` where ${condition}`)

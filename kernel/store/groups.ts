@@ -1,0 +1,80 @@
+// Changes that wait are made one after another in one transaction, which is synced once. None has been made before that.
+import { AsyncResource } from 'node:async_hooks'
+import { setImmediate } from 'node:timers/promises'
+import type { Transaction } from './transaction.ts'
+
+const maxChanges = 32 // of a group: the first one waits for the last
+
+interface Group {
+  part(): Transaction
+  isOpen(): boolean
+  commit(): void // throws if SQLite has rolled back by itself
+  rollback(): void
+}
+
+interface Writer {
+  begin(): Group
+  exclusively<T>(work: () => Promise<T>): Promise<T>
+}
+
+interface Change {
+  readonly run: (transaction: Transaction) => Promise<() => void> // resolves with what tells the caller
+  readonly fail: (error: unknown) => void
+}
+
+export class Groups {
+  readonly #writer: Writer
+  readonly #waiting: Change[] = []
+  #isRunning = false
+
+  constructor(writer: Writer) {
+    this.#writer = writer
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning
+  }
+
+  /** Resolves when the change is on disk. A change that throws is undone alone. */
+  change<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const inContext = AsyncResource.bind(work) // of the caller, not of the change that began the group
+      const run = (transaction: Transaction) =>
+        transaction
+          .whole(() => inContext(transaction))
+          .then(
+            result => () => resolve(result),
+            error => () => reject(error)
+          )
+      this.#waiting.push({ run, fail: reject })
+      if (!this.#isRunning) void this.#runAll()
+    })
+  }
+
+  async #runAll(): Promise<void> {
+    this.#isRunning = true
+    while (this.#waiting.length > 0) await this.#writer.exclusively(() => this.#runGroup())
+    this.#isRunning = false
+  }
+
+  /** Never rejects. */
+  async #runGroup(): Promise<void> {
+    const begun: { readonly change: Change; readonly tell: () => void }[] = []
+    let group: Group | null = null
+    try {
+      group = this.#writer.begin()
+      while (begun.length < maxChanges && group.isOpen()) {
+        const change = this.#waiting.shift()
+        if (!change) break
+        begun.push({ change, tell: await change.run(group.part()) })
+        await setImmediate() // the event loop goes on; whoever comes meanwhile is part of the group
+      }
+      group.commit()
+      for (const { tell } of begun) tell()
+    } catch (error) {
+      group?.rollback()
+      const failed = begun.length > 0 ? begun.map(({ change }) => change) : this.#waiting.splice(0, 1)
+      for (const { fail } of failed) fail(error)
+    }
+  }
+}

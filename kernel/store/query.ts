@@ -1,0 +1,31 @@
+import { isRaw, Utils } from '@mikro-orm/core'
+import type { AbstractSqlPlatform } from '@mikro-orm/sql'
+import type { Query, Value } from './statements.ts'
+
+const maxValues = 1000 // each number of values is a statement of its own
+
+/** Returns a query with its values beside the SQL, or within it where one is a list or a part of the SQL itself. */
+export function queryOf(sql: string, params: readonly unknown[], platform: AbstractSqlPlatform): Query {
+  const values = params.length > maxValues || /\?\?|\\\?/.test(sql) ? null : params.map(boundOf)
+  if (values?.every(value => value !== undefined)) return { sql, values }
+  return { sql: platform.formatQuery(sql, params), values: null }
+}
+
+/** As MikroORM writes literals: whole numbers are integers, which SQLite tells from reals. */
+function boundOf(param: unknown): Value | undefined {
+  switch (typeof param) {
+    case 'string':
+    case 'bigint':
+      return param
+    case 'number':
+      return Number.isSafeInteger(param) ? BigInt(param) : param
+    case 'boolean':
+      return param ? 1n : 0n
+    case 'undefined':
+      return null
+    default:
+  }
+  if (param === null || Buffer.isBuffer(param)) return param
+  if (param instanceof Date) return BigInt(param.getTime())
+  return Utils.isPlainObject(param) && !isRaw(param) ? JSON.stringify(param) : undefined
+}

@@ -1,0 +1,114 @@
+// SQL on one connection to SQLite. No statement is prepared twice.
+import Database from 'better-sqlite3'
+
+const maxKept = 1000 // statements; beyond, the one that was used least recently is forgotten
+const kept = /^\s*(select|insert|update|delete|replace|with|begin|commit|rollback|savepoint|release)\b/i
+const written =
+  /\b(?:insert(?:\s+or\s+\w+)?\s+into|replace\s+into|update(?:\s+or\s+\w+)?|delete\s+from)\s+(?:[`"]?\w+[`"]?\.)?[`"]?(\w+)/i
+
+interface Prepared {
+  readonly statement: Database.Statement
+  /** The tables that it writes; null: any. */
+  readonly tables: readonly string[] | null
+}
+
+export interface Result {
+  readonly rows: readonly unknown[]
+  readonly affectedRows: number
+  readonly insertId?: number
+}
+
+export type Value = string | number | bigint | Buffer | null
+
+export interface Query {
+  readonly sql: string
+  readonly values: readonly Value[] | null // null: they are in the SQL, which is not kept
+}
+
+export class Statements {
+  readonly #database: Database.Database
+  readonly #kept = new Map<string, Prepared>()
+  #children = new Map<string, readonly string[]>()
+
+  constructor(file: string, pragmas: readonly string[]) {
+    this.#database = new Database(file)
+    for (const pragma of pragmas) this.#database.pragma(pragma)
+  }
+
+  get inTransaction(): boolean {
+    return this.#database.inTransaction
+  }
+
+  /** Tells the tables that were written to `writes`: null for any. */
+  run({ sql, values }: Query, writes: (tables: readonly string[] | null) => void = () => {}): Result {
+    const { statement, tables } = values ? this.#prepare(sql) : this.#prepareAnew(sql)
+    try {
+      if (statement.reader) {
+        const rows = statement.all(...(values ?? []))
+        return { rows, affectedRows: rows.length }
+      }
+      const { changes, lastInsertRowid } = statement.run(...(values ?? []))
+      return { rows: [], affectedRows: changes, insertId: Number(lastInsertRowid) }
+    } finally {
+      if (tables === null || tables.length > 0) writes(tables)
+    }
+  }
+
+  #prepare(sql: string): Prepared {
+    const found = this.#kept.get(sql)
+    this.#kept.delete(sql) // and set again: the map is in the order of use
+    const prepared = found ?? this.#prepareAnew(sql)
+    if (!kept.test(sql)) this.#forget()
+    else this.#kept.set(sql, prepared)
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest)
+    return prepared
+  }
+
+  #prepareAnew(sql: string): Prepared {
+    const statement = this.#database.prepare(sql)
+    if (statement.readonly) return { statement, tables: [] }
+    const [, table] = written.exec(sql) ?? []
+    const isDelete = /^\s*(delete|replace|insert\s+or\s+replace)\b/i.test(sql)
+    return {
+      statement,
+      tables: table === undefined ? null : isDelete ? [table, ...this.#childrenOf(table)] : [table]
+    }
+  }
+
+  /** What is no such statement may change the schema. */
+  #forget(): void {
+    this.#kept.clear()
+    this.#children.clear()
+  }
+
+  /** The tables that lose rows with those of this table: `on delete cascade`, also of children. */
+  #childrenOf(table: string): readonly string[] {
+    if (this.#children.size === 0) this.#children = childrenIn(this.#database)
+    const found = new Set<string>()
+    const add = (parent: string): void => {
+      for (const child of this.#children.get(parent) ?? [])
+        if (!found.has(child)) {
+          found.add(child)
+          add(child)
+        }
+    }
+    add(table)
+    return [...found]
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}
+
+function childrenIn(database: Database.Database): Map<string, string[]> {
+  const rows = database
+    .prepare(
+      `select distinct child.name as child, key."table" as parent
+       from sqlite_schema child join pragma_foreign_key_list(child.name) key where child.type = 'table'`
+    )
+    .all() as { child: string; parent: string }[]
+  const children = Map.groupBy(rows, ({ parent }) => parent)
+  return new Map([...children].map(([parent, found]) => [parent, found.map(({ child }) => child)]))
+}

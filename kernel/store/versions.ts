@@ -1,0 +1,19 @@
+/** Tells whether a table may have changed: a number for each, which every commit that has written to it raises. */
+export class Versions {
+  #newest = 0
+  #ofAny = 0
+  readonly #of = new Map<string, number>()
+
+  changed(tables: Iterable<string>): void {
+    this.#newest++
+    for (const table of tables)
+      if (table === '*') this.#ofAny = this.#newest
+      else this.#of.set(table, this.#newest)
+  }
+
+  of(tables: readonly string[]): number {
+    let newest = this.#ofAny
+    for (const table of tables) newest = Math.max(newest, this.#of.get(table) ?? 0)
+    return newest
+  }
+}

@@ -1,0 +1,239 @@
+// Changes in groups, statements that are kept, rows, and what is remembered.
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import SQLite from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { User } from '../../kernel/identity/entities.ts'
+import { kernelStore } from '../../kernel/store/kernel-store.ts'
+import { openStore } from '../../kernel/store/open.ts'
+import { remembered } from '../../kernel/store/remember.ts'
+import { Statements } from '../../kernel/store/statements.ts'
+
+const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })
+
+async function open(t: Test) {
+  const store = await openStore(join(t.testdir(), 'sluice.db'), [kernelStore])
+  t.teardown(store.close)
+  const sql: string[] = []
+  const run = Statements.prototype.run
+  t.teardown(() => {
+    Statements.prototype.run = run
+  })
+  Statements.prototype.run = function (query, writes) {
+    sql.push(query.sql)
+    return run.call(this, query, writes)
+  }
+  const countOf = (text: string): number => sql.filter(one => one === text).length
+  const rename = (displayName: string) =>
+    store.change(em => em.nativeUpdate(User, { id: 'ann' }, { displayName }))
+  const nameOf = async () => (await store.read(em => em.findOne(User, { id: 'ann' })))?.displayName
+  return { store, sql, countOf, rename, nameOf }
+}
+
+t.test('64 changes at once are synced twice, and each is on disk when it is acknowledged', async t => {
+  const { store, countOf } = await open(t)
+  const other = new SQLite(join(t.testdirName, 'sluice.db'), { readonly: true })
+  t.teardown(() => other.close())
+  const isCommitted = other.prepare('select count(*) from kernel_user where id = ?').pluck()
+
+  const made = await Promise.all(
+    Array.from({ length: 64 }, async (_, at) => {
+      await store.change(em => em.insert(User, userOf(`user-${at}`)))
+      return isCommitted.get(`user-${at}`)
+    })
+  )
+
+  t.ok(made.every(count => count === 1))
+  t.equal(countOf('commit'), 2)
+})
+
+t.test('a change of a group that throws is undone alone', async t => {
+  const { store, countOf } = await open(t)
+
+  const [one, refused, other] = await Promise.allSettled([
+    store.change(em => em.insert(User, userOf('ann'))),
+    store.change(async em => {
+      await em.insert(User, userOf('bob'))
+      throw new Error('no')
+    }),
+    store.change(em => em.count(User, {}))
+  ])
+
+  t.match([one, refused, other], [{ status: 'fulfilled' }, { reason: { message: 'no' } }, { value: 1 }])
+  t.equal(countOf('commit'), 1)
+  t.same(
+    (await store.read(em => em.find(User, {}))).map(({ id }) => id),
+    ['ann']
+  )
+})
+
+t.test('none of a group is acknowledged when its commit fails', async t => {
+  const { store } = await open(t)
+  const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+  const run = Statements.prototype.run
+  Statements.prototype.run = function (query, writes) {
+    if (query.sql === 'commit') throw full
+    return run.call(this, query, writes)
+  }
+
+  const outcomes = await Promise.allSettled(
+    ['ann', 'bob'].map(id => store.change(em => em.insert(User, userOf(id))))
+  )
+
+  Statements.prototype.run = run
+  t.match(outcomes, [{ reason: full }, { reason: full }])
+  t.equal(await store.read(em => em.count(User)), 0)
+  await store.change(em => em.insert(User, userOf('ann')))
+  t.equal(await store.read(em => em.count(User)), 1)
+})
+
+t.test('a read that is begun during a change waits for it, and sees it', async t => {
+  const { store } = await open(t)
+  const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const change = store.change(async em => {
+    await em.insert(User, userOf('ann'))
+    begun.resolve()
+    await go.promise
+  })
+  await begun.promise
+
+  const reading = store.read(em => em.count(User))
+  await setImmediate()
+  go.resolve()
+  await change
+  t.equal(await reading, 1)
+})
+
+t.test('a query is prepared once, for any number of values', async t => {
+  const { store } = await open(t)
+  await store.change(em => em.insert(User, userOf('ann')))
+  const prepare = SQLite.prototype.prepare
+  t.teardown(() => {
+    SQLite.prototype.prepare = prepare
+  })
+  let prepared = 0
+  SQLite.prototype.prepare = function (this: SQLite.Database, sql: string) {
+    prepared++
+    return prepare.call(this, sql)
+  } as typeof prepare
+
+  for (let count = 1; count <= 50; count++) {
+    const id = { $in: Array.from({ length: count }, (_, at) => (at === 0 ? 'ann' : `user-${at}`)) }
+    t.equal((await store.read(em => em.find(User, { id, disabled: false }, { limit: count }))).length, 1)
+  }
+
+  t.equal(prepared, 1)
+})
+
+t.test('rows have the types of their properties', async t => {
+  const { store } = await open(t)
+  await store.change(em => em.insert(User, userOf('ann')))
+
+  t.same(await store.read(em => em.findOne(User, { id: 'ann' })), userOf('ann'))
+  t.same(
+    await store.read(em => em.find(User, { disabled: false, createdAt: { $lte: 1 } }, { fields: ['role'] })),
+    [{ id: 'ann', role: 'user' }]
+  )
+  t.same(
+    await store.read(em => em.find(User, { $not: { $or: [{ id: 'ann' }, { role: 'superadmin' }] } })),
+    []
+  )
+  t.equal(await store.read(em => em.count(User, { $and: [{}, { id: 'ann' }] })), 1)
+  t.equal(await store.read(em => em.count(User, { $and: [{}] })), 1)
+})
+
+t.test('a row is put in place of another by its key, and rows are counted by a column', async t => {
+  const { store } = await open(t)
+  await store.change(async em => {
+    await em.upsert(User, userOf('ann'))
+    await em.upsert(User, { ...userOf('ann'), displayName: 'Bea' })
+    await em.upsert(User, userOf('bob'))
+  })
+
+  t.same(await store.read(em => em.findOne(User, { id: 'ann' })), { ...userOf('ann'), displayName: 'Bea' })
+  t.same(await store.read(em => em.countBy(User, 'displayName', { where: { role: 'user' } })), {
+    Ann: 1,
+    Bea: 1
+  })
+})
+
+t.test('what is remembered is asked again after a commit, and within the change itself', async t => {
+  const { store, rename } = await open(t)
+  await store.change(em => em.insert(User, userOf('ann')))
+  let asked = 0
+  const nameOf = remembered(['kernel_user'], async (id, em) => {
+    asked++
+    return (await em.findOne(User, { id }))?.displayName ?? null
+  })
+  const read = () => store.read(em => nameOf('ann', em))
+
+  t.equal(await read(), 'Ann')
+  t.equal(await read(), 'Ann')
+  t.equal(asked, 1)
+  await rename('Bea')
+  t.equal(await read(), 'Bea')
+  t.equal(asked, 2)
+  const within = await store.change(async em => {
+    const before = await nameOf('ann', em)
+    await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Cat' })
+    return [before, await nameOf('ann', em)]
+  })
+  t.same(within, ['Bea', 'Cat'])
+  t.equal(await read(), 'Cat')
+})
+
+t.test('a change that is rolled back leaves what is remembered as it is', async t => {
+  const { store } = await open(t)
+  await store.change(em => em.insert(User, userOf('ann')))
+  const nameOf = remembered(
+    ['kernel_user'],
+    async (id, em) => (await em.findOne(User, { id }))?.displayName ?? null
+  )
+  await t.rejects(
+    store.change(async em => {
+      await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Bea' })
+      t.equal(await nameOf('ann', em), 'Bea')
+      throw new Error('no')
+    })
+  )
+
+  t.equal(await store.read(em => nameOf('ann', em)), 'Ann')
+})
+
+t.test('an answer that was read before a commit is not kept after it', async t => {
+  const { store, rename } = await open(t)
+  await store.change(em => em.insert(User, userOf('ann')))
+  const go = Promise.withResolvers<void>()
+  const nameOf = remembered(['kernel_user'], async (id, em) => {
+    const found = await em.findOne(User, { id })
+    await go.promise
+    return found?.displayName ?? null
+  })
+  const early = store.read(em => nameOf('ann', em))
+  await setImmediate()
+  await rename('Bea')
+  go.resolve()
+
+  t.equal(await early, 'Ann')
+  t.equal(await store.read(em => nameOf('ann', em)), 'Bea')
+})
+
+t.test('rows that a deletion takes along are forgotten, too', async t => {
+  const { store } = await open(t)
+  await store.change(async em => {
+    await em.execute('create table parent (id text primary key)')
+    await em.execute(
+      'create table child (id text primary key, parent text references parent on delete cascade)'
+    )
+    await em.execute(`insert into parent values ('p')`)
+    await em.execute(`insert into child values ('c', 'p')`)
+  })
+  const children = remembered(['child'], async (_, em) =>
+    (await em.execute<unknown[]>('select id from child')).map(String)
+  )
+  t.equal((await store.read(em => children('', em))).length, 1)
+
+  await store.change(em => em.execute('delete from parent where id = ?', ['p'], 'run'))
+
+  t.equal((await store.read(em => children('', em))).length, 0)
+})
