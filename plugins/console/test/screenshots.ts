@@ -11,10 +11,13 @@ mkdirSync(out, { recursive: true })
 const data = mkdtempSync(join(root, '.sluice-test-screenshots-'))
 
 /** A path, and what is seen when it is there. */
+type View = readonly [path: string, title: string]
+
 const views = {
   overview: ['/', 'Overview'],
   rules: ['/rules', 'Rules'],
   'new-rule': ['/rules/new', 'New rule'],
+  connections: ['/connections', 'Connections'],
   edges: ['/edges', 'Edges'],
   'new-edge': ['/edges/new', 'Add edge'],
   'not-found': ['/nowhere', 'There is no such page.']
@@ -30,6 +33,12 @@ try {
   await all('empty-')
   await addRules(page)
   await all('')
+  const [rule, edge] = await firstOfEach(page)
+  await all('', {
+    rule: [`/rules/${rule}`, 'Why does it work'],
+    'edit-rule': [`/rules/${rule}/edit`, 'Edit rule'],
+    edge: [`/edges/${edge}`, 'Its rules']
+  })
   await page.getByRole('button', { name: /Account/ }).click()
   await inEachForm(page, 'account')
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
@@ -41,11 +50,11 @@ try {
   rmSync(data, { recursive: true })
 }
 
-async function all(prefix: string): Promise<void> {
-  for (const [name, [path, title]] of Object.entries(views)) {
+async function all(prefix: string, some: Readonly<Record<string, View>> = views): Promise<void> {
+  for (const [name, [path, title]] of Object.entries(some)) {
     await page.goto(server.origin + path)
     await page.getByText(title).first().waitFor()
-    await page.waitForLoadState('networkidle')
+    await page.locator('[aria-busy]').waitFor({ state: 'detached' }) // never idle: it streams
     await inEachForm(page, prefix + name)
   }
 }
@@ -61,6 +70,16 @@ async function inEachForm(page: Page, name: string): Promise<void> {
     await page.screenshot({ path: join(out, `${name}-${form}.png`) })
   }
   await page.setViewportSize({ width: 1280, height: 800 })
+}
+
+/** Returns the ids of a rule and of an edge. */
+async function firstOfEach(page: Page): Promise<readonly [string | undefined, string | undefined]> {
+  return page.evaluate(async () => {
+    const read = async <R>(url: string): Promise<R[]> => (await (await fetch(url)).json()) as R[]
+    const [rule] = await read<{ rule_id: string }>('/v1/rules')
+    const [edge] = await read<{ client_id: string }>('/v1/clients')
+    return [rule?.rule_id, edge?.client_id] as const
+  })
 }
 
 async function addRules(page: Page): Promise<void> {

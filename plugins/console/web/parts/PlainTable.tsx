@@ -14,7 +14,8 @@ interface Props {
 /** A short list that needs neither search nor order. Wider than the page it scrolls, by the keyboard, too. */
 export const PlainTable = ({ label, columns, rows }: Props) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by the keyboard
-  <section className="plain" aria-label={label} tabIndex={0}>
+  // biome-ignore lint/a11y/useSemanticElements: it is no part of a form
+  <div className="plain" role="group" aria-label={label} tabIndex={0}>
     <table>
       <thead>
         <tr>
@@ -37,5 +38,5 @@ export const PlainTable = ({ label, columns, rows }: Props) => (
         ))}
       </tbody>
     </table>
-  </section>
+  </div>
 )

@@ -101,7 +101,7 @@ function Section({ title, set, isWrong, children }: SectionProps) {
     if (isWrong) open(true)
   }, [isWrong])
   return (
-    <details className="section" open={isOpen} onToggle={event => open(event.currentTarget.open)}>
+    <details className="fold" open={isOpen} onToggle={event => open(event.currentTarget.open)}>
       <summary>
         <strong>{title}</strong>
         <span className="set">{set.join(', ')}</span>
