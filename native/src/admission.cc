@@ -20,8 +20,8 @@ Reason Admission::enter(int64_t now_us) {
 void Admission::leave() {
   if (!is_admitted_) return;
   is_admitted_ = false;
-  const int64_t now_us = sys::now_us();
-  for (const Direction direction : {Direction::in, Direction::out}) cancel_wait(direction, now_us);
+  for (const Direction direction : {Direction::in, Direction::out})
+    if (directions_[index_of(direction)].is_waiting()) cancel_wait(direction, sys::now_us());
   for (const auto& meter : meters_) meter->leave();
 }
 

@@ -24,6 +24,16 @@ class Admission {
   Reason enter(int64_t now_us);
   void leave();
   bool is_rate_limited(Direction direction) const;
+  /** True where no meter limits this direction now: then a stream may move bytes and call `passed`. */
+  bool is_free(Direction direction) const {
+    for (const auto& meter : meters_)
+      if (!meter->is_free(direction)) return false;
+    return true;
+  }
+  /** Counts as delivered what was moved at once, without a reservation. */
+  void passed(Direction direction, int64_t count) {
+    for (const auto& meter : meters_) meter->pass(direction, count);
+  }
   /** Returns the id of the meter that lets nothing through now, or -1. */
   int held_by(Direction direction) const;
 
@@ -33,6 +43,11 @@ class Admission {
   };
   /** Reserves bytes that a stream may read now, from the rates and budgets of all meters. */
   Reservation reserve(Direction direction, int64_t want, int64_t now_us);
+  /** Reserves what was read without a reservation, and is not delivered yet. */
+  void adopt(Direction direction, int64_t count) {
+    directions_[index_of(direction)].charged_meters = 0;
+    for (const auto& meter : meters_) meter->adopt(count);
+  }
   /** Counts reserved bytes as delivered. */
   void delivered(Direction direction, int64_t count);
   /** Returns reserved bytes that were not delivered. */
@@ -57,6 +72,8 @@ class Admission {
     uint64_t delaying_meters = 0;  // bit set: meters whose waiting time is counted
     int64_t ready_us = 0;          // when the tokens may be used
     int64_t since_us = 0;          // when the wait began
+
+    bool is_waiting() const { return tokens > 0 || delaying_meters != 0; }
   };
 
   const MeterChain& meters_;

@@ -135,10 +135,10 @@ void Connection::side_failed(Direction source) {
 void Connection::end_if_done() {
   if (has_ended_) return;
   if (has_failed_side_) {
-    if (pump(failed_source_).is_drained()) end_when_acknowledged();
+    if (pump(failed_source_).is_closed()) end_when_acknowledged();
     return;
   }
-  if (!pumps_[0].has_forwarded_end() || !pumps_[1].has_forwarded_end()) return;
+  if (!pumps_[0].is_closed() || !pumps_[1].is_closed()) return;
   end(Ending::close,
       ended_first_ == Direction::in ? ConnectionEnd::caller_closed : ConnectionEnd::target_closed);
 }
@@ -158,15 +158,6 @@ void Connection::end_failed() {
       failed_source_ == Direction::in ? ConnectionEnd::caller_reset : ConnectionEnd::target_reset);
 }
 
-void Connection::delivered(Direction direction, int64_t count) {
-  const size_t index = index_of(direction);
-  shard_.counters.ports[port_index_].bytes[index].add(count);
-  shard_.counters.targets[target_index_].bytes[index].add(count);
-  bytes_[index] += count;
-  active_ms_ = worker().loop.now_ms();
-  admission_.delivered(direction, count);
-}
-
 void Connection::arm_idle_timer() {
   const int64_t idle_ms = shard_.rule->idle_ms;
   int64_t next_ms = is_kept_alive_ ? 0 : kKeepAliveMs;
@@ -178,7 +169,7 @@ void Connection::on_timer() {
   const int64_t now_ms = worker().loop.now_ms();
   if (!target_) return end(Ending::reset, ConnectionEnd::caller_closed);
   if (has_failed_side_) return on_flush_timer(now_ms);
-  if (pumps_[0].is_waiting_for_meter() || pumps_[1].is_waiting_for_meter()) active_ms_ = now_ms;
+  if (pumps_[0].is_held() || pumps_[1].is_held()) active_ms_ = now_ms;
   const int64_t idle_ms = shard_.rule->idle_ms;
   if (idle_ms > 0 && now_ms - active_ms_ >= idle_ms) return end(Ending::reset, ConnectionEnd::idle);
   if (!is_kept_alive_) sys::keep_alive(target_->fd());
@@ -187,7 +178,7 @@ void Connection::on_timer() {
 }
 
 void Connection::on_flush_timer(int64_t now_ms) {
-  if (pump(failed_source_).is_drained()) return end_when_acknowledged();
+  if (pump(failed_source_).is_closed()) return end_when_acknowledged();
   if (now_ms - active_ms_ >= kFlushTimeoutMs) return end_failed();
   worker().loop.timers().arm(timer_, active_ms_ + kFlushTimeoutMs);
 }
@@ -203,7 +194,7 @@ OpenConnection Connection::row() const {
   const int64_t now_ms = shard_.worker.loop.now_ms();
   int held_by = -1;
   for (const Direction direction : {Direction::in, Direction::out})
-    if (held_by < 0 && pumps_[index_of(direction)].is_waiting_for_meter()) held_by = admission_.held_by(direction);
+    if (held_by < 0 && pumps_[index_of(direction)].is_held()) held_by = admission_.held_by(direction);
   return {.id = id_,
           .rule = shard_.rule->id,
           .source = caller_address_,
@@ -218,9 +209,9 @@ OpenConnection Connection::row() const {
 }
 
 void Connection::retry_metering() {
-  if (!pumps_[0].is_waiting_for_meter() && !pumps_[1].is_waiting_for_meter()) return;
+  if (!pumps_[0].is_held() && !pumps_[1].is_held()) return;
   for (Pump& pump : pumps_)
-    if (pump.is_waiting_for_meter()) pump.retry_metering();
+    if (pump.is_held()) pump.retry_metering();
   resume();
 }
 

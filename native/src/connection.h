@@ -26,7 +26,8 @@ struct Caller {
 class Connection final : public DeferredDelete,
                          public EndpointOwner,
                          public DialerOwner<ConnectedTarget>,
-                         public DeferredTask {
+                         public DeferredTask,
+                         public Pooled<Connection> {
  public:
   Connection(TcpRuleShard& shard, Caller caller);
 
@@ -49,7 +50,16 @@ class Connection final : public DeferredDelete,
   void resume();
   Endpoint& source(Direction direction) { return direction == Direction::in ? *caller_ : *target_; }
   Endpoint& sink(Direction direction) { return direction == Direction::in ? *target_ : *caller_; }
-  void delivered(Direction direction, int64_t count);
+  /** Counts reserved bytes that were delivered. */
+  void delivered(Direction direction, int64_t count) {
+    count_bytes(direction, count);
+    admission_.delivered(direction, count);
+  }
+  /** Counts bytes that were delivered without a reservation. */
+  void passed(Direction direction, int64_t count) {
+    count_bytes(direction, count);
+    admission_.passed(direction, count);
+  }
   Admission& admission() { return admission_; }
   TcpRuleShard& shard() { return shard_; }
   Worker& worker() { return shard_.worker; }
@@ -57,9 +67,7 @@ class Connection final : public DeferredDelete,
   std::string server_name() const { return server_name_ ? *server_name_ : std::string(); }
   /** Called with the direction whose end is forwarded first. */
   void ends_first(Direction direction) { ended_first_ = direction; }
-  bool has_forwarded_end(Direction direction) const {
-    return pumps_[index_of(direction)].has_forwarded_end();
-  }
+  bool is_closed(Direction direction) const { return pumps_[index_of(direction)].is_closed(); }
 
  private:
   friend class TcpRuleShard;
@@ -71,6 +79,13 @@ class Connection final : public DeferredDelete,
   void dial_failed(Reason refusal) override;
   void run_deferred() override { resume(); }
   void run_pump(Direction direction);
+  void count_bytes(Direction direction, int64_t count) {
+    const size_t index = index_of(direction);
+    shard_.counters.ports[port_index_].bytes[index].add(count);
+    shard_.counters.targets[target_index_].bytes[index].add(count);
+    bytes_[index] += count;
+    active_ms_ = worker().loop.now_ms();
+  }
   void side_failed(Direction source);
   void end_if_done();
   void end_when_acknowledged();
@@ -111,5 +126,7 @@ class Connection final : public DeferredDelete,
   Direction ended_first_ = Direction::in;
   MethodTimer<Connection, &Connection::on_timer> timer_{*this};
 };
+
+bool Pump::is_source_readable() const { return connection_.source(direction_).is_readable; }
 
 }  // namespace sluice

@@ -75,7 +75,7 @@ void Dialer::try_target() {
   attempt_ = TargetAttempt(shard_.rule->health, target_);
   first_failure_ = nullptr;
   const Target& target = this->target();
-  if (target.literal) return dial_addresses({*target.literal});
+  if (target.literal) return dial_literal(*target.literal);
   Names& names = worker().names;
   if (const auto known = names.find(shard_.rule->id, target.host)) return on_resolved(*known);
   token_ = names.ask(*this, shard_.rule->id, target.host);
@@ -90,17 +90,27 @@ void Dialer::on_resolved(const ResolveAnswer& answer) {
   target_failed(answer.reason.c_str());
 }
 
+bool Dialer::is_allowed(const Address& address) {
+  const Reason refusal = shard_.check_target(address, target().host);
+  if (refusal_ == kNoReason) refusal_ = refusal;
+  return refusal == kNoReason;
+}
+
+/** The usual case of one address: it needs no lists. */
+void Dialer::dial_literal(const Address& address) {
+  const Address dialed = address.with_port(static_cast<uint16_t>(target().port + port_index_));
+  if (!is_allowed(dialed)) return next_target();
+  dialed_at_ms_ = worker().loop.now_ms();
+  next_attempt_ms_ = 0;
+  if (!connect(dialed)) return target_failed(first_failure_);
+  arm();
+}
+
 void Dialer::dial_addresses(const std::vector<Address>& addresses) {
   const auto port = static_cast<uint16_t>(target().port + port_index_);
   std::vector<Address> allowed;
-  for (const Address& address : addresses) {
-    const Address dialed = address.with_port(port);
-    const Reason refusal = shard_.check_target(dialed, target().host);
-    if (refusal == kNoReason)
-      allowed.push_back(dialed);
-    else if (refusal_ == kNoReason)
-      refusal_ = refusal;
-  }
+  for (const Address& address : addresses)
+    if (const Address dialed = address.with_port(port); is_allowed(dialed)) allowed.push_back(dialed);
   if (allowed.empty() && !addresses.empty()) return next_target();
   dialed_at_ms_ = worker().loop.now_ms();
   remaining_ = interleave(allowed, shard_.rule->prefer_ipv6);

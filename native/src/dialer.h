@@ -18,7 +18,7 @@ struct ConnectedTarget {
 };
 
 /** Dials once. Calls its owner exactly once, possibly from within `begin`, unless it is cancelled before. */
-class Dialer final : public DeferredDelete, public EndpointOwner, public ResolveRequester {
+class Dialer final : public DeferredDelete, public EndpointOwner, public ResolveRequester, public Pooled<Dialer> {
  public:
   Dialer(RuleShard& shard, int port_index, const Address& caller, DialerOwner<ConnectedTarget>& owner)
       : shard_(shard), owner_(owner), port_index_(port_index), choice_{caller} {}
@@ -41,7 +41,9 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   bool advance();
   void try_target();
   void on_resolved(const ResolveAnswer& answer) override;
+  void dial_literal(const Address& address);
   void dial_addresses(const std::vector<Address>& addresses);
+  bool is_allowed(const Address& address);
   void dial_next_address();
   bool connect(const Address& address);
   void endpoint_ready(Endpoint& endpoint, uint32_t events) override;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "event-loop.h"
+#include "pool.h"
 
 namespace sluice {
 
@@ -16,7 +17,7 @@ class EndpointOwner {
 };
 
 /** epoll refers to it by address, so it stays in place when its owner changes: one epoll_ctl per socket. */
-class Endpoint final : public FdWatcher {
+class Endpoint final : public FdWatcher, public Pooled<Endpoint> {
  public:
   explicit Endpoint(Fd socket, EndpointOwner* owner = nullptr) : socket_(std::move(socket)), owner_(owner) {}
 

@@ -1,7 +1,5 @@
 #include "meter.h"
 
-#include <algorithm>
-
 namespace sluice {
 
 void Meter::set_limits(const Limits& limits, int64_t now_us) {
@@ -70,7 +68,7 @@ void Meter::undo_enter() {
 int64_t Meter::reserve(int64_t want) {
   int64_t reserved = reserved_.load();
   for (;;) {
-    const int64_t granted = std::min(want, std::max<int64_t>(mark_.load() - reserved, 0));
+    const int64_t granted = std::min(want, left(reserved));
     if (granted == 0) return 0;
     if (reserved_.compare_exchange_weak(reserved, reserved + granted)) return granted;
   }
@@ -78,7 +76,7 @@ int64_t Meter::reserve(int64_t want) {
 
 /** Admits even the datagram that crosses the mark: otherwise large ones might never exhaust the budget. */
 Reason Meter::admit_datagram(Direction direction, int64_t count, int64_t now_us) {
-  if (reserved_.load() >= mark_.load()) return refusal_for_budget();
+  if (left(reserved_.load()) == 0) return refusal_for_budget();
   TokenBucket& bucket = bytes(direction);
   if (bucket.is_limited() && !bucket.try_take(count, now_us)) return refusal_for_bytes();
   reserved_.fetch_add(count);
@@ -97,7 +95,8 @@ void Meter::deliver(Direction direction, int64_t count) {
 
 Meter::Counters Meter::counters(int64_t now_us) {
   const int64_t waited_us = bytes_[0].waited_us(now_us) + bytes_[1].waited_us(now_us);
-  return {delivered_[0].load(), delivered_[1].load(), active_.load(), static_cast<double>(waited_us) / 1000};
+  const auto delivered = [&](size_t direction) { return delivered_[direction].load() + passed_[direction].load(); };
+  return {delivered(0), delivered(1), active_.load(), static_cast<double>(waited_us) / 1000};
 }
 
 }  // namespace sluice

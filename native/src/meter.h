@@ -1,6 +1,7 @@
 // Counts and limits traffic: rates delay or drop, counts refuse, an exhausted budget holds connections.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -62,11 +63,25 @@ class Meter : public std::enable_shared_from_this<Meter> {
   void undo_enter();
 
   TokenBucket& bytes(Direction direction) { return bytes_[index_of(direction)]; }
+  /** True where neither a rate nor a budget limits this direction now. */
+  bool is_free(Direction direction) {
+    return mark_.load(std::memory_order_relaxed) == kNoMark && !bytes(direction).is_limited();
+  }
   /** Reserves up to `want` bytes of the budget; returns how many. */
   int64_t reserve(int64_t want);
   void release(int64_t count) { reserved_.fetch_sub(count); }
+  /** Reserves bytes that are in flight already. */
+  void adopt(int64_t count) { reserved_.fetch_add(count); }
   /** Counts reserved bytes as delivered. */
   void deliver(Direction direction, int64_t count);
+  /**
+   * Counts bytes as delivered that were moved without a reservation, while the meter was free. A mark that was set
+   * meanwhile may be passed by as much as one such move of each thread, as by a reservation made before the mark.
+   */
+  void pass(Direction direction, int64_t count) {
+    passed_[index_of(direction)].fetch_add(count);
+    if (mark_.load() != kNoMark) update_exhausted();
+  }
   Reason admit_datagram(Direction direction, int64_t count, int64_t now_us);
   void undo_datagram(Direction direction, int64_t count);
   /** True when the delivered total has reached the mark. */
@@ -82,7 +97,10 @@ class Meter : public std::enable_shared_from_this<Meter> {
 
  private:
   static constexpr int64_t kNoMark = INT64_MAX;
-  int64_t total() const { return delivered_[0].load() + delivered_[1].load(); }
+  int64_t passed() const { return passed_[0].load() + passed_[1].load(); }
+  int64_t total() const { return delivered_[0].load() + delivered_[1].load() + passed(); }
+  /** What the mark leaves, beside what is delivered or in flight. */
+  int64_t left(int64_t reserved) const { return std::max<int64_t>(mark_.load() - reserved - passed(), 0); }
   void update_exhausted();
   Reason refusal_for_bytes() const { return refusals_[2].load(std::memory_order_relaxed); }
   Reason refusal_for_budget() const { return refusals_[3].load(std::memory_order_relaxed); }
@@ -93,8 +111,9 @@ class Meter : public std::enable_shared_from_this<Meter> {
   std::atomic<int64_t> max_connections_{INT64_MAX};
   std::atomic<int64_t> active_{0};
   std::array<std::atomic<Reason>, 4> refusals_{};  // connections, new connections, bytes, budget
-  std::atomic<int64_t> reserved_{0};               // bytes delivered or in flight
-  std::array<std::atomic<int64_t>, 2> delivered_{};
+  std::atomic<int64_t> reserved_{0};               // bytes delivered or in flight, but for those that passed
+  std::array<std::atomic<int64_t>, 2> delivered_{};  // reserved before
+  std::array<std::atomic<int64_t>, 2> passed_{};     // delivered without a reservation
   std::atomic<int64_t> mark_{kNoMark};
   std::atomic<bool> is_exhausted_{false};
   std::mutex mutex_;  // guards changes of the budget

@@ -25,34 +25,183 @@ bool is_splice_unsupported(ssize_t error) {
 }  // namespace
 
 Pump::Outcome Pump::run() {
-  is_sink_full_ = false;
-  for (size_t left = slice_bytes();;) {
-    const ssize_t flushed = is_sink_full_ ? -EAGAIN : flush();
-    if (flushed == -EAGAIN) return Outcome::waiting;
-    if (flushed < 0) return Outcome::sink_failed;
-    if (has_source_ended_) forward_end();
-    if (!may_read()) return Outcome::waiting;
+  if (state_ == State::blocked)
+    if (const Outcome outcome = flush(); outcome != Outcome::waiting || state_ == State::blocked) return outcome;
+  for (size_t left = slice_bytes(); has_work();) {
     if (left == 0) return Outcome::yielded;
-    const ssize_t count = read(left);
-    if (count < 0 && count != -EAGAIN) return Outcome::source_failed;
-    const size_t moved = count > 0 ? static_cast<size_t>(count) : 0;
-    left -= std::min(left, std::max(moved, kStepBytes));
+    const Outcome outcome = step(left);
+    if (outcome != Outcome::waiting || state_ == State::blocked) return outcome;
   }
+  return Outcome::waiting;
 }
 
-bool Pump::has_work() const {
-  return preamble_ != nullptr || has_pending() || may_read();
+/** Moves bytes once, of which `left` may still be moved in this run. */
+Pump::Outcome Pump::step(size_t& left) {
+  switch (gear_) {
+    case Gear::first: return step_first(left);
+    case Gear::small: return step_copy(left);
+    case Gear::bulk: return step_splice(left);
+  }
+  return Outcome::waiting;
 }
 
-bool Pump::has_source() const { return !early_data_.empty() || connection_.source(direction_).is_readable; }
-
-ssize_t Pump::flush() {
-  if (preamble_ != nullptr && !may_read()) {
-    auto& buffer = connection_.worker().buffer;
-    keep_pending(buffer.data(), take_preamble(buffer.data()));
+/** The step of small exchanges: one `recv`, one `send`, and the counters. */
+Pump::Outcome Pump::step_copy(size_t& left) {
+  Endpoint& source = connection_.source(direction_);
+  auto& buffer = connection_.worker().buffer;
+  size_t limit = std::min(left, buffer.size());
+  const Metering metering = connection_.admission().is_free(direction_) ? Metering::free : Metering::reserved;
+  if (metering == Metering::reserved && (limit = reserve(limit)) == 0) return Outcome::waiting;
+  const ssize_t count = sys::receive(source.fd(), buffer.data(), limit);
+  const size_t size = static_cast<size_t>(std::max<ssize_t>(count, 0));
+  if (metering == Metering::reserved && size < limit)
+    connection_.admission().release(direction_, static_cast<int64_t>(limit - size));
+  if (count <= 0) return no_bytes(count);
+  if (size < limit) {
+    // It has drained the socket, which saves another recv. Not before an end of stream or an urgent mark: epoll
+    // reports no new edge for the bytes behind them.
+    if (!source.has_ended && !source.has_urgent) source.is_readable = false;
+    if (gear_ == Gear::small) connection_.worker().loop.record_small_read();
   }
-  const ssize_t flushed = pending_ != nullptr ? flush_pending() : 0;
-  return flushed < 0 || in_pipe_ == 0 ? flushed : flush_pipe();
+  moved(size, left);
+  return write(buffer.data(), size, metering);
+}
+
+Pump::Outcome Pump::step_splice(size_t& left) {
+  Worker& worker = connection_.worker();
+  if (!may_splice()) release_pipe();
+  if (!may_splice() || (!pipe_.read && !worker.pipes.acquire(pipe_))) return step_copy(left);
+  const size_t limit = reserve(std::min(left, kSpliceBytes));
+  if (limit == 0) return Outcome::waiting;
+  const ssize_t count = sys::splice_in(connection_.source(direction_).fd(), pipe_, limit);
+  const size_t size = static_cast<size_t>(std::max<ssize_t>(count, 0));
+  if (size < limit) connection_.admission().release(direction_, static_cast<int64_t>(limit - size));
+  if (count > 0) {
+    in_pipe_ = static_cast<uint32_t>(count);
+    connection_.shard().report_splice_selected();
+    moved(size, left);
+    return flush();
+  }
+  release_pipe();
+  if (!is_splice_unsupported(count)) return no_bytes(count);
+  can_splice_ = false;
+  connection_.shard().report_splice_unsupported(static_cast<int>(-count));
+  return step_copy(left);
+}
+
+/** Sends the preamble and the bytes that were read early, or the source's first ones; without any the preamble alone. */
+Pump::Outcome Pump::step_first(size_t& left) {
+  if (!has_early_data() && !is_source_readable()) return send_preamble();
+  auto& buffer = connection_.worker().buffer;
+  const size_t room = preamble_ != nullptr ? preamble_->size() : 0;
+  const size_t limit = reserve(std::min(left, buffer.size() - room));
+  if (limit == 0) {
+    if (preamble_ == nullptr) return Outcome::waiting;
+    const Outcome outcome = send_preamble();  // it does not wait with the bytes behind it
+    if (state_ == State::blocked) end_hold();
+    return outcome;
+  }
+  const ssize_t count = read_first(buffer.data() + room, limit);
+  const size_t size = static_cast<size_t>(std::max<ssize_t>(count, 0));
+  if (size < limit) connection_.admission().release(direction_, static_cast<int64_t>(limit - size));
+  if (count <= 0) return no_bytes(count);
+  if (preamble_ != nullptr) take_preamble(buffer.data());
+  if (!has_early_data()) gear_ = Gear::small;
+  moved(size, left);
+  return write(buffer.data(), room + size, Metering::reserved);
+}
+
+ssize_t Pump::read_first(char* bytes, size_t limit) {
+  if (!has_early_data()) return sys::receive(connection_.source(direction_).fd(), bytes, limit);
+  const size_t count = std::min(limit, early_data_.size() - early_data_at_);
+  std::memcpy(bytes, early_data_.data() + early_data_at_, count);
+  early_data_at_ += count;
+  if (early_data_at_ == early_data_.size()) early_data_ = {};
+  return static_cast<ssize_t>(count);
+}
+
+/** The source has none now, has ended (0), or has failed. */
+Pump::Outcome Pump::no_bytes(ssize_t count) {
+  if (count == -EAGAIN) {
+    connection_.source(direction_).is_readable = false;
+    return Outcome::waiting;
+  }
+  if (preamble_ != nullptr) {
+    const Outcome outcome = send_preamble();
+    if (state_ == State::blocked) return count < 0 ? Outcome::source_failed : outcome;  // its end is read again
+  }
+  state_ = State::closed;
+  release_pipe();
+  if (count < 0) return Outcome::source_failed;
+  if (!is_draining_) forward_end();
+  return Outcome::waiting;
+}
+
+/** A read that fills the buffer starts a bulk transfer; consecutive small reads end it. */
+void Pump::moved(size_t count, size_t& left) {
+  left -= std::min(left, std::max(count, kStepBytes));
+  if (gear_ == Gear::small && count >= connection_.worker().buffer.size()) {
+    gear_ = Gear::bulk;
+    left = std::min(left, slice_bytes());
+  }
+  if (gear_ != Gear::bulk) return;
+  small_reads_ = count < kSmallReadBytes ? small_reads_ + 1 : 0;
+  if (small_reads_ < kSmallReadsToEndBulk) return;
+  small_reads_ = 0;
+  gear_ = Gear::small;
+}
+
+/** Returns how many bytes the meters let through; with none it waits for them. */
+size_t Pump::reserve(size_t want) {
+  Admission& admission = connection_.admission();
+  const auto [bytes, wait_us] =
+      admission.reserve(direction_, static_cast<int64_t>(want), connection_.worker().loop.now_us());
+  if (bytes == 0) hold(wait_us);
+  return static_cast<size_t>(bytes);
+}
+
+Pump::Outcome Pump::send_preamble() {
+  auto& buffer = connection_.worker().buffer;
+  const size_t size = take_preamble(buffer.data());
+  if (!has_early_data()) gear_ = Gear::small;
+  return write(buffer.data(), size, Metering::reserved);
+}
+
+size_t Pump::take_preamble(char* to) {
+  const auto preamble = std::exchange(preamble_, nullptr);
+  std::memcpy(to, preamble->data(), preamble->size());
+  preamble_left_ = static_cast<uint32_t>(preamble->size());
+  return preamble->size();
+}
+
+/** Writes what was read, and keeps what the sink does not take. */
+Pump::Outcome Pump::write(const char* bytes, size_t count, Metering metering) {
+  const ssize_t written = sys::transmit(connection_.sink(direction_).fd(), bytes, count);
+  const size_t taken = static_cast<size_t>(std::max<ssize_t>(written, 0));
+  if (metering == Metering::reserved)
+    delivered(taken);
+  else if (taken > 0)
+    connection_.passed(direction_, static_cast<int64_t>(taken));
+  if (taken == count) return Outcome::waiting;
+  if (metering == Metering::free)
+    connection_.admission().adopt(direction_, static_cast<int64_t>(count - taken));
+  keep_pending(bytes + taken, count - taken);
+  state_ = State::blocked;
+  return written >= 0 || written == -EAGAIN ? Outcome::waiting : Outcome::sink_failed;
+}
+
+void Pump::keep_pending(const char* bytes, size_t count) {
+  pending_at_ = 0;
+  pending_end_ = static_cast<uint32_t>(count);
+  pending_.reset(new char[count]);
+  std::memcpy(pending_.get(), bytes, count);
+}
+
+/** Writes what is kept; until all is written it is blocked. */
+Pump::Outcome Pump::flush() {
+  const ssize_t flushed = pending_ != nullptr ? flush_pending() : flush_pipe();
+  state_ = flushed == 0 ? State::open : State::blocked;
+  return flushed == 0 || flushed == -EAGAIN ? Outcome::waiting : Outcome::sink_failed;
 }
 
 ssize_t Pump::flush_pending() {
@@ -73,123 +222,24 @@ ssize_t Pump::flush_pipe() {
     in_pipe_ -= static_cast<uint32_t>(count);
     delivered(static_cast<size_t>(count));
   }
+  if (gear_ != Gear::bulk) release_pipe();
   return 0;
 }
 
-/** Reserves bytes from the meters, reads, and releases what was not read. */
-ssize_t Pump::read(size_t want) {
-  Admission& admission = connection_.admission();
-  const bool is_spliced = may_splice();
-  if (!is_spliced) release_pipe();
-  want = std::min(want, is_spliced ? kSpliceBytes : connection_.worker().buffer.size());
-  const auto [limit, wait_us] =
-      admission.reserve(direction_, static_cast<int64_t>(want), connection_.worker().loop.now_us());
-  if (limit == 0) {
-    wait_for_meter(wait_us);
-    return -EAGAIN;
-  }
-  const ssize_t count = is_spliced ? splice(static_cast<size_t>(limit)) : copy(static_cast<size_t>(limit));
-  const int64_t unused = limit - std::max<ssize_t>(count, 0);
-  if (unused > 0) admission.release(direction_, unused);
-  if (count == -EAGAIN)
-    connection_.source(direction_).is_readable = false;
-  else if (count <= 0)
-    has_source_ended_ = true;
-  else
-    update_bulk(count);
-  return count;
-}
-
-/** A read that fills the buffer starts a bulk transfer; consecutive small reads end it. */
-void Pump::update_bulk(ssize_t count) {
-  if (static_cast<size_t>(count) >= connection_.worker().buffer.size()) is_bulk_ = true;
-  small_reads_ = is_bulk_ && count < kSmallReadBytes ? small_reads_ + 1 : 0;
-  if (small_reads_ == kSmallReadsToEndBulk) is_bulk_ = false;
-}
-
-ssize_t Pump::copy(size_t limit) {
-  auto& buffer = connection_.worker().buffer;
-  const size_t room = preamble_ != nullptr ? preamble_->size() : 0;
-  limit = std::min(limit, buffer.size() - room);
-  const bool is_early_data = !early_data_.empty();
-  const ssize_t count = read_source(buffer.data() + room, limit);
-  if (count <= 0) return count;
-  const auto size = static_cast<size_t>(count);
-  Endpoint& source = connection_.source(direction_);
-  // A short read has drained the socket, which saves another recv. Not before an end of stream or an urgent
-  // mark: epoll reports no new edge for the bytes behind them.
-  if (!is_early_data && size < limit && !source.has_ended && !source.has_urgent) source.is_readable = false;
-  if (!is_bulk_ && size < limit) connection_.worker().loop.record_small_read();
-  if (room > 0) take_preamble(buffer.data());
-  write(buffer.data(), room + size);
-  return count;
-}
-
-ssize_t Pump::read_source(char* bytes, size_t limit) {
-  if (early_data_.empty()) return sys::receive(connection_.source(direction_).fd(), bytes, limit);
-  const size_t count = std::min(limit, early_data_.size() - early_data_at_);
-  std::memcpy(bytes, early_data_.data() + early_data_at_, count);
-  early_data_at_ += count;
-  if (early_data_at_ == early_data_.size()) early_data_ = {};
-  return static_cast<ssize_t>(count);
-}
-
-size_t Pump::take_preamble(char* to) {
-  const auto preamble = std::exchange(preamble_, nullptr);
-  std::memcpy(to, preamble->data(), preamble->size());
-  preamble_left_ = static_cast<uint32_t>(preamble->size());
-  return preamble->size();
-}
-
-void Pump::write(const char* bytes, size_t count) {
-  const ssize_t written = sys::transmit(connection_.sink(direction_).fd(), bytes, count);
-  const size_t taken = static_cast<size_t>(std::max<ssize_t>(written, 0));
-  delivered(taken);
-  if (taken == count) return;
-  // The rest is kept even if the sink has failed: the next flush returns the error.
-  is_sink_full_ = written >= 0 || written == -EAGAIN;
-  keep_pending(bytes + taken, count - taken);
-}
-
-void Pump::keep_pending(const char* bytes, size_t count) {
-  pending_at_ = 0;
-  pending_end_ = static_cast<uint32_t>(count);
-  pending_.reset(new char[count]);
-  std::memcpy(pending_.get(), bytes, count);
-}
-
-ssize_t Pump::splice(size_t limit) {
-  Worker& worker = connection_.worker();
-  if (!pipe_.read && !worker.pipes.acquire(pipe_)) return copy(limit);
-  const ssize_t count = sys::splice_in(connection_.source(direction_).fd(), pipe_, limit);
-  if (count > 0) {
-    in_pipe_ = static_cast<uint32_t>(count);
-    connection_.shard().report_splice_selected();
-    return count;
-  }
-  release_pipe();
-  if (!is_splice_unsupported(count)) return count;
-  can_splice_ = false;
-  connection_.shard().report_splice_unsupported(static_cast<int>(-count));
-  return copy(limit);
-}
-
 bool Pump::may_splice() const {
-  return is_bulk_ && can_splice_ && early_data_.empty() && connection_.worker().context.may_splice &&
+  return can_splice_ && connection_.worker().context.may_splice &&
          !connection_.admission().is_rate_limited(direction_);
 }
 
 size_t Pump::slice_bytes() const {
+  if (gear_ != Gear::bulk) return kMaxCopySliceBytes;
   const size_t limit = connection_.worker().loop.slice_bytes();
   return may_splice() ? limit : std::min(limit, kMaxCopySliceBytes);
 }
 
 void Pump::forward_end() {
-  if (is_draining_ || has_forwarded_end_) return;
-  has_forwarded_end_ = true;
-  release_pipe();
   // When both directions have ended, closing the socket sends the FIN.
-  if (connection_.has_forwarded_end(opposite(direction_))) return;
+  if (connection_.is_closed(opposite(direction_))) return;
   connection_.ends_first(direction_);
   sys::shut_write(connection_.sink(direction_).fd());
 }
@@ -212,30 +262,35 @@ void Pump::discard() {
   release_pipe();
   early_data_ = {};
   timer_.cancel();
-  has_source_ended_ = has_forwarded_end_ = true;
+  state_ = State::closed;
 }
 
 void Pump::release_pipe() {
-  if (pipe_.read) connection_.worker().pipes.put_back(std::move(pipe_));
+  if (!pipe_.read) return;
+  connection_.worker().pipes.put_back(std::move(pipe_));
   pipe_ = {};
 }
 
-void Pump::wait_for_meter(int64_t wait_us) {
-  is_waiting_for_meter_ = true;
+void Pump::hold(int64_t wait_us) {
+  state_ = State::held;
   if (wait_us == TokenBucket::kNever) return;
   EventLoop& loop = connection_.worker().loop;
   loop.timers().arm(timer_, (loop.now_us() + wait_us + 999) / 1000);
 }
 
 void Pump::on_timer() {
-  is_waiting_for_meter_ = false;
+  state_ = State::open;
   connection_.resume();
 }
 
 void Pump::retry_metering() {
+  end_hold();
+  state_ = State::open;
+}
+
+void Pump::end_hold() {
   timer_.cancel();
   connection_.admission().cancel_wait(direction_, connection_.worker().loop.now_us());
-  is_waiting_for_meter_ = false;
 }
 
 }  // namespace sluice

@@ -25,67 +25,88 @@ class Pump {
   };
   /** Moves what can be moved within one slice. */
   Outcome run();
-  bool has_work() const;
-  /** True once the end of the source has been forwarded to the sink. */
-  bool has_forwarded_end() const { return has_forwarded_end_; }
+  bool has_work() const {
+    return state_ == State::blocked || (state_ == State::open && (gear_ == Gear::first || is_source_readable()));
+  }
+  bool is_closed() const { return state_ == State::closed; }
   /** True during a bulk transfer, which runs in the slices of the event loop. */
-  bool is_bulk() const { return is_bulk_; }
-  bool is_waiting_for_meter() const { return is_waiting_for_meter_; }
+  bool is_bulk() const { return gear_ == Gear::bulk; }
+  bool is_held() const { return state_ == State::held; }
   /** Sets bytes that were read before there was a target; they pass the meters like all others. */
-  void set_early_data(std::vector<char> bytes) { early_data_ = std::move(bytes); }
+  void set_early_data(std::vector<char> bytes) {
+    early_data_ = std::move(bytes);
+    if (has_early_data()) gear_ = Gear::first;
+  }
   /** Sets bytes that are sent first, with the source's first ones where it has some. No meter sees them. */
   void set_preamble(std::string bytes) {
-    if (!bytes.empty()) preamble_ = std::make_unique<std::string>(std::move(bytes));
+    if (bytes.empty()) return;
+    preamble_ = std::make_unique<std::string>(std::move(bytes));
+    gear_ = Gear::first;
   }
   bool has_early_data() const { return !early_data_.empty(); }
   /** Forwards the remaining bytes of a failed source, but not its end. */
   void drain() { is_draining_ = true; }
-  bool is_drained() const { return is_draining_ && has_source_ended_ && !has_pending(); }
   /** Drops the bytes in flight and releases them to the meters. */
   void discard();
   /** Ends the wait for a meter that has changed; the next `run` reserves again. */
   void retry_metering();
 
  private:
-  bool has_pending() const { return pending_ != nullptr || in_pipe_ > 0; }
-  bool may_read() const { return !has_source_ended_ && !is_waiting_for_meter_ && has_source(); }
-  ssize_t flush();
+  /** What it waits for. native/README.md shows how one follows the other. */
+  enum class State : uint8_t {
+    open,     // for its source
+    blocked,  // for its sink, which did not take all: the rest is kept, and nothing is read
+    held,     // for a meter that lets nothing through
+    closed,   // for nothing: the source has ended, and so has what it sent
+  };
+  /** How an open one moves the next bytes. */
+  enum class Gear : uint8_t {
+    first,  // before the source's own: a preamble, or what was read before there was a target
+    small,  // by copying what comes
+    bulk,   // by splicing as much as a slice takes
+  };
+  /** How bytes pass the meters: reserved before they are read, or counted afterwards where nothing limits them. */
+  enum class Metering : uint8_t { reserved, free };
+
+  inline bool is_source_readable() const;
+  Outcome step(size_t& left);
+  Outcome step_first(size_t& left);
+  Outcome step_copy(size_t& left);
+  Outcome step_splice(size_t& left);
+  Outcome no_bytes(ssize_t count);
+  void moved(size_t count, size_t& left);
+  size_t reserve(size_t want);
+  ssize_t read_first(char* bytes, size_t limit);
+  Outcome send_preamble();
+  size_t take_preamble(char* to);
+  Outcome write(const char* bytes, size_t count, Metering metering);
+  void keep_pending(const char* bytes, size_t count);
+  Outcome flush();
   ssize_t flush_pending();
   ssize_t flush_pipe();
-  ssize_t read(size_t want);
-  ssize_t copy(size_t limit);
-  ssize_t splice(size_t limit);
-  void update_bulk(ssize_t count);
-  ssize_t read_source(char* bytes, size_t limit);
-  size_t take_preamble(char* to);
-  void write(const char* bytes, size_t count);
-  void keep_pending(const char* bytes, size_t count);
   void forward_end();
   void delivered(size_t count);
   bool may_splice() const;
   size_t slice_bytes() const;
-  bool has_source() const;
   void release_pipe();
-  void wait_for_meter(int64_t wait_us);
+  void hold(int64_t wait_us);
+  void end_hold();
   void on_timer();
 
   Connection& connection_;
+  const Direction direction_;
+  State state_ = State::open;
+  Gear gear_ = Gear::small;
+  uint8_t small_reads_ = 0;  // consecutive, in the gear for bulk
+  bool can_splice_ = true;
+  bool is_draining_ = false;
+  uint32_t in_pipe_ = 0;
   std::unique_ptr<char[]> pending_;  // bytes read and not yet written
   uint32_t pending_at_ = 0;
   uint32_t pending_end_ = 0;
+  sys::Pipe pipe_;
   uint32_t preamble_left_ = 0;  // of its bytes, among those being written
   std::unique_ptr<std::string> preamble_;
-  sys::Pipe pipe_;
-  uint32_t in_pipe_ = 0;
-  const Direction direction_;
-  bool is_bulk_ = false;
-  bool can_splice_ = true;
-  uint8_t small_reads_ = 0;  // consecutive, during a bulk transfer
-  bool has_source_ended_ = false;
-  bool has_forwarded_end_ = false;
-  bool is_waiting_for_meter_ = false;
-  bool is_sink_full_ = false;  // the sink took less than it was given; epoll will report it writable
-  bool is_draining_ = false;
   std::vector<char> early_data_;
   size_t early_data_at_ = 0;
   MethodTimer<Pump, &Pump::on_timer> timer_{*this};

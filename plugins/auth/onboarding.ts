@@ -2,7 +2,6 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
-import { hashOf, isSame, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/exports.ts'
 import type { Attempts } from './attempts.ts'
@@ -10,8 +9,7 @@ import { alreadyBootstrapped, setupTokenInvalid, setupTokenRequired } from './co
 import type { HashPool } from './hash-pool.ts'
 import { type Passwords, refuseNew } from './passwords.ts'
 import type { OnboardBody } from './schema.ts'
-
-const tokenLifeMs = 30 * 60_000
+import { SetupToken } from './setup-token.ts'
 
 interface Deps extends Kernel {
   readonly users: Users
@@ -22,30 +20,18 @@ interface Deps extends Kernel {
 
 export type Onboarding = ReturnType<typeof openOnboarding>
 
-/** Creates the first superadmin. The setup token is logged, is told once to who asks, and is kept in memory as a hash. */
+/** Creates the first superadmin. The setup token is logged, and told once to who asks. */
 export function openOnboarding({ clock, log, identity, users, attempt, hashPool, passwords }: Deps) {
-  let token: { readonly hash: string; readonly expiresAt: number } | null = null
-  let untold: string | null = null // the token, until somebody took it
+  const token = new SetupToken(clock)
 
   const isRequired = async (): Promise<boolean> => !(await identity.isBootstrapped())
 
   async function announce(): Promise<void> {
     if (!(await isRequired())) return
-    const secret = newSecret()
-    untold = secret
-    token = { hash: hashOf(secret), expiresAt: clock.monotonic() + tokenLifeMs }
+    const secret = token.make()
     // A warning, so that a higher log level shows it, too: nobody can sign in without it.
     log.warn('onboarding.setup_token', `onboarding setup token, valid for 30 minutes: ${secret}`)
   }
-
-  function takeToken(): string | null {
-    const secret = untold
-    untold = null
-    return secret
-  }
-
-  const isValidToken = (candidate: string): boolean =>
-    token !== null && isSame(hashOf(candidate), token.hash) && clock.monotonic() < token.expiresAt
 
   async function refuseIfBootstrapped(): Promise<void> {
     if (!(await isRequired())) throw new Fault(alreadyBootstrapped, 'a superadmin exists; sign in')
@@ -56,7 +42,7 @@ export function openOnboarding({ clock, log, identity, users, attempt, hashPool,
       throw new Fault(setupTokenRequired, 'setup_token is missing; the server logged it at start')
     const isValid = await attempt({ action: 'onboarding', subject, remoteAddr }, async () => {
       await refuseIfBootstrapped() // another caller may have been first: that is no wrong guess
-      return isValidToken(setupToken) || null
+      return token.isValid(setupToken) || null
     })
     if (!isValid)
       throw new Fault(
@@ -78,12 +64,11 @@ export function openOnboarding({ clock, log, identity, users, attempt, hashPool,
       await users.insert(em, user)
       await passwords.set(em, user.userId, hash, 'permanent')
     })
-    token = null
-    untold = null
+    token.end()
     return { user_id: user.userId, display_name: user.displayName, role: user.role }
   }
 
-  return { isRequired, announce, takeToken, onboard }
+  return { isRequired, announce, takeToken: () => token.take(), onboard }
 }
 
 /** Runs in the transaction that creates a superadmin: of two at once, the second is refused. */

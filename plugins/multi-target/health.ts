@@ -57,7 +57,7 @@ type Services = Pick<Kernel, 'store' | 'clock' | 'log'> & { readonly rules: Pick
 export type Healths = ReturnType<typeof openHealths>
 
 export function openHealths({ store, clock, log, rules }: Services) {
-  const sessions = new Map<string, { sessionId: string; rules: Map<string, Reported> }>()
+  const sessions: Sessions = new Map()
   const logRefused = openRefusedRows({ clock, log })
   const logEjected = openEjectionLog({ clock, log })
 
@@ -81,25 +81,19 @@ export function openHealths({ store, clock, log, rules }: Services) {
         const before = session.rules.get(health.rule_id)
         const targets = inFailoverOrder(rule.targets)
         const rows = health.targets.map(target => untilNow(target, now))
-        const places = targets.map(placeOf)
-        session.rules.set(health.rule_id, new Map(rows.map((row, at) => [places[at] ?? '', row])))
-        const earlier = places.map(place => before?.get(place))
+        session.rules.set(health.rule_id, byPlace(targets, rows))
+        const earlier = targets.map(target => before?.get(placeOf(target)))
         logEjected({ client: clientId, rule: health.rule_id, targets }, earlier, rows)
       }
     }
     logRefused(clientId, refused)
   }
 
-  const connection: ConnectionHooks = {
-    joined: ({ clientId, sessionId }) => void sessions.set(clientId, { sessionId, rules: new Map() }),
-    left({ clientId, sessionId }) {
-      if (sessions.get(clientId)?.sessionId === sessionId) sessions.delete(clientId)
-    }
-  }
-
   /** A target that a change has added has no row until the client reports it. */
-  const reportedOf = ({ id, clientId, targets }: Judged) =>
-    targets.map(target => sessions.get(clientId)?.rules.get(id)?.get(placeOf(target)))
+  function reportedOf({ id, clientId, targets }: Judged) {
+    const rows = sessions.get(clientId)?.rules.get(id)
+    return targets.map(target => rows?.get(placeOf(target)))
+  }
   const of = (rule: Judged): TargetHealth[] => reportedOf(rule).map(targetHealthOf)
 
   const view: TargetView = {
@@ -117,8 +111,18 @@ export function openHealths({ store, clock, log, rules }: Services) {
   /** Returns how often each target was ejected, as the client counts it. */
   const ejections = (rule: Judged): number[] => reportedOf(rule).map(target => target?.ejections ?? 0)
 
-  return { receive, connection, view, forget, of, reported, ejections }
+  return { receive, connection: connectionOf(sessions), view, forget, of, reported, ejections }
 }
+
+const byPlace = (targets: RuleCore['targets'], rows: readonly ReportedTarget[]): Reported =>
+  new Map(targets.flatMap((target, at) => (rows[at] ? [[placeOf(target), rows[at]]] : [])))
+
+const connectionOf = (sessions: Sessions): ConnectionHooks => ({
+  joined: ({ clientId, sessionId }) => void sessions.set(clientId, { sessionId, rules: new Map() }),
+  left({ clientId, sessionId }) {
+    if (sessions.get(clientId)?.sessionId === sessionId) sessions.delete(clientId)
+  }
+})
 
 type Judged = Pick<RuleCore, 'id' | 'clientId' | 'targets'>
 
@@ -140,6 +144,7 @@ function reasonAgainst({ targets }: RuleHealth, rule: RuleScope, now: number): s
 
 type ReportedTarget = RuleHealth['targets'][number]
 type Reported = ReadonlyMap<string, ReportedTarget> // by place of the target
+type Sessions = Map<string, { readonly sessionId: string; readonly rules: Map<string, Reported> }> // by client
 
 const untilNow = (
   { last_failure_ms: failure, last_success_ms: success, ...target }: ReportedTarget,

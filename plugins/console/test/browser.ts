@@ -26,13 +26,17 @@ const bin = new URL('../../../kernel/bin.ts', import.meta.url).pathname
 const anyPort = '127.0.0.1:0'
 
 /** Runs `sluice up`; resolves when it has told what to do next. */
-export async function startUp(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Running> {
+export async function startUp(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+  args: readonly string[] = []
+): Promise<Running> {
   const listen = {
     SVC_OPERATOR_HTTP_LISTEN: anyPort,
     SVC_METRICS_LISTEN: anyPort,
     SVC_CONTROL_LISTEN: anyPort
   }
-  const child = spawn(process.execPath, [bin, 'up', '--data-dir', dataDir], {
+  const child = spawn(process.execPath, [bin, 'up', '--data-dir', dataDir, ...args], {
     env: { ...process.env, ...listen, ...env },
     stdio: ['ignore', 'pipe', 'pipe']
   })

@@ -1,7 +1,7 @@
 // Every page, as a superadmin and as a tenant, in both themes: axe finds nothing, nothing fails, nothing is asked in vain.
 import t, { type Test } from 'tap'
 import { axeFindings, callAs, openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
-import { seed, tenant } from './seed.ts'
+import { fill, tenant } from './fill.ts'
 import { settled, walk } from './walk.ts'
 
 async function inOrder(
@@ -38,7 +38,7 @@ t.test(
     const boss = await openPage()
     t.teardown(boss.close)
     await setUp(boss.page, server.link)
-    await seed(boss.page)
+    await fill(boss.page)
 
     const all = await inOrder(t, boss, server.origin)
     const own = await openPage()

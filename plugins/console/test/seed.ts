@@ -1,41 +1,94 @@
-// What the pages have to show: rules of all kinds of states, a tenant with a grant and a quota.
+// What administrators and tenants look at: users, grants, quotas that are used, bans, lists and history.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { callAs, freePort } from './browser.ts'
 
-export const tenant = { user: 'ann', password: 'a password of the tenant' }
+/** Calls the API as the page does; returns the body of the answer. */
+export const api = (page: Page, method: string, path: string, body?: object): Promise<unknown> =>
+  page.evaluate(
+    async ([method, path, body]) => {
+      const response = await fetch(path, {
+        method,
+        headers: { 'x-svc-csrf': '1', ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) })
+      })
+      const text = await response.text()
+      if (!response.ok) throw new Error(`${method} ${path}: ${text}`)
+      return text === '' ? null : (JSON.parse(text) as unknown)
+    },
+    [method, path, body] as const
+  )
 
-/** `page` is that of a superadmin. */
-export async function seed(page: Page): Promise<void> {
-  const [edge] = await callAs<{ client_id: string }[]>(page, 'GET', '/v1/clients')
-  const client_id = edge?.client_id ?? ''
-  await callAs(page, 'POST', '/v1/users', {
-    user_id: tenant.user,
-    display_name: 'Ann',
-    role: 'user',
-    initial_password: tenant.password
-  })
-  await callAs(page, 'POST', '/v1/grants', {
-    user_id: tenant.user,
-    client_id,
-    listen_port_start: 1024,
-    listen_port_end: 65_535,
-    protocols: ['tcp', 'udp']
-  })
-  await callAs(page, 'PUT', `/v1/users/${tenant.user}/quotas/${client_id}`, { monthly_bytes: 50_000_000_000 })
-  const first = await freePort()
-  for (let i = 0; i < 30; i++)
-    await callAs(page, 'POST', '/v1/rules', {
-      client: client_id,
-      listen_port: 1024 + ((first + i) % 60_000),
-      targets: [{ host: '127.0.0.1', port: 8000 + (i % 3) }],
-      labels: { env: i % 2 === 0 ? 'prod' : 'test' },
-      ...(i % 3 === 0 && { owner: tenant.user }),
-      ...(i % 9 === 4 && { paused: true }),
-      ...(i % 11 === 5 && { protocol: 'udp' })
-    }).catch(allowPortInUse)
+export interface Target {
+  readonly port: number
+  close(): void
 }
 
-/** Such a rule is shown as failed. */
-function allowPortInUse(error: unknown): void {
-  if (!String(error).includes('port_in_use')) throw error
+/** Answers each request with so many bytes. */
+export async function openTarget(bytes: number): Promise<Target> {
+  const server = createServer((_, response) => response.end(Buffer.alloc(bytes))).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { port: (server.address() as AddressInfo).port, close: () => void server.close() }
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  await new Promise(done => probe.close(done))
+  return port
+}
+
+export const getOnce = async (port: number): Promise<void> => {
+  const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } })
+  await response.arrayBuffer()
+}
+
+export async function edgeOf(page: Page): Promise<string> {
+  const [client] = (await api(page, 'GET', '/v1/clients')) as { client_id: string }[]
+  if (!client) throw new Error('there is no edge')
+  return client.client_id
+}
+
+/** Makes some of everything. */
+export async function seed(page: Page): Promise<void> {
+  const edge = await edgeOf(page)
+  const names = ['ann', 'bob', 'carol', 'dave', 'erin']
+  for (const [i, user_id] of names.entries()) {
+    const display_name = `${user_id[0]?.toUpperCase()}${user_id.slice(1)} Miller`
+    await api(page, 'POST', '/v1/users', { user_id, display_name, labels: { team: i % 2 ? 'web' : 'data' } })
+    const grant = { user_id, client_id: i === 0 ? '*' : edge, protocols: ['tcp', 'udp'] }
+    const ports = { listen_port_start: 20_000 + i * 100, listen_port_end: 20_099 + i * 100 }
+    await api(page, 'POST', '/v1/grants', {
+      ...grant,
+      ...ports,
+      targets: i === 0 ? null : ['10.0.0.0/8', 'db.example:5432'],
+      note: 'ticket 4711'
+    })
+    await api(page, 'PUT', `/v1/users/${user_id}/quotas/${edge}`, { monthly_bytes: 1e11 * (5 - i) })
+  }
+  await api(page, 'PATCH', '/v1/users/dave', { disabled: true })
+  await api(page, 'POST', '/v1/users/carol/password', {})
+  await api(page, 'POST', '/v1/users/ann/credentials', { label: 'deploy@ci', expires_in_secs: 7_776_000 })
+  await api(page, 'POST', '/v1/users/ann/credentials', { label: 'grafana' })
+  await api(page, 'PUT', `/v1/clients/${edge}/owners/ann/rate-limit`, { bandwidth_out_bps: 100_000_000 })
+  await api(page, 'PUT', '/v1/source-lists/office', { entries: ['192.0.2.0/24', '2001:db8::/32'] })
+  await api(page, 'PUT', '/v1/source-lists/partners', { entries: ['198.51.100.0/24'] })
+  await api(page, 'POST', '/v1/bans', { source: '203.0.113.9', for_secs: 86_400, reason: 'scans ports' })
+  await api(page, 'POST', '/v1/bans', { source: '2001:db8:66::/48', for_secs: 604_800 })
+}
+
+/** A rule of a user on the only edge, with requests that were answered; a quota of which this is most. */
+export async function useUp(page: Page, owner: string, target: Target): Promise<void> {
+  const edge = await edgeOf(page)
+  const port = await freePort()
+  await api(page, 'PUT', `/v1/users/${owner}/quotas/${edge}`, { monthly_bytes: 100_000 })
+  await api(page, 'POST', '/v1/rules', {
+    client: edge,
+    owner,
+    listen_port: port,
+    targets: [{ host: '127.0.0.1', port: target.port }]
+  })
+  await getOnce(port)
 }

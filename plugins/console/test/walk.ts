@@ -5,12 +5,7 @@ const maxViews = 60
 
 /** A path with the place of ids, such as '/edges/ID': one of a kind is enough. */
 export const kindOf = (path: string): string =>
-  path
-    .replace(/[?#].*$/, '')
-    .split('/')
-    .map(part => (/^[0-9A-Z]{26}$/.test(part) ? 'ID' : part))
-    .join('/')
-    .replace(/^\/users\/(?!new$)[^/]+/, '/users/ID')
+  path.replace(/[?#].*$/, '').replace(/^\/([a-z]+)\/(?!new$)[^/]+/, '/$1/ID')
 
 export interface View {
   readonly name: string // 'edges-id', for a file

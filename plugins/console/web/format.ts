@@ -31,6 +31,18 @@ export const bytes = (n: number): string => scaled(n, 1000, ['B', 'kB', 'MB', 'G
 export const rate = (bytesPerSec: number): string =>
   scaled(bytesPerSec * 8, 1000, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'])
 
+const thisYear = new Intl.DateTimeFormat(locale, {
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  second: '2-digit'
+})
+
+/** With seconds, and without the year where it is this one. */
+export const brief = (rfc3339: string, now = new Date()): string =>
+  new Date(rfc3339).getFullYear() === now.getFullYear() ? thisYear.format(new Date(rfc3339)) : time(rfc3339)
+
 export const time = (rfc3339: string): string => dateTime.format(new Date(rfc3339))
 
 export const timeWithSeconds = (rfc3339: string): string => exactTime.format(new Date(rfc3339))

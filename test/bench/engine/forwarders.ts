@@ -15,6 +15,8 @@ export interface Forwarding {
 }
 
 export const serverPort = 19_000
+/** Each forwarder has a second TCP rule or server, so much above its first, to the server's next port. */
+export const busyOffset = 50
 
 const nginxModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
 
@@ -37,6 +39,9 @@ defaults
 listen bench
     bind 127.0.0.1:${port} backlog 4096
     server s 127.0.0.1:${serverPort}
+listen busy
+    bind 127.0.0.1:${port + busyOffset} backlog 4096
+    server s 127.0.0.1:${serverPort + 1}
 `
 
 const nginxConfig = (port: number, dir: string): string => `
@@ -54,6 +59,10 @@ stream {
     proxy_timeout 1h;
     proxy_half_close on;
     tcp_nodelay on;
+  }
+  server {
+    listen 127.0.0.1:${port + busyOffset} backlog=4096;
+    proxy_pass 127.0.0.1:${serverPort + 1};
   }
   server {
     listen 127.0.0.1:${port} udp;
@@ -84,7 +93,7 @@ export async function run(
   return child.pid
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+export async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGTERM')
   await once(child, 'exit')
@@ -139,16 +148,12 @@ export async function startOurs(t: TestFolder, threads: number): Promise<Forward
     const port = 19_200 + at
     const env = { SVC_THREADS: String(threads), SVC_LOG_LEVEL: 'info', ...engines[name] }
     const { agent } = await startAgent(t, cluster, name, { env })
-    for (const protocol of ['tcp', 'udp'])
-      await cluster.json(
-        'rule',
-        'push',
-        name,
-        String(port),
-        `127.0.0.1:${serverPort}`,
-        '--protocol',
-        protocol
-      )
+    for (const [protocol, from, to] of [
+      ['tcp', port, serverPort],
+      ['udp', port, serverPort],
+      ['tcp', port + busyOffset, serverPort + 1]
+    ] as const)
+      await cluster.json('rule', 'push', name, String(from), `127.0.0.1:${to}`, '--protocol', protocol)
     found.push({ name, port, pid: agent.pid, protocols: ['tcp', 'udp'] })
   }
   return found

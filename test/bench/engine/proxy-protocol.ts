@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startAgent, type TestFolder, testCluster } from '../../support/test-cluster.ts'
 import { run, serverPort } from './forwarders.ts'
-import { type Metrics, summary } from './table.ts'
+import { intervalOfMedian, type Metrics, summary } from './table.ts'
 
 const { values } = parseArgs({
   options: {
@@ -51,18 +51,9 @@ function compare(pid: number): void {
       const found = Object.fromEntries(order.map(which => [which, measure(load, ports[which], pid)]))
       ratios.push((found['with']?.[metric] ?? Number.NaN) / (found['without']?.[metric] ?? Number.NaN))
     }
-    const [low, high] = intervalOfMedian(ratios).map(ratio => ratio.toFixed(3))
+    const [low, high] = intervalOfMedian(ratios, 0.05).map(ratio => ratio?.toFixed(3))
     console.log(`${title}: ${summary(ratios)?.median.toFixed(3)} of that without (${low} to ${high})`)
   }
-}
-
-/** By the binomial distribution: as many values are cut off at each end as together have less than 5 %. */
-function intervalOfMedian(values: readonly number[]): number[] {
-  const sorted = values.toSorted((a, b) => a - b)
-  const count = sorted.length
-  let [cut, odds, tail] = [0, 0.5 ** count, 0]
-  for (tail = odds; tail <= 0.025; tail += odds) odds *= (count - cut) / ++cut
-  return [sorted[Math.max(cut - 1, 0)] ?? Number.NaN, sorted[count - Math.max(cut, 1)] ?? Number.NaN]
 }
 
 function open(which: 'with' | 'both', pid: number): void {

@@ -1,5 +1,6 @@
 // Compares the engines with other proxies: builds the load tool, starts all forwarders, measures in rotation, writes tables.
-//   node test/bench/engine/run.ts [--rounds 9] [--hold-rounds 3] [--secs 1] [--threads 1] [--only mode,...] [--forwarders name,...]
+// Many short rounds: what else the machine does changes from one second to the next, and hits both sides of a ratio.
+//   node test/bench/engine/run.ts [--rounds 100] [--hold-rounds 3] [--secs 0.3] [--threads 1] [--only mode,...] [--forwarders name,...]
 //     [--out test/bench/RESULTS.md] [--network own|shared]
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,15 +8,24 @@ import { arch, availableParallelism, cpus, loadavg, release, tmpdir, totalmem } 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { TestFolder } from '../../support/test-cluster.ts'
-import { type Forwarding, run, serverPort, startOtherProxies, startOurs, versionOf } from './forwarders.ts'
-import { type Forwarder, type Mode, modes, ours } from './modes.ts'
-import { gateTable, type Metrics, modeTables, type Runs } from './table.ts'
+import {
+  busyOffset,
+  type Forwarding,
+  run,
+  serverPort,
+  startOtherProxies,
+  startOurs,
+  versionOf
+} from './forwarders.ts'
+import { type Forwarder, isCounted, type Mode, modes, ours } from './modes.ts'
+import { type Place, startPlaces } from './places.ts'
+import { type Counted, gateTable, type Metrics, modeTables, type Runs } from './table.ts'
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '9' },
+    rounds: { type: 'string', default: '100' },
     'hold-rounds': { type: 'string', default: '3' },
-    secs: { type: 'string', default: '1' },
+    secs: { type: 'string', default: '0.3' },
     threads: { type: 'string', default: '1' },
     only: { type: 'string', default: Object.keys(modes).join() },
     forwarders: { type: 'string', default: ['direct', ...ours, 'haproxy', 'haproxy-1m', 'nginx'].join() },
@@ -28,7 +38,9 @@ const loadTool = join(import.meta.dirname, 'load', 'build', 'load')
 /** Runs this script again in its own network namespace, without other traffic; false when `--network` is not `own`, or when this user may not. */
 function reranInOwnNetwork(): boolean {
   if (values.network !== 'own') return false
-  const setUp = 'ip link set lo up && echo 10000 65000 > /proc/sys/net/ipv4/ip_local_port_range'
+  const ofCallers = 'echo 10000 65000 > /proc/sys/net/ipv4/ip_local_port_range'
+  const ofRules = 'echo 19000-29999 > /proc/sys/net/ipv4/ip_local_reserved_ports'
+  const setUp = `ip link set lo up && ${ofCallers} && ${ofRules}`
   const allowBacklog = 'echo 8192 > /proc/sys/net/core/somaxconn'
   if (spawnSync('unshare', ['--net', 'sh', '-c', setUp]).status !== 0) return false
   const command = ['--net', 'sh', '-c', `${setUp} && ${allowBacklog} && exec "$@"`, 'sh', process.execPath]
@@ -60,9 +72,10 @@ const maxConnections = Math.floor(
   (Number(execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' })) - 400) / 2
 )
 
-function measure(mode: Mode, { port, pid }: Forwarding): Metrics | undefined {
+function measure(mode: Mode, { port, pid }: Forwarding, more: readonly string[] = []): Metrics | undefined {
   const args = [...mode.load.split(' '), '--to', `127.0.0.1:${port}`, '--server', `127.0.0.1:${serverPort}`]
-  args.push('--pid', String(pid), '--secs', String(values.secs))
+  args.push('--pid', String(pid), '--secs', String(values.secs), ...more)
+  args.push('--busy-port', String(port + busyOffset), '--target-port', String(serverPort + 1))
   if (mode.connections !== undefined) args.push('--conns', String(Math.min(mode.connections, maxConnections)))
   const { status, stdout, stderr } = spawnSync(loadTool, args, { encoding: 'utf8', timeout: 180_000 })
   if (status === 0) return JSON.parse(stdout) as Metrics
@@ -71,43 +84,52 @@ function measure(mode: Mode, { port, pid }: Forwarding): Metrics | undefined {
 }
 
 /** Measures all modes, those with many open connections first: UDP flows, which stay open, would take their descriptors. */
-function measureAll(forwarders: readonly Forwarding[]): Runs {
+function measureAll(forwardersOf: (mode: Mode) => readonly Forwarding[]): Runs {
   const runs: Record<string, Partial<Record<Forwarder, (Metrics | undefined)[]>>> = {}
-  const wanted = values.only.split(',').map(name => {
-    const mode = modes[name]
-    if (!mode) throw new Error(`there is no mode ${name}: ${Object.keys(modes).join()}`)
-    runs[name] = Object.fromEntries(forwarders.filter(canCarry(mode)).map(({ name }) => [name, []]))
-    return { name, mode }
-  })
+  const wanted = wantedModes()
+  for (const { name, mode } of wanted)
+    runs[name] = Object.fromEntries(forwardersOf(mode).map(({ name }) => [name, []]))
   const rounds = Number(values.rounds)
+  const isHeld = ({ mode }: { mode: Mode }) => mode.connections !== undefined || mode.isRare === true
   const phases = [
-    {
-      count: Math.min(rounds, Number(values['hold-rounds'])),
-      selected: wanted.filter(({ mode }) => mode.connections !== undefined)
-    },
-    { count: rounds, selected: wanted.filter(({ mode }) => mode.connections === undefined) }
+    { count: Math.min(rounds, Number(values['hold-rounds'])), selected: wanted.filter(isHeld) },
+    { count: rounds, selected: wanted.filter(mode => !isHeld(mode)) }
   ]
   for (const { count, selected } of phases)
     for (let round = 0; round < count && selected.length > 0; round++) {
-      const order = round % 2 === 0 ? forwarders : forwarders.toReversed()
-      for (const { name, mode } of selected.filter(({ mode }) => round === 0 || !mode.isLong))
-        for (const forwarder of order.filter(canCarry(mode)))
+      const inTurn = <T>(all: readonly T[]) => (round % 2 === 0 ? all : all.toReversed())
+      for (const { name, mode } of inTurn(selected.filter(({ mode }) => round === 0 || !mode.isLong)))
+        for (const forwarder of inTurn(forwardersOf(mode)))
           runs[name]?.[forwarder.name]?.push(measure(mode, forwarder))
       console.log(`round ${round + 1} of ${count}, load average ${loadavg()[0]?.toFixed(1)}`)
     }
   return runs
 }
 
-const canCarry =
-  ({ protocol }: Mode) =>
-  (forwarder: Forwarding) =>
-    forwarder.protocols.includes(protocol)
+/** Counts in a round of its own: counting slows what is counted. */
+function countAll(forwardersOf: (mode: Mode) => readonly Forwarding[]): Counted {
+  const counted: Record<string, Partial<Record<Forwarder, Metrics>>> = {}
+  for (const { name, mode } of wantedModes().filter(({ mode }) => isCounted(mode)))
+    counted[name] = Object.fromEntries(
+      forwardersOf(mode)
+        .filter(({ pid }) => pid !== 0)
+        .map(forwarder => [forwarder.name, measure(mode, forwarder, ['--count', 'yes'])])
+    )
+  return counted
+}
+
+const wantedModes = () =>
+  values.only.split(',').map(name => {
+    const mode = modes[name]
+    if (!mode) throw new Error(`there is no mode ${name}: ${Object.keys(modes).join()}`)
+    return { name, mode }
+  })
 
 const machine = (): string =>
   `${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, ` +
   `${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()} ${arch()}, Node ${process.version}`
 
-function results(runs: Runs, loadBefore: number, hasNoAutogroups: boolean): string {
+function results(runs: Runs, counted: Counted, loadBefore: number, hasNoAutogroups: boolean): string {
   const now = new Date().toISOString().replace('T', ' ').slice(0, 16)
   const network =
     values.network === 'entered' ? 'a network namespace of its own' : 'the loopback of the machine'
@@ -124,14 +146,28 @@ Written by \`npm run bench\` on ${now} UTC.
 - CPU is the whole process tree of the forwarder from /proc, including our agent's Node.
 - native: the C++ engine; native-copy: the same with splice off; portable: the engine in Node.
 - \`haproxy\` splices with default pipes, \`haproxy-1m\` with pipes of 1 MiB.
-- A value is the median of the rounds (minimum to maximum); a ratio is taken within each round.
+- A value is the median of the rounds, with an interval that has the true median with at least 90 % (of less than
+  8 rounds their range); a ratio is taken within each round. A gate is missed when its whole interval is, and open when
+  only its median is.
+- calls_each, instructions_each: system calls and user instructions of an exchange, counted in a further round.${whyNoCounts(counted)}
 
 ## Gates
 ${gateTable(runs)}
 
 ## Measurements
-${modeTables(runs)}
+${modeTables(runs, counted)}
 `
+}
+
+function whyNoCounts(counted: Counted): string {
+  const all = Object.values(counted).flatMap(of => Object.values(of))
+  const lacks = (metric: string) => all.length > 0 && !all.some(metrics => metrics?.[metric] !== undefined)
+  return [
+    lacks('calls_each')
+      ? ' This user may not count system calls here (perf_event_open of a tracepoint).'
+      : '',
+    lacks('instructions_each') ? ' This machine has no counter of instructions (perf_event_open).' : ''
+  ].join('')
 }
 
 async function main(): Promise<void> {
@@ -156,10 +192,16 @@ async function main(): Promise<void> {
       ...(await startOurs(context, Number(values.threads))),
       ...(await startOtherProxies(context))
     ]
-    const wanted = values.forwarders.split(',')
+    const wanted = all.filter(({ name }) => values.forwarders.split(',').includes(name))
+    const wantedPlaces = wantedModes().flatMap(({ mode }) => mode.place ?? [])
+    const places = await startPlaces(context, new Set<Place>(wantedPlaces))
+    const forwardersOf = (mode: Mode): readonly Forwarding[] =>
+      mode.place === undefined
+        ? wanted.filter(({ protocols }) => protocols.includes(mode.protocol))
+        : [places[mode.place]].filter(place => place !== undefined)
     const before = loadavg()[0] ?? 0
-    const runs = measureAll(all.filter(({ name }) => wanted.includes(name)))
-    writeFileSync(values.out, results(runs, before, hasNoAutogroups))
+    const runs = measureAll(forwardersOf)
+    writeFileSync(values.out, results(runs, countAll(forwardersOf), before, hasNoAutogroups))
     console.log(`${gateTable(runs)}\n\n${values.out}`)
   } finally {
     for (const release of releases.reverse()) await release()

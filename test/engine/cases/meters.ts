@@ -47,6 +47,16 @@ export const meters: Record<string, EngineCase> = {
     t.ok(last.throttledMs - first.throttledMs > 5_000, 'both directions have waited')
   },
 
+  async 'a rate beyond all integers lets everything pass'(t, openEngine) {
+    const { engine } = engineFixture(t, openEngine)
+    engine.setMeter(1, limited({ bytesIn: rate(1e300, 1e300), bytesOut: rate(1e300, 1e300) }))
+    const rule = await ruleTo([await openTarget(t, echo)], { meters: [1] })
+    await engine.open(rule)
+
+    t.equal(await exchange(await openCaller(t, rule.from), 'through'), 'through')
+    t.equal(meterCounters(engine, 1).throttledMs, 0)
+  },
+
   async 'setting, changing and lifting a rate applies to live connections'(t, openEngine) {
     const port = await openTarget(t, flood)
     const { engine } = engineFixture(t, openEngine)

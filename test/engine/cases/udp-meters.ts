@@ -40,6 +40,18 @@ export const udpMeters: Record<string, EngineCase> = {
     await until(() => meterCounters()?.active === 0)
   },
 
+  async 'a datagram that the system does not take gives its tokens back'(t, openEngine) {
+    const { rule, counters } = await openMetered(t, openEngine, {
+      bytesIn: { perSec: 0.001, burst: 65_522 }
+    })
+    const caller = await openUdpCaller(t, rule.from, '::1')
+
+    caller.send(Buffer.alloc(65_520)) // more than IPv4 has
+    await until(() => counters().rejected.datagram_unsent === 1)
+
+    t.equal(await caller.exchange('after it'), 'after it')
+  },
+
   async 'datagrams above a byte rate are dropped and counted in each direction, on live flows, too'(
     t,
     openEngine

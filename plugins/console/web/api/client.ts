@@ -1,4 +1,5 @@
 // Calls the API with the session of the browser. Types are those of the OpenAPI document: config/operations.ts.
+import type { QueryFunction } from '@tanstack/react-query'
 import type { Arguments, Found, Name, ReplyOf } from '../../../../config/operations.ts'
 import type { ConsoleApi } from '../../slots.ts'
 import { ApiError, errorFrom } from './error.ts'
@@ -24,6 +25,17 @@ export const call = <N extends Name>(operation: N, ...parts: Arguments<N>): Prom
 export const rows = <N extends Name>(operation: N, ...parts: Arguments<N>): Promise<readonly Row<N>[]> =>
   readAll(operation, partsIn(parts)) as Promise<readonly Row<N>[]>
 
+/** Reads a list that may be long, for `queryFn`: its first rows are shown while the others are read. */
+export const growing =
+  <N extends Name>(operation: N, ...parts: Arguments<N>): QueryFunction<readonly Row<N>[]> =>
+  ({ client, queryKey, signal }) => {
+    const isFirst = client.getQueryData(queryKey) === undefined
+    const show = (found: readonly unknown[]): void => {
+      if (isFirst && !signal.aborted) client.setQueryData(queryKey, [...found])
+    }
+    return readAll(operation, partsIn(parts), show) as Promise<readonly Row<N>[]>
+  }
+
 /** For the elements of plugins, whose routes have no types here. */
 export const untyped: ConsoleApi = {
   call: (method, path, body) => readOne(`${method} ${path}`, { body }),
@@ -35,18 +47,24 @@ async function readOne(operation: string, parts: Parts): Promise<unknown> {
   return response.status === 204 ? undefined : response.json()
 }
 
-async function readAll(operation: string, given: Parts): Promise<readonly unknown[]> {
+async function readAll(
+  operation: string,
+  given: Parts,
+  onPart: (found: readonly unknown[]) => void = () => {}
+): Promise<readonly unknown[]> {
   const found: unknown[] = []
-  let asked: Parts = { ...given, query: { limit: pageRows, ...given.query } }
+  let asked: Parts = { ...given, query: { limit: firstRows, ...given.query } }
   while (found.length < maxRows) {
     const response = await send(operation, asked)
     found.push(...((await response.json()) as unknown[]))
     const cursor = cursorIn(response.headers.get('link'))
     if (cursor === null) break
-    asked = { ...asked, query: { ...asked.query, cursor } }
+    onPart(found)
+    asked = { ...given, query: { limit: pageRows, ...given.query, cursor } }
   }
   return found
 }
+const firstRows = 200 // more than are seen at once
 const pageRows = 1000
 export const maxRows = 50_000 // what a browser can hold; lists say when there are more
 

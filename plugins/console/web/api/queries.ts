@@ -16,6 +16,9 @@ export const mustChangeKey = ['must-change']
 
 const live = 5000 // ms between two reads of what is seen, for counters: what else is new, changes.ts tells
 
+const rare = 60_000
+const longRows = 1000 // such a list costs the server more than a second
+
 export const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError: thrown => handle(errorOf(thrown)) }),
   mutationCache: new MutationCache({
@@ -30,7 +33,7 @@ export const queries: QueryClient = new QueryClient({
   }),
   defaultOptions: {
     queries: {
-      refetchInterval: live,
+      refetchInterval: ({ state: { data } }) => (Array.isArray(data) && data.length > longRows ? rare : live),
       staleTime: 2000,
       networkMode: 'always',
       retry: (failed, thrown) => errorOf(thrown).isPassing && failed < 3,

@@ -34,14 +34,10 @@ export const Header = ({ me, isMenuOpen, onMenu, onPalette, onPassword, onKeys }
         </Text>
       </Group>
       <Group gap="sm" wrap="nowrap">
-        <Button
-          variant="default"
-          aria-keyshortcuts="Control+K Meta+K"
-          onClick={onPalette}
-          leftSection={<Icon path="M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4 4" size={16} />}
-        >
+        <Button variant="default" aria-keyshortcuts="Control+K Meta+K" onClick={onPalette} px="xs">
+          <Icon path="M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4 4" />
           <VisuallyHidden>{text.palette.open}</VisuallyHidden>
-          <Kbd size="xs" visibleFrom="sm">
+          <Kbd size="xs" visibleFrom="sm" ml="xs">
             {modifier} K
           </Kbd>
         </Button>

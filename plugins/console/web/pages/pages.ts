@@ -47,13 +47,15 @@ export const pages: readonly Page[] = [
     path: '/users',
     role: 'superadmin',
     icon: 'M9 5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM3 20c.8-3.5 3-5 6-5s5.2 1.5 6 5M16 5.5a3.5 3.5 0 0 1 0 6.5M18 15.5c1.5.8 2.5 2.2 3 4.5',
-    view: lazy(() => import('./users/page.tsx'))
+    view: lazy(() => import('./users/page.tsx')),
+    adds: { label: () => text.users.add, role: 'superadmin' }
   },
   {
     name: 'quotas',
     path: '/quotas',
     icon: 'M4 18a8 8 0 1 1 16 0M12 18l4-6',
-    view: lazy(() => import('./quotas/page.tsx'))
+    view: lazy(() => import('./quotas/page.tsx')),
+    adds: { label: () => text.quotas.add, role: 'superadmin' }
   },
   {
     name: 'traffic',
@@ -66,14 +68,16 @@ export const pages: readonly Page[] = [
     path: '/bans',
     role: 'superadmin',
     icon: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM6.5 6.5l11 11',
-    view: lazy(() => import('./bans/page.tsx'))
+    view: lazy(() => import('./bans/page.tsx')),
+    adds: { label: () => text.bans.add, role: 'superadmin' }
   },
   {
     name: 'sources',
     path: '/sources',
     role: 'superadmin',
     icon: 'M9 6h11M9 12h11M9 18h11M4 6h.01M4 12h.01M4 18h.01',
-    view: lazy(() => import('./sources/page.tsx'))
+    view: lazy(() => import('./sources/page.tsx')),
+    adds: { label: () => text.sources.add, role: 'superadmin' }
   },
   {
     name: 'audit',

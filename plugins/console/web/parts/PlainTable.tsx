@@ -13,9 +13,9 @@ interface Props {
 
 /** A short list that needs neither search nor order. Wider than the page it scrolls, by the keyboard, too. */
 export const PlainTable = ({ label, columns, rows }: Props) => (
+  // biome-ignore lint/a11y/useSemanticElements: these are no fields; and a section would be a second landmark of one name
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by the keyboard
-  // biome-ignore lint/a11y/useSemanticElements: it is no part of a form
-  <div className="plain" role="group" aria-label={label} tabIndex={0}>
+  <div className="plain-table" role="group" aria-label={label} tabIndex={0}>
     <table>
       <thead>
         <tr>

@@ -1,4 +1,4 @@
-import { NativeSelect, NumberInput } from '@mantine/core'
+import { Group, NativeSelect, NumberInput } from '@mantine/core'
 import { useState } from 'react'
 import { text } from '../text/text.ts'
 
@@ -23,26 +23,27 @@ export function SizeField({ value, onChange, error }: Props) {
     onChange(amount === '' ? null : Math.round(Number(amount) * units[unit]))
   }
   return (
-    <NumberInput
-      label={text.quotas.size}
-      description={text.quotas.sizeHint}
-      value={amount}
-      onChange={amount => say(amount, unit)}
-      error={error}
-      min={0}
-      hideControls
-      required
-      rightSectionWidth={86}
-      rightSection={
-        <NativeSelect
-          aria-label={text.quotas.unit}
-          variant="unstyled"
-          data={Object.keys(units)}
-          value={unit}
-          onChange={event => say(amount, event.currentTarget.value as Unit)}
-        />
-      }
-    />
+    <Group align="start" wrap="nowrap">
+      <NumberInput
+        label={text.quotas.size}
+        description={text.quotas.sizeHint}
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
+        value={amount}
+        onChange={amount => say(amount, unit)}
+        error={error}
+        min={0}
+        hideControls
+        required
+        flex={1}
+      />
+      <NativeSelect
+        label={text.quotas.unit}
+        data={Object.keys(units)}
+        value={unit}
+        onChange={event => say(amount, event.currentTarget.value as Unit)}
+        w="6rem"
+      />
+    </Group>
   )
 }
 

@@ -1,6 +1,6 @@
-import { ago, time, timeWithSeconds, utc } from '../format.ts'
+import { ago, brief, time, timeWithSeconds, utc } from '../format.ts'
 
-const forms = { ago, seconds: timeWithSeconds }
+const forms = { ago, brief, seconds: timeWithSeconds }
 
 interface Props {
   readonly at: string // RFC 3339

@@ -94,6 +94,7 @@ export const de: Text = {
   },
 
   table: {
+    actions: 'Aktionen',
     search: what => `${what} suchen`,
     columns: 'Spalten',
     rows: (n, all) => (n === all ? n : `${n} von ${all}`),
@@ -561,6 +562,8 @@ export const de: Text = {
     mine: 'Eigener Stand',
     again: 'Noch einmal speichern ersetzt den jetzigen Stand.'
   },
+  actions: of => `Aktionen für ${of}`,
+  todo: 'Aktionen',
   edit: 'Bearbeiten',
   save: 'Speichern',
   delete: 'Löschen',
@@ -592,7 +595,6 @@ export const de: Text = {
     temporary: 'vorläufiges Passwort',
     rules: 'Regeln',
     grants: 'Freigaben',
-    credentials: 'Zugangstoken',
     created: 'Angelegt',
     signIn: 'Anmeldung',
     signIns: {
@@ -669,10 +671,8 @@ export const de: Text = {
     anchorHint:
       'Tag und Zeit, zu denen jeder Monat beginnt. Leer: der Erste, 00:00 UTC. Später nicht änderbar.',
     used: 'Verbraucht',
-    usage: (used, size, share) => `${used} von ${size} (${share})`,
-    left: 'Übrig',
+    usage: (used, size, share) => `${share}: ${used} von ${size}`,
     period: 'Zeitraum bis',
-    from: start => `seit ${start}`,
     state: 'Zustand',
     states: { exhausted: 'erschöpft', near: 'fast erschöpft', open: 'offen', pending: 'gilt noch nicht' },
     pendingHint: 'Der Agent hat noch nicht gesagt, dass diese Größe gilt.',
@@ -749,7 +749,6 @@ export const de: Text = {
 
   accountPage: {
     who: (id, role) => `${id}, ${role}`,
-    password: 'Passwort',
     look: 'Aussehen',
     mayUse: 'Eigene Freigaben'
   },
@@ -795,7 +794,6 @@ export const de: Text = {
     follow: 'Mitlaufen',
     at: 'Zeit',
     on: 'Was',
-    status: 'Status',
     reason: 'Grund',
     from: 'Von',
     count: 'Anfragen',
@@ -829,7 +827,6 @@ export const de: Text = {
       'Nur ein Agent auf diesem Rechner erreicht sie. Eine Adresse setzen, die andere Rechner erreichen.',
     certificate: 'Zertifikat',
     certificateText: 'Edges trauen allein diesem Zertifikat, an seinem Fingerabdruck.',
-    fingerprint: 'Fingerabdruck (SHA-256)',
     names: 'Deckt ab',
     from: 'Gültig ab',
     until: 'Gültig bis',
@@ -879,8 +876,7 @@ export const de: Text = {
     value: 'Wert',
     default: 'Standard',
     hidden: 'gesetzt, nicht gezeigt: es kann ein Geheimnis sein',
-    unset: 'nicht gesetzt',
-    means: 'Bedeutet'
+    unset: 'nicht gesetzt'
   },
 
   bans: {
@@ -894,7 +890,6 @@ export const de: Text = {
     sourceHint: 'Adresse oder Präfix, etwa 198.51.100.7 oder 2001:db8::/64',
     where: 'Wo',
     everywhere: 'jeder Edge',
-    edge: 'Edge',
     rule: 'Nur von einer Regel',
     allRules: 'alle Regeln',
     time: 'Wie lange',
@@ -922,6 +917,19 @@ export const de: Text = {
     liftTitle: (source, where) => `Sperre von ${source} auf ${where} aufheben?`,
     liftText: 'Die Quelle darf sofort wieder anrufen.',
     lifted: 'Die Sperre ist aufgehoben.'
+  },
+
+  underAttack: {
+    turnOn: 'Angriff: alle Grenzen enger ziehen',
+    turnOff: 'Ausschalten',
+    turnedOn: 'Die Grenzen sind enger gezogen.',
+    turnedOff: 'Die Grenzen sind die der Regeln.',
+    isOn: 'Die Grenzen sind enger gezogen',
+    what: 'Jede Grenze für eine Quelle ist ein Viertel ihres Werts; Regeln ohne eine lassen je Quelle 20 Verbindungen zu, und 20 neue in 10 s; UDP-Regeln antworten mit höchstens dem Dreifachen der Anfrage. Offene Verbindungen bleiben.',
+    where: 'Edge',
+    newcomers: 'Edges, die sich anmelden',
+    offTitle: where => `Ausschalten: ${where}?`,
+    offText: 'Sofort gelten wieder die eigenen Grenzen der Regeln.'
   },
 
   sources: {

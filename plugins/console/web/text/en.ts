@@ -93,6 +93,7 @@ export const en = {
   },
 
   table: {
+    actions: 'Actions',
     search: (what: string) => `Search ${what}`,
     columns: 'Columns',
     rows: (n: string, all: string) => (n === all ? n : `${n} of ${all}`),
@@ -536,6 +537,8 @@ export const en = {
     mine: 'As you have it',
     again: 'Saving again replaces what is there now.'
   },
+  actions: (of: string) => `Actions for ${of}`,
+  todo: 'Actions',
   edit: 'Edit',
   save: 'Save',
   delete: 'Delete',
@@ -566,7 +569,6 @@ export const en = {
     temporary: 'temporary password',
     rules: 'Rules',
     grants: 'Grants',
-    credentials: 'Credentials',
     created: 'Created',
     signIn: 'Sign-in',
     signIns: {
@@ -644,10 +646,8 @@ export const en = {
     anchorHint:
       'The day and time at which each month begins. Empty: the first, 00:00 UTC. It cannot be changed later.',
     used: 'Used',
-    usage: (used: string, size: string, share: string) => `${used} of ${size} (${share})`,
-    left: 'Left',
+    usage: (used: string, size: string, share: string) => `${share}: ${used} of ${size}`,
     period: 'Period until',
-    from: (start: string) => `since ${start}`,
     state: 'State',
     states: { exhausted: 'exhausted', near: 'near its end', open: 'open', pending: 'not yet in force' },
     pendingHint: 'The agent has not said yet that it has this size in force.',
@@ -724,7 +724,6 @@ export const en = {
 
   accountPage: {
     who: (id: string, role: string) => `${id}, ${role}`,
-    password: 'Password',
     look: 'Look',
     mayUse: 'What you may use'
   },
@@ -770,7 +769,6 @@ export const en = {
     follow: 'Follow',
     at: 'Time',
     on: 'What',
-    status: 'Status',
     reason: 'Reason',
     from: 'From',
     count: 'Requests',
@@ -803,7 +801,6 @@ export const en = {
     loopback: 'Only an agent on this machine reaches it. Set an address that other hosts reach.',
     certificate: 'Certificate',
     certificateText: 'Edges trust this certificate alone, by its fingerprint.',
-    fingerprint: 'Fingerprint (SHA-256)',
     names: 'Covers',
     from: 'Valid from',
     until: 'Valid until',
@@ -853,8 +850,7 @@ export const en = {
     value: 'Value',
     default: 'default',
     hidden: 'set, not shown: it may be a secret',
-    unset: 'not set',
-    means: 'Means'
+    unset: 'not set'
   },
 
   bans: {
@@ -868,7 +864,6 @@ export const en = {
     sourceHint: 'An address or a prefix, such as 198.51.100.7 or 2001:db8::/64',
     where: 'Where',
     everywhere: 'every edge',
-    edge: 'Edge',
     rule: 'Only from a rule',
     allRules: 'all rules',
     time: 'For how long',
@@ -896,6 +891,18 @@ export const en = {
     liftTitle: (source: string, where: string) => `Lift the ban of ${source} on ${where}?`,
     liftText: 'It may call again at once.',
     lifted: 'The ban is lifted.'
+  },
+  underAttack: {
+    turnOn: 'Under attack: tighten all limits',
+    turnOff: 'Turn off',
+    turnedOn: 'The limits are tightened.',
+    turnedOff: 'The limits are as the rules say.',
+    isOn: 'Limits are tightened',
+    what: 'Each limit for a source is a quarter of what it is; rules without one have 20 connections for each source, and 20 new ones in 10 s; UDP rules reply with at most 3 times what was asked. Open connections stay.',
+    where: 'Edge',
+    newcomers: 'edges that enroll',
+    offTitle: (where: string) => `Turn it off: ${where}?`,
+    offText: 'Rules have their own limits again at once.'
   },
 
   sources: {

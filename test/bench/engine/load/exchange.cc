@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "counts.h"
 #include "exchange-stats.h"
 
 namespace {
@@ -94,6 +95,7 @@ Result measure_exchanges(const Options& options, const BackgroundStreams& beside
   run_until(now() + 0.2);
   stats = {};
 
+  const Counts counts(options.is_counted ? options.pid : 0);
   const double cpu_before = cpu_of(options.pid);
   const double gib_before = beside.moved_gib();
   const double begin = now();
@@ -102,13 +104,16 @@ Result measure_exchanges(const Options& options, const BackgroundStreams& beside
   const double cpu = cpu_of(options.pid) - cpu_before;
 
   const auto done = static_cast<double>(stats.done);
-  return {{"per_s", done / elapsed},
-          {"p50_us", stats.latency.quantile(0.5)},
-          {"p99_us", stats.latency.quantile(0.99)},
-          {"cpu_us_each", done > 0 ? cpu * 1e6 / done : 0},
-          {"cpu_cores", cpu / elapsed},
-          {"beside_gib_per_s", (beside.moved_gib() - gib_before) / elapsed},
-          {"failed", static_cast<double>(stats.failed)}};
+  Result result{{"per_s", done / elapsed},
+                {"p50_us", stats.latency.quantile(0.5)},
+                {"p99_us", stats.latency.quantile(0.99)},
+                {"cpu_us_each", done > 0 ? cpu * 1e6 / done : 0},
+                {"cpu_cores", cpu / elapsed},
+                {"beside_gib_per_s", (beside.moved_gib() - gib_before) / elapsed},
+                {"failed", static_cast<double>(stats.failed)}};
+  if (const auto calls = counts.system_calls()) result.emplace_back("calls_each", *calls / done);
+  if (const auto instructions = counts.user_instructions()) result.emplace_back("instructions_each", *instructions / done);
+  return result;
 }
 
 Result exchanges(const Options& options, ConnectionUse use) {

@@ -17,6 +17,7 @@ int main(int count, char** arguments) {
       {"server", serve},      {"bulk", bulk}, {"connect", connect_rate},
       {"exchange", exchange}, {"idle", idle}, {"stall", stall},
       {"stopped", stopped},   {"udp", udp},   {"udp-exchange", udp_exchange},
+      {"exhausted", exhausted}, {"unread", unread},
   };
   const auto mode = modes.find(options.mode);
   if (mode == modes.end()) die("unknown mode: " + options.mode);

@@ -104,6 +104,15 @@ double descriptors_of(int pid) {
   });
 }
 
+std::vector<int> threads_of(int pid) {
+  std::vector<int> threads;
+  sum_over_tree(pid, [&](int process) {
+    for_each_thread(process, [&](const std::string& task) { threads.push_back(std::stoi(task.substr(task.rfind('/') + 1))); });
+    return 0;
+  });
+  return threads;
+}
+
 void LatencyHistogram::add(double us) {
   const int step = us > 1 ? static_cast<int>(std::log(us) / 0.03) : 0;
   counts_[static_cast<size_t>(step > 1023 ? 1023 : step)]++;

@@ -15,6 +15,8 @@ double cpu_of(int pid);
 /** Memory of a process tree in bytes (Pss: shared pages count in proportion). */
 double memory_of(int pid);
 double descriptors_of(int pid);
+/** The threads of a process tree. */
+std::vector<int> threads_of(int pid);
 
 /** A histogram of microseconds in steps of 3 %. */
 class LatencyHistogram {

@@ -22,7 +22,7 @@ sockaddr_in address_of(const std::string& text) {
 } // namespace
 
 Options read_options(int count, char** arguments) {
-  if (count < 2) die("load server|bulk|connect|exchange|idle|stall|stopped|udp|udp-exchange --to ADDRESS:PORT ...");
+  if (count < 2) die("load server|bulk|connect|exchange|exhausted|idle|stall|stopped|udp|udp-exchange|unread --to ADDRESS:PORT ...");
   Options options;
   options.mode = arguments[1];
   auto integer = [](int& into) { return [&into](const std::string& text) { into = std::stoi(text); }; };
@@ -43,6 +43,9 @@ Options read_options(int count, char** arguments) {
       {"--rate", real(options.rate)},
       {"--secs", real(options.secs)},
       {"--pause", real(options.pause)},
+      {"--busy-port", integer(options.busy_port)},
+      {"--target-port", integer(options.target_port)},
+      {"--count", [&](const std::string& text) { options.is_counted = text == "yes"; }},
       {"--dir", [&](const std::string& text) { options.dir = text; }},
       {"--echo", [&](const std::string& text) { options.echo = text == "yes"; }},
   };

@@ -21,6 +21,9 @@ struct Options {
   double rate = 0; // UDP: packets a second; 0: as fast as it goes
   bool echo = false;
   double secs = 1;
+  int busy_port = 0;    // exhausted: of the rule whose target has no port left
+  int target_port = 0;  // exhausted: of that target
+  bool is_counted = false; // exchanges: system calls and instructions, too, which slows the forwarder
 };
 
 Options read_options(int count, char** arguments);

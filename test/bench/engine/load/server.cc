@@ -1,12 +1,16 @@
 // The target server behind every forwarder. The first byte of a connection or datagram is a command:
-//   TCP: E echo, S sink that answers with the byte count at the end, G source, N never read
+//   TCP: E echo, S sink that answers with the byte count at the end, G source, N never read,
+//   U writes, and closes with input that it has not read
 //   UDP: E echo, S sink, Q answers with the count of datagrams received
 // A header of the PROXY protocol, version 2, before the first byte of a connection is skipped.
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,6 +59,25 @@ Next flush_echo(int fd, Session& session, Poll& poll) {
   return Next::keep;
 }
 
+/** Writes 2,000,000 bytes, and closes with unread input when all of them are acknowledged. */
+void write_and_leave(int fd) {
+  if (fork() != 0) return;
+  block(fd, 5);
+  for (size_t left = 2'000'000; left > 0;) {
+    const ssize_t sent = send(fd, bytes.data(), std::min(left, bytes.size()), MSG_NOSIGNAL);
+    if (sent <= 0) break;
+    left -= static_cast<size_t>(sent);
+  }
+  int unacknowledged = 1;
+  int unread = 0;
+  for (int waits = 0; waits < 10'000 && (unacknowledged > 0 || unread == 0); waits++) {
+    pause_for(0.001);
+    ioctl(fd, SIOCOUTQ, &unacknowledged);
+    ioctl(fd, SIOCINQ, &unread);
+  }
+  _exit(0);
+}
+
 /** Returns the size of the header at the beginning of the bytes; it comes in one piece. */
 ssize_t header_size(const char* received, ssize_t count) {
   if (count < 16 || received[0] != '\r') return 0;
@@ -72,6 +95,11 @@ Next receive(int fd, Session& session, Poll& poll) {
     count -= header;
     if (count <= 0) return Next::keep;
     session.command = received[0];
+  }
+  if (session.command == 'U') {
+    poll.remove(fd); // else it stays watched: the child has it, too
+    write_and_leave(fd);
+    return Next::close;
   }
   if (session.command == 'S') session.count += static_cast<uint64_t>(count);
   if (session.command == 'G') poll.change(fd, EPOLLIN | EPOLLOUT, static_cast<uint64_t>(fd));
@@ -140,14 +168,17 @@ class Datagrams {
 } // namespace
 
 int serve(const Options& options) {
-  const int listener = bind_local(SOCK_STREAM, options.port);
+  signal(SIGCHLD, SIG_IGN); // children leave no zombies
+  // Further ports serve rules that need targets of their own.
+  const std::array listeners{bind_local(SOCK_STREAM, options.port, options.to.sin_addr),
+                             bind_local(SOCK_STREAM, options.port + 1, options.to.sin_addr)};
   const int socket = bind_local(SOCK_DGRAM, options.port);
   Datagrams datagrams(socket);
   std::vector<std::unique_ptr<Session>> sessions;
   Poll poll;
-  poll.add(listener, EPOLLIN, static_cast<uint64_t>(listener));
+  for (const int listener : listeners) poll.add(listener, EPOLLIN, static_cast<uint64_t>(listener));
   poll.add(socket, EPOLLIN, static_cast<uint64_t>(socket));
-  auto accept_all = [&] {
+  auto accept_all = [&](int listener) {
     for (int i = 0, fd = 0; i < batch && (fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK)) >= 0; i++) {
       if (static_cast<size_t>(fd) >= sessions.size()) sessions.resize(static_cast<size_t>(fd) + 1);
       sessions[static_cast<size_t>(fd)] = std::make_unique<Session>();
@@ -159,7 +190,7 @@ int serve(const Options& options) {
     for (const epoll_event& event : poll.wait(-1)) {
       const int fd = static_cast<int>(event.data.u64);
       if (fd == socket) datagrams.receive();
-      else if (fd == listener) accept_all();
+      else if (fd == listeners[0] || fd == listeners[1]) accept_all(fd);
       else if (serve_session(fd, *sessions[event.data.u64], event.events, poll) == Next::close) {
         sessions[event.data.u64].reset();
         close(fd);

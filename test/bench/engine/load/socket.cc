@@ -39,16 +39,28 @@ void Poll::change(int fd, uint32_t events, uint64_t data) {
   if (epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event) != 0) die("epoll_ctl");
 }
 
+void Poll::remove(int fd) {
+  if (epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr) != 0) die("epoll_ctl");
+}
+
 std::span<epoll_event> Poll::wait(int timeout_ms) {
   const int count = epoll_wait(epoll_, ready_.data(), static_cast<int>(ready_.size()), timeout_ms);
   return {ready_.data(), static_cast<size_t>(count < 0 ? 0 : count)};
 }
 
-int dial(const sockaddr_in& to) {
+int dial(const sockaddr_in& to, int receive_buffer) {
   const int fd = open_socket(SOCK_STREAM);
+  if (receive_buffer > 0) set(fd, SOL_SOCKET, SO_RCVBUF, receive_buffer);
   if (connect(fd, to_sockaddr(to), sizeof to) != 0) die("connect");
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   return fd;
+}
+
+int dial_plain(const sockaddr_in& to) {
+  const int fd = open_socket(SOCK_STREAM);
+  if (connect(fd, to_sockaddr(to), sizeof to) == 0) return fd;
+  close(fd);
+  return -1;
 }
 
 int dial_nonblocking(const sockaddr_in& to) {
@@ -85,13 +97,13 @@ int connected_udp(const sockaddr_in& to, int port) {
   return fd;
 }
 
-int bind_local(int type, int port) {
+int bind_local(int type, int port, in_addr address) {
   const int fd = open_socket(type | SOCK_NONBLOCK);
   set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   if (type == SOCK_DGRAM) set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20);
   sockaddr_in local{};
   local.sin_family = AF_INET;
-  local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  local.sin_addr.s_addr = address.s_addr != 0 ? address.s_addr : htonl(INADDR_LOOPBACK);
   local.sin_port = htons(static_cast<uint16_t>(port));
   if (bind(fd, to_sockaddr(local), sizeof local) != 0) die("bind");
   if (type == SOCK_STREAM) set(fd, IPPROTO_TCP, TCP_NODELAY, 1); // accepted sockets inherit it

@@ -16,6 +16,7 @@ class Poll {
   Poll();
   void add(int fd, uint32_t events, uint64_t data);
   void change(int fd, uint32_t events, uint64_t data);
+  void remove(int fd);
   std::span<epoll_event> wait(int timeout_ms);
 
  private:
@@ -23,11 +24,14 @@ class Poll {
   std::array<epoll_event, 256> ready_{};
 };
 
-int dial(const sockaddr_in& to); // blocking
+int dial(const sockaddr_in& to, int receive_buffer = 0); // blocking; 0: the system chooses the size
+/** Blocking, from any local port. Returns -1 if it fails. */
+int dial_plain(const sockaddr_in& to);
 /** Begins to connect, from 16 local addresses in rotation so that ports suffice. Returns -1 if it fails at once. */
 int dial_nonblocking(const sockaddr_in& to);
 void unblock(int fd);
 void block(int fd, double timeout_secs);
 /** `port`: a fixed port of 127.0.0.2, so that a later run uses the same flow; 0: any port of 127.0.0.1. */
 int connected_udp(const sockaddr_in& to, int port);
-int bind_local(int type, int port); // on 127.0.0.1; TCP: listens, UDP: with a large buffer
+/** TCP: listens; UDP: with a large buffer. On 127.0.0.1 unless there is an address. */
+int bind_local(int type, int port, in_addr address = {});

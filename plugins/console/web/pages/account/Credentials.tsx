@@ -7,6 +7,7 @@ import { Confirm } from '../../parts/Confirm.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Empty } from '../../parts/Empty.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { RowMenu } from '../../parts/RowMenu.tsx'
 import { Secret } from '../../parts/Secret.tsx'
 import { Section } from '../../parts/Section.tsx'
 import type { Column } from '../../parts/table/rows.ts'
@@ -30,25 +31,23 @@ export function Credentials({ of }: { readonly of: string }) {
   const [asked, ask] = useState<Asked | null>(null)
   const buttons: Column<Credential> = {
     id: 'do',
-    title: '',
+    title: text.todo,
     value: () => '',
     cell: credential =>
       stateOf(credential) === 'valid' && (
-        <Button.Group>
-          {(['rotate', 'revoke'] as const).map(what => (
-            <Button
-              key={what}
-              size="compact-xs"
-              variant="default"
-              {...(what === 'revoke' && { c: 'var(--bad)' })}
-              onClick={() => ask({ what, credential })}
-            >
-              {text.credentials[what]}
-            </Button>
-          ))}
-        </Button.Group>
+        <RowMenu
+          of={nameOf(credential)}
+          actions={[
+            { label: text.credentials.rotate, run: () => ask({ what: 'rotate', credential }) },
+            {
+              label: text.credentials.revoke,
+              run: () => ask({ what: 'revoke', credential }),
+              isDangerous: true
+            }
+          ]}
+        />
       ),
-    width: 12
+    width: 4.5
   }
   return (
     <Section

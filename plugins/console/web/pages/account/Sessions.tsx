@@ -48,7 +48,7 @@ export function Sessions() {
   })
   const buttons: Column<Session> = {
     id: 'do',
-    title: '',
+    title: text.todo,
     value: () => '',
     cell: session =>
       !session.current && (

@@ -32,14 +32,16 @@ export function On({ entry: { resource_kind: kind, resource_id: id } }: { readon
 export const Who = ({ entry: { actor } }: { readonly entry: Entry }) =>
   actor === null ? text.audit.nobody : actor.startsWith('_') ? actor : <UserLink id={actor} />
 
-export const Outcome = ({ entry: { outcome, status } }: { readonly entry: Entry }) => (
+/** '×12': the entry counts so many refused requests. */
+export const Outcome = ({ entry: { outcome, status, reason, count: times } }: { readonly entry: Entry }) => (
   <span>
     <span
       className="dot"
       data-tone={outcome === 'deny' ? 'bad' : status !== null && status >= 400 ? 'warn' : 'good'}
       aria-hidden="true"
     />
-    {text.audit.outcomes[outcome]} {status ?? text.audit.pending}
+    {text.audit.outcomes[outcome]} {status ?? text.audit.pending} {reason}
+    {times > 1 && ` ×${count(times)}`}
   </span>
 )
 
@@ -48,15 +50,15 @@ export const columns: readonly Column<Entry>[] = [
     id: 'at',
     title: text.audit.at,
     value: ({ timestamp }) => Date.parse(timestamp),
-    cell: ({ timestamp }) => <When at={timestamp} />,
-    width: 10
+    cell: ({ timestamp }) => <When at={timestamp} form="brief" />,
+    width: 9
   },
   {
     id: 'actor',
     title: text.audit.actor,
     value: ({ actor }) => actor ?? text.audit.nobody,
     cell: entry => <Who entry={entry} />,
-    width: 7,
+    width: 6,
     wide: true
   },
   { id: 'action', title: text.audit.action, value: ({ action }) => action, width: 9 },
@@ -65,26 +67,16 @@ export const columns: readonly Column<Entry>[] = [
     title: text.audit.on,
     value: ({ resource_kind, resource_id }) => `${resource_kind ?? ''} ${resource_id ?? ''}`,
     cell: entry => <On entry={entry} />,
-    width: 12,
+    width: 11,
     wide: true
   },
   {
     id: 'outcome',
     title: text.audit.outcome,
-    value: ({ outcome, status }) => `${text.audit.outcomes[outcome]} ${status ?? text.audit.pending}`,
+    value: ({ outcome, status, reason }) =>
+      `${text.audit.outcomes[outcome]} ${status ?? text.audit.pending} ${reason ?? ''}`,
     cell: entry => <Outcome entry={entry} />,
-    width: 8,
-    wide: true
-  },
-  { id: 'reason', title: text.audit.reason, value: ({ reason }) => reason ?? '', width: 8, wide: true },
-  { id: 'from', title: text.audit.from, value: ({ remote_addr }) => remote_addr ?? '', width: 8, wide: true },
-  {
-    id: 'count',
-    title: text.audit.count,
-    value: ({ count }) => count,
-    cell: entry => count(entry.count),
-    width: 5,
-    numeric: true,
+    width: 13,
     wide: true
   }
 ]

@@ -15,7 +15,7 @@ const causeOf = ({ cause, reason, times }: Ban): string =>
   `${reason ?? text.bans.causes[cause]}${times > 1 ? ` · ${text.bans.nth(String(times))}` : ''}`
 
 export const columns: readonly Column<Ban>[] = [
-  { id: 'source', title: text.bans.source, value: ({ source }) => source, width: 9 },
+  { id: 'source', title: text.bans.source, value: ({ source }) => source, width: 8 },
   {
     id: 'where',
     title: text.bans.where,
@@ -26,13 +26,14 @@ export const columns: readonly Column<Ban>[] = [
         {rule_id && ` · ${text.audit.on} ${rule_id.slice(-6)}`}
       </Anchor>
     ),
-    width: 8
+    width: 6
   },
   {
     id: 'cause',
     title: text.bans.cause,
     value: causeOf,
     cell: ban => <span title={causeOf(ban)}>{causeOf(ban)}</span>,
+    width: 9,
     wide: true
   },
   {
@@ -40,7 +41,7 @@ export const columns: readonly Column<Ban>[] = [
     title: text.bans.by,
     value: ({ made_by }) => made_by ?? text.bans.agent,
     cell: ({ made_by }) => (made_by === null ? text.bans.agent : <UserLink id={made_by} />),
-    width: 6,
+    width: 5,
     wide: true
   },
   {
@@ -48,14 +49,14 @@ export const columns: readonly Column<Ban>[] = [
     title: text.bans.began,
     value: ({ from }) => Date.parse(from),
     cell: ({ from }) => <When at={from} form="ago" />,
-    width: 7,
+    width: 6,
     wide: true
   },
   {
     id: 'until',
     title: text.bans.until,
     value: ({ until }) => Date.parse(until),
-    cell: ({ until }) => <When at={until} />,
+    cell: ({ until }) => <When at={until} form="brief" />,
     width: 9,
     wide: true
   },
@@ -69,7 +70,7 @@ export const columns: readonly Column<Ban>[] = [
         {stateOf(ban)}
       </span>
     ),
-    width: 8,
+    width: 7,
     wide: true
   }
 ]

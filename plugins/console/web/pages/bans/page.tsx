@@ -14,6 +14,7 @@ import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { type Ban, columns } from './columns.tsx'
 import { NewBan } from './NewBan.tsx'
+import { UnderAttack } from './UnderAttack.tsx'
 
 type Shown = keyof typeof text.bans.shown
 
@@ -27,7 +28,7 @@ export default function Bans() {
   const [asked, ask] = useState<Ban | null>(null)
   const buttons: Column<Ban> = {
     id: 'do',
-    title: '',
+    title: text.todo,
     value: () => '',
     cell: ban =>
       ban.state === 'in_force' && (
@@ -35,7 +36,7 @@ export default function Bans() {
           {text.bans.lift}
         </Button>
       ),
-    width: 5
+    width: 4
   }
   const add = (
     <Button component={Link} href="/bans/new">
@@ -53,6 +54,7 @@ export default function Bans() {
         />
         {add}
       </Head>
+      <UnderAttack />
       <Loaded query={bans}>
         {all => (
           <Table

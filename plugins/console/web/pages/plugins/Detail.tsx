@@ -64,7 +64,6 @@ const SettingsTable = ({ settings }: Pick<Plugin, 'settings'>) => (
       <tr>
         <th scope="col">{text.pluginsPage.settings}</th>
         <th scope="col">{text.pluginsPage.value}</th>
-        <th scope="col">{text.pluginsPage.means}</th>
       </tr>
     </thead>
     <tbody>
@@ -72,9 +71,11 @@ const SettingsTable = ({ settings }: Pick<Plugin, 'settings'>) => (
         <tr key={setting.key}>
           <th scope="row">
             <code>{setting.key}</code>
+            <Text size="sm" c="dimmed">
+              {setting.description}
+            </Text>
           </th>
           <td>{told(setting)}</td>
-          <td>{setting.description}</td>
         </tr>
       ))}
     </tbody>

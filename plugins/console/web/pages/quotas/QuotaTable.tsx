@@ -1,4 +1,4 @@
-import { Button, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
@@ -8,6 +8,7 @@ import { Confirm } from '../../parts/Confirm.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Empty } from '../../parts/Empty.tsx'
 import { zone } from '../../parts/local-time.ts'
+import { RowMenu } from '../../parts/RowMenu.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
@@ -31,24 +32,19 @@ export function QuotaTable({ quotas, whose, mayChange }: Props) {
   const close = (): void => ask(null)
   const buttons: Column<Quota> = {
     id: 'do',
-    title: '',
+    title: text.todo,
     value: () => '',
     cell: quota => (
-      <Button.Group>
-        {(['edit', 'clear', 'delete'] as const).map(what => (
-          <Button
-            key={what}
-            size="compact-xs"
-            variant="default"
-            {...(what === 'delete' && { c: 'var(--bad)' })}
-            onClick={() => ask({ what, quota })}
-          >
-            {what === 'clear' ? text.quotas.clear : text[what]}
-          </Button>
-        ))}
-      </Button.Group>
+      <RowMenu
+        of={text.quotas.editTitle(quota.user_id, quota.client_name)}
+        actions={[
+          { label: text.edit, run: () => ask({ what: 'edit', quota }) },
+          { label: text.quotas.clear, run: () => ask({ what: 'clear', quota }) },
+          { label: text.delete, run: () => ask({ what: 'delete', quota }), isDangerous: true }
+        ]}
+      />
     ),
-    width: 15
+    width: 4.5
   }
   return (
     <>

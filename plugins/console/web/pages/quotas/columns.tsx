@@ -1,6 +1,5 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
-import { bytes } from '../../format.ts'
 import { ofUnix } from '../../parts/local-time.ts'
 import type { Column } from '../../parts/table/rows.ts'
 import { Usage } from '../../parts/Usage.tsx'
@@ -45,20 +44,11 @@ const rest: readonly Column<Quota>[] = [
     wide: true
   },
   {
-    id: 'left',
-    title: text.quotas.left,
-    value: ({ bytes_remaining }) => bytes_remaining,
-    cell: ({ bytes_remaining }) => bytes(bytes_remaining),
-    width: 6,
-    numeric: true,
-    wide: true
-  },
-  {
     id: 'period',
     title: text.quotas.period,
     value: ({ period_end }) => period_end,
     cell: ({ period_end }) => <When at={ofUnix(period_end)} />,
-    width: 10,
+    width: 11,
     wide: true
   }
 ]

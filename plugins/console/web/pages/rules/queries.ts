@@ -1,13 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { call, type Row, rows } from '../../api/client.ts'
+import { call, growing, type Row } from '../../api/client.ts'
 
 export type Rule = Row<'GET /v1/rules'>
 
-/** The rules, or those that a selector of labels chooses. Long lists are read less often: use-summary.ts says when they change. */
+/** The rules, or those that a selector of labels chooses. Long lists are read less often: changes are told. */
 export const useRules = (selector = '') =>
-  useQuery({
+  useQuery<readonly Rule[]>({
     queryKey: ['rules', selector],
-    queryFn: () => rows('GET /v1/rules', { query: { ...(selector !== '' && { selector }) } }),
+    queryFn: growing('GET /v1/rules', { query: { ...(selector !== '' && { selector }) } }),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { data } }) => Math.max(5000, (data?.length ?? 0) * 6)
   })

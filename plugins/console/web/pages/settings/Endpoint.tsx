@@ -3,7 +3,6 @@ import { useState } from 'react'
 import { call, type Reply, type Versioned, versioned } from '../../api/client.ts'
 import { useEdit } from '../../api/use-edit.ts'
 import { notify } from '../../app/notices.ts'
-import { Fact, Facts } from '../../parts/Facts.tsx'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { Overtaken } from '../../parts/Overtaken.tsx'
@@ -21,11 +20,10 @@ export function Endpoint({ read, again }: Props) {
   const { effective, source, diagnostic } = read.value
   return (
     <Stack>
-      <Facts>
-        <Fact name={text.settings.effective}>
-          {effective} {source && <Text c="dimmed">{text.settings.sources[source]}</Text>}
-        </Fact>
-      </Facts>
+      <Text>
+        {text.settings.effective}: <strong>{effective ?? '–'}</strong>
+        {source && `, ${text.settings.sources[source]}`}
+      </Text>
       {diagnostic !== null && (
         <Alert color="red" variant="default" role="alert" title={text.settings.unusable}>
           {diagnostic}

@@ -16,6 +16,6 @@ export const EntriesField = ({ value, onChange, error }: Props) => (
     onChange={event => onChange(event.currentTarget.value)}
     error={error}
     spellCheck={false}
-    ff="monospace"
+    classNames={{ input: 'mono' }}
   />
 )

@@ -5,13 +5,14 @@ import { rows } from '../../api/client.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Empty } from '../../parts/Empty.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { RowMenu } from '../../parts/RowMenu.tsx'
 import { Section } from '../../parts/Section.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { DeleteGrant } from './DeleteGrant.tsx'
 import { EditGrant } from './EditGrant.tsx'
-import { columns, type Grant } from './grant.tsx'
+import { columns, type Grant, nameOf } from './grant.tsx'
 import { NewGrant } from './NewGrant.tsx'
 
 type Asked = { readonly what: 'new' } | { readonly what: 'edit' | 'delete'; readonly grant: Grant }
@@ -26,24 +27,18 @@ export function Grants({ of }: { readonly of: string }) {
   const close = (): void => ask(null)
   const buttons: Column<Grant> = {
     id: 'do',
-    title: '',
+    title: text.todo,
     value: () => '',
     cell: grant => (
-      <Button.Group>
-        <Button size="compact-xs" variant="default" onClick={() => ask({ what: 'edit', grant })}>
-          {text.edit}
-        </Button>
-        <Button
-          size="compact-xs"
-          variant="default"
-          c="var(--bad)"
-          onClick={() => ask({ what: 'delete', grant })}
-        >
-          {text.delete}
-        </Button>
-      </Button.Group>
+      <RowMenu
+        of={nameOf(grant)}
+        actions={[
+          { label: text.edit, run: () => ask({ what: 'edit', grant }) },
+          { label: text.delete, run: () => ask({ what: 'delete', grant }), isDangerous: true }
+        ]}
+      />
     ),
-    width: 9
+    width: 4.5
   }
   return (
     <Section

@@ -24,7 +24,7 @@ export function UserSelect({ label, value, onChange, placeholder, error = null }
         error={error}
         autoCapitalize="none"
         autoComplete="off"
-        {...(placeholder === undefined ? { required: true } : { placeholder })}
+        {...(placeholder === undefined ? { required: true, 'data-autofocus': true } : { placeholder })}
       />
       <datalist id={id}>
         {users.map(({ user_id, display_name }) => (

@@ -12,31 +12,32 @@ export const columns: readonly Column<User>[] = [
     title: text.users.id,
     value: ({ user_id }) => user_id,
     cell: ({ user_id }) => <UserLink id={user_id} />,
-    width: 8
+    width: 6
   },
-  { id: 'name', title: text.users.name, value: ({ display_name }) => display_name, wide: true },
+  { id: 'name', title: text.users.name, value: ({ display_name }) => display_name, width: 8, wide: true },
   { id: 'role', title: text.users.role, value: ({ role }) => text.users.roles[role], width: 7 },
   {
     id: 'state',
     title: text.users.state,
     value: stateOf,
     cell: user => <UserState user={user} />,
-    width: 9
+    width: 10
   },
   {
     id: 'labels',
     title: text.labels.title,
     value: ({ labels }) => labelText(labels),
     cell: ({ labels }) => <span title={labelText(labels)}>{labelText(labels)}</span>,
+    width: 7,
     wide: true
   },
-  ...(['rules', 'grants', 'credentials'] as const).map(
+  ...(['rules', 'grants'] as const).map(
     (name): Column<User> => ({
       id: name,
       title: text.users[name],
       value: countOf(name),
       cell: user => count(countOf(name)(user)),
-      width: 5,
+      width: 4,
       numeric: true,
       wide: true
     })
@@ -51,9 +52,8 @@ export const columns: readonly Column<User>[] = [
   }
 ]
 
-function countOf(name: 'rules' | 'grants' | 'credentials') {
-  return ({ rule_count, grant_count, credential_count }: User): number =>
-    ({ rules: rule_count, grants: grant_count, credentials: credential_count })[name]
+function countOf(name: 'rules' | 'grants') {
+  return ({ rule_count, grant_count }: User): number => (name === 'rules' ? rule_count : grant_count)
 }
 
 export const UserState = ({ user }: { readonly user: User }) => (

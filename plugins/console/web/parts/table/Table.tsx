@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Menu, Text, TextInput, UnstyledButton } from '@mantine/core'
+import { Button, Checkbox, Group, Menu, Text, TextInput, UnstyledButton, VisuallyHidden } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
@@ -181,10 +181,14 @@ function ColumnHead<R>({ column: { id, title, numeric }, sort, onSort }: HeadPro
       data-numeric={numeric}
       aria-sort={down === null ? 'none' : down ? 'descending' : 'ascending'}
     >
-      <UnstyledButton className="sort" onClick={() => onSort(next)}>
-        {title}
-        <span aria-hidden="true">{down === null ? '' : down ? ' ↓' : ' ↑'}</span>
-      </UnstyledButton>
+      {title === '' ? (
+        <VisuallyHidden>{text.table.actions}</VisuallyHidden> // what can be done to a row is nothing to sort by
+      ) : (
+        <UnstyledButton className="sort" onClick={() => onSort(next)}>
+          {title}
+          <span aria-hidden="true">{down === null ? '' : down ? ' ↓' : ' ↑'}</span>
+        </UnstyledButton>
+      )}
     </div>
   )
 }
@@ -201,17 +205,20 @@ const Columns = <R,>({ columns, hidden, toggle }: ColumnsProps<R>) => (
       <Button variant="default">{text.table.columns}</Button>
     </Menu.Target>
     <Menu.Dropdown>
-      {columns.slice(1).map(({ id, title }) => (
-        <Menu.Item
-          key={id}
-          role="menuitemcheckbox"
-          aria-checked={!hidden.has(id)}
-          rightSection={hidden.has(id) ? '' : '✓'}
-          onClick={() => toggle(id)}
-        >
-          {title}
-        </Menu.Item>
-      ))}
+      {columns.slice(1).map(
+        ({ id, title }) =>
+          title !== '' && (
+            <Menu.Item
+              key={id}
+              role="menuitemcheckbox"
+              aria-checked={!hidden.has(id)}
+              rightSection={hidden.has(id) ? '' : '✓'}
+              onClick={() => toggle(id)}
+            >
+              {title}
+            </Menu.Item>
+          )
+      )}
     </Menu.Dropdown>
   </Menu>
 )

@@ -1,0 +1,75 @@
+// Pages and cards of plugins in the console: of status-page, as it is given to strangers, and of one that fails.
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { axeFindings, callAs, openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
+
+const statusPage = join(import.meta.dirname, '../../../test/third-party/status-page')
+
+/** A plugin whose page throws, and whose card has a script that does not run. */
+const failing = `import { consoleCardSlot, consolePageSlot, definePlugin } from 'sluice/plugin'
+const file = name => new URL(name, import.meta.url)
+export default definePlugin({
+  name: 'failing',
+  version: '1.0.0',
+  kernel: '^2.0.0',
+  fills: [
+    consolePageSlot.fill({ name: 'failing', title: { en: 'Failing page' }, module: file('./page.js'), element: 'failing-page' }),
+    consoleCardSlot.fill({ on: 'overview', title: { en: 'Failing card' }, module: file('./card.js'), element: 'failing-card' })
+  ]
+})
+`
+const throwing = `customElements.define('failing-page', class extends HTMLElement {
+  connectedCallback() { throw new Error('it does not work') }
+})
+`
+
+function write(dir: string): string {
+  cpSync(statusPage, join(dir, 'status-page'), { recursive: true, filter: from => !from.endsWith('/test') })
+  mkdirSync(join(dir, 'failing'))
+  writeFileSync(join(dir, 'failing/plugin.js'), failing)
+  writeFileSync(join(dir, 'failing/package.json'), '{ "type": "module" }')
+  writeFileSync(join(dir, 'failing/page.js'), throwing)
+  writeFileSync(join(dir, 'failing/card.js'), 'this is no script')
+  const config = join(dir, 'sluice.toml')
+  writeFileSync(config, '[plugins."./status-page"]\nowner = "admin"\n[plugins."./failing"]\n')
+  return config
+}
+
+t.test('plugins bring pages and cards; one that fails shows a notice', { skip: skipReason }, async t => {
+  const dir = t.testdir()
+  const server = await startUp(join(dir, 'data'), {}, ['--config', write(dir)])
+  t.teardown(server.kill)
+  const { page, errors, close } = await openPage()
+  t.teardown(close)
+  await setUp(page, server.link)
+
+  await page.getByText('0 in the last hour').waitFor()
+  const form = { method: 'POST', body: new URLSearchParams({ works: 'no' }), redirect: 'manual' } as const
+  t.equal((await fetch(`${server.origin}/status/reports`, form)).status, 303)
+  await page.getByText('1 in the last hour').click()
+  await page.getByRole('heading', { name: 'Reports of visitors' }).waitFor()
+  t.same(await axeFindings(page), [])
+  await page.getByRole('button', { name: 'Forget all' }).click()
+  await page.getByText('Nobody has reported anything').waitFor()
+  t.same(errors, [])
+
+  await page.getByRole('navigation').getByRole('link', { name: 'Failing page' }).click()
+  await page.getByRole('alert').getByText('it does not work').waitFor()
+  await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click()
+  await page.getByText('Failing card, of the plugin failing, does not work').waitFor()
+  await page.getByText('0 in the last hour').waitFor()
+
+  await callAs(page, 'POST', '/v1/users', {
+    user_id: 'ann',
+    display_name: 'Ann',
+    role: 'user',
+    initial_password: 'a password of the tenant'
+  })
+  const tenant = await openPage()
+  t.teardown(tenant.close)
+  await tenant.page.goto(server.origin)
+  await signIn(tenant.page, { user: 'ann', password: 'a password of the tenant' })
+  await tenant.page.getByRole('link', { name: 'Failing page' }).waitFor()
+  t.equal(await tenant.page.getByRole('link', { name: 'Reports of visitors' }).count(), 0)
+})

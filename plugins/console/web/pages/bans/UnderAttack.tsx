@@ -1,0 +1,153 @@
+import { Alert, Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call, type Row, rows } from '../../api/client.ts'
+import { notify } from '../../app/notices.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
+import { Dialog } from '../../parts/Dialog.tsx'
+import { Form } from '../../parts/Form.tsx'
+import { formErrors } from '../../parts/form-errors.ts'
+import { PlainTable } from '../../parts/PlainTable.tsx'
+import { When } from '../../parts/When.tsx'
+import { text } from '../../text/text.ts'
+import { EdgeSelect } from '../edges/EdgeSelect.tsx'
+import { UserLink } from '../users/UserLink.tsx'
+
+type Switch = Row<'GET /v1/under-attack'>
+
+const words = text.underAttack
+const hour = 3600
+const times = { hour, day: 24 * hour, week: 168 * hour } as const
+type Time = keyof typeof times
+
+/** The switch that tightens all limits for sources: a button while it is off, and where it is on. */
+export function UnderAttack() {
+  const [isOpen, setOpen] = useState(false)
+  const [asked, ask] = useState<Switch | null>(null)
+  // Without the plugin there is no such list, and no switch.
+  const { data: all } = useQuery({
+    queryKey: ['under-attack'],
+    queryFn: () => rows('GET /v1/under-attack'),
+    meta: { shown: true }
+  })
+  if (!all) return null
+  return (
+    <>
+      {all.length > 0 && (
+        <Alert variant="default" title={words.isOn} mb="lg">
+          <Stack gap="sm">
+            <Text size="sm">{words.what}</Text>
+            <PlainTable
+              label={words.isOn}
+              columns={[words.where, text.bans.until, text.bans.by, text.bans.reason, text.todo].map(
+                title => ({
+                  title
+                })
+              )}
+              rows={all.map(one => ({
+                key: one.client_id ?? '',
+                cells: [
+                  one.client_name ?? words.newcomers,
+                  <When key="until" at={one.until} />,
+                  <UserLink key="by" id={one.made_by} />,
+                  one.reason,
+                  <Button key="off" size="compact-xs" variant="default" onClick={() => ask(one)}>
+                    {words.turnOff}
+                  </Button>
+                ]
+              }))}
+            />
+          </Stack>
+        </Alert>
+      )}
+      <Button variant="default" mb="lg" onClick={() => setOpen(true)}>
+        {words.turnOn}
+      </Button>
+      <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={words.turnOn}>
+        <TurnOn onDone={() => setOpen(false)} />
+      </Dialog>
+      {asked && <TurnOff of={asked} onClose={() => ask(null)} />}
+    </>
+  )
+}
+
+function TurnOn({ onDone }: { readonly onDone: () => void }) {
+  const [client, setClient] = useState('')
+  const [time, setTime] = useState<Time>('hour')
+  const [reason, setReason] = useState('')
+  const change = useMutation({
+    meta: { shown: true },
+    mutationFn: async () => {
+      const body = { for_secs: times[time], ...(reason.trim() !== '' && { reason: reason.trim() }) }
+      if (client === '') await call('PUT /v1/under-attack', { body })
+      else await call('PUT /v1/clients/{client_id}/under-attack', { path: { client_id: client }, body })
+    },
+    onSuccess: () => {
+      notify(words.turnedOn)
+      onDone()
+    }
+  })
+  const { at, rest } = formErrors(change.error, {
+    client: ['client_not_found', 'under_attack_unsupported_by_client'],
+    for_secs: [],
+    reason: []
+  })
+  return (
+    <Form does={words.turnOn} isBusy={change.isPending} error={rest} onSubmit={() => change.mutate()}>
+      <Text size="sm">{words.what}</Text>
+      <EdgeSelect
+        label={words.where}
+        value={client}
+        onChange={setClient}
+        first={{ value: '', label: text.bans.everywhere }}
+        error={at('client')}
+      />
+      <NativeSelect
+        label={text.bans.time}
+        data={Object.keys(times).map(value => ({ value, label: text.bans.times[value as Time] }))}
+        value={time}
+        onChange={event => setTime(event.currentTarget.value as Time)}
+        error={at('for_secs')}
+      />
+      <TextInput
+        label={`${text.bans.reason} (${text.grants.optional})`}
+        value={reason}
+        onChange={event => setReason(event.currentTarget.value)}
+        error={at('reason')}
+        maxLength={256}
+      />
+    </Form>
+  )
+}
+
+/** That of clients that enroll is on for all: it goes off for all. */
+function TurnOff({
+  of: { client_id, client_name },
+  onClose
+}: {
+  readonly of: Switch
+  readonly onClose: () => void
+}) {
+  const change = useMutation({
+    mutationFn: () =>
+      client_id === null
+        ? call('DELETE /v1/under-attack')
+        : call('DELETE /v1/clients/{client_id}/under-attack', { path: { client_id } }),
+    onSuccess: () => {
+      notify(words.turnedOff)
+      onClose()
+    }
+  })
+  return (
+    <Confirm
+      isOpen
+      onClose={onClose}
+      title={words.offTitle(client_name ?? text.bans.everywhere)}
+      does={words.turnOff}
+      isBusy={change.isPending}
+      onConfirm={() => change.mutate()}
+    >
+      <Text>{words.offText}</Text>
+    </Confirm>
+  )
+}

@@ -1,0 +1,24 @@
+// What a process tree does in user space and asks of the kernel, counted by perf events where the system allows it.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+class Counts {
+ public:
+  /** Begins to count the threads that the tree has now. Pid 0 is no process. */
+  explicit Counts(int pid);
+  ~Counts();
+  Counts(const Counts&) = delete;
+  Counts& operator=(const Counts&) = delete;
+
+  /** Nothing where the system does not count them. */
+  std::optional<double> system_calls() const { return sum(system_calls_); }
+  std::optional<double> user_instructions() const { return sum(user_instructions_); }
+
+ private:
+  static std::optional<double> sum(const std::vector<int>& counters);
+
+  std::vector<int> system_calls_;
+  std::vector<int> user_instructions_;
+};

@@ -1,0 +1,35 @@
+// The native engine on a system that has no local port left towards a target. There each dial stops its thread, and all its
+// rules, while the system looks at every port.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { nativeUnderTest } from './native-under-test.ts'
+
+const native = nativeUnderTest()
+const dir = t.testdir()
+const source = join(import.meta.dirname, '../../native/test/no-ports.c')
+const [library, connects] = [join(dir, 'no-ports.so'), join(dir, 'connects')]
+const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
+
+if (!native.ok) t.plan(0, native.reason)
+else if (status !== 0) t.plan(0, 'there is no C compiler')
+else
+  t.test('twenty callers of a target without local ports are refused after one dial, or few', async t => {
+    const preload = [process.env['LD_PRELOAD'], library].filter(Boolean).join(' ')
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'native-no-ports.ts')], {
+      env: { ...process.env, LD_PRELOAD: preload, CONNECTS: connects },
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc']
+    })
+    t.teardown(() => child.kill('SIGKILL'))
+    let seen: unknown
+    child.on('message', (message: { readonly seen?: unknown }) => {
+      seen = message.seen ?? seen // the test runner sends messages, too
+    })
+    t.same(await once(child, 'exit'), [0, null])
+
+    t.same(seen, { ends: ['reset'], rejected: { no_local_port: 20 } })
+    const { size } = statSync(connects)
+    t.ok(size >= 1 && size < 10, `${size} dials`)
+  })
