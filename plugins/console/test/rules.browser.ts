@@ -326,7 +326,7 @@ t.test('an edge is named, labelled, limited, away, revoked and deleted', { skip:
   await page.getByLabel('Labels', { exact: true }).fill('site=paris')
   await page.getByRole('button', { name: 'Save' }).click()
   await shown(page, 'paris')
-  await page.getByText('site=paris').waitFor()
+  await page.getByRole('definition').filter({ hasText: 'site=paris' }).waitFor()
   await page.getByRole('button', { name: 'Change limits of _operator' }).click()
   await page.getByLabel('Connections at once').fill('7')
   await page.getByRole('button', { name: 'Save' }).click()
