@@ -2450,6 +2450,7 @@ export interface components {
              * @example acme-idle
              */
             plugin: string;
+            /** @description What the navigation and the head of the card say. */
             title: {
                 /**
                  * @description In German.

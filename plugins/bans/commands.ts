@@ -1,6 +1,5 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { secondsOf } from '../cli/command-exports.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
 import { pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
 
@@ -33,6 +32,7 @@ const add = defineCommand({
   }),
   positional: ['source'],
   async run({ api, args: { source, client, rule, for: time, reason, keep = false }, print }) {
+    const { secondsOf } = await import('../cli/command-exports.ts') // `rule push` loads this file, too
     const { bans } = await api.call('POST /v1/bans', {
       body: {
         source,

@@ -51,7 +51,7 @@ const module = defineRoute({
         examples: ['acme-idle-9f86d081884c7d65.js']
       })
     }),
-    reply: Type.Unknown(),
+    reply: Type.Unknown({ examples: ["customElements.define('acme-idle-page', AcmeIdlePage)"] }),
     errors: [notFound]
   }),
   async run({ parts }: Deps, { params: { file } }) {

@@ -30,10 +30,13 @@ export const PartRow = closed(
         examples: ['M4 12h16']
       })
     ),
-    title: closed({
-      en: Type.String({ description: 'In English.', examples: ['Idle connections'] }),
-      de: Type.String({ description: 'In German.', examples: ['Ruhende Verbindungen'] })
-    }),
+    title: closed(
+      {
+        en: Type.String({ description: 'In English.', examples: ['Idle connections'] }),
+        de: Type.String({ description: 'In German.', examples: ['Ruhende Verbindungen'] })
+      },
+      { description: 'What the navigation and the head of the card say.' }
+    ),
     element: Type.String({
       description: 'The custom element that the module defines.',
       examples: ['acme-idle-page']

@@ -124,7 +124,7 @@ const hasEtag = (route: Route<Kernel>): boolean =>
 function contentOf({ isStream, isList, reply: format }: Route<Kernel>, reply: JsonSchema, within: Within) {
   const example = exampleOf(reply, 'reply')
   if (format === 'text') return { 'text/plain': { schema: reply, example } }
-  if (format === 'media') return { '*/*': { schema: {} } }
+  if (format === 'media') return { '*/*': { schema: {}, ...(reply.examples && { example }) } }
   const { plugin, named } = within
   if (isStream) return { 'text/event-stream': { schema: named.shown(plugin, reply), example } }
   const schema =

@@ -1,6 +1,6 @@
 // Labels as people write them: env=prod, one in each line.
 
-type Labels = Readonly<Record<string, string>>
+export type Labels = Readonly<Record<string, string>>
 
 export const labelLines = (labels: Labels): string => pairsOf(labels).join('\n')
 export const labelText = (labels: Labels): string => pairsOf(labels).join(', ')

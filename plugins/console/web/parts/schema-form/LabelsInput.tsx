@@ -1,6 +1,7 @@
 import { Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { text } from '../../text/text.ts'
+import { type Labels, labelLines, labelsIn } from '../labels.ts'
 import type { Values } from './values.ts'
 
 interface Props {
@@ -14,7 +15,7 @@ interface Props {
 
 /** Keys and values, a line each: env=prod */
 export function LabelsInput({ value, onChange, ...shown }: Props) {
-  const [lines, setLines] = useState(() => linesOf(value))
+  const [lines, setLines] = useState(() => labelLines(value as Labels))
   return (
     <Textarea
       {...shown}
@@ -25,25 +26,9 @@ export function LabelsInput({ value, onChange, ...shown }: Props) {
       spellCheck={false}
       onChange={event => {
         setLines(event.currentTarget.value)
-        onChange(labelsOf(event.currentTarget.value))
+        const labels = labelsIn(event.currentTarget.value)
+        onChange(Object.keys(labels).length === 0 ? undefined : labels)
       }}
     />
   )
-}
-
-export const linesOf = (labels: Values): string =>
-  Object.entries(labels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join('\n')
-
-function labelsOf(lines: string): Values | undefined {
-  const pairs = lines
-    .split(/[\n,]/)
-    .map(line => line.trim())
-    .filter(Boolean)
-    .map(line => {
-      const at = line.indexOf('=')
-      return at < 0 ? [line, ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()]
-    })
-  return pairs.length === 0 ? undefined : Object.fromEntries(pairs)
 }

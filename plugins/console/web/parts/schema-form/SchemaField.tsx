@@ -1,10 +1,10 @@
 // A control for one value, made from its schema.
 import { Checkbox, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { localOf, rfcOf } from '../local-time.ts'
 import { about, exampleOf, type FieldProps } from './about.ts'
 import { AmountInput, ChoiceInput, TextsInput } from './inputs.tsx'
 import { JsonInput } from './JsonInput.tsx'
 import { LabelsInput } from './LabelsInput.tsx'
-import { isoOf, localOf } from './local-time.ts'
 import { kindOf, settled } from './schema.ts'
 import { isObject, type Values } from './values.ts'
 
@@ -35,8 +35,8 @@ export function SchemaField(props: FieldProps) {
       <TextInput
         {...shown}
         type="datetime-local"
-        value={localOf(value)}
-        onChange={event => onChange(isoOf(event.currentTarget.value))}
+        value={localOf(typeof value === 'string' ? value : null)}
+        onChange={event => onChange(rfcOf(event.currentTarget.value) ?? undefined)}
       />
     )
   return (
