@@ -9209,6 +9209,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example customElements.define('acme-idle-page', AcmeIdlePage) */
                     "*/*": unknown;
                 };
             };
