@@ -56,8 +56,7 @@ export function slotReader(
   const made = new Map<Fill, unknown>()
   const read = new Map<Slot<never>, readonly Filled<unknown>[]>()
   return <T>(slot: Slot<T>) => {
-    const before = read.get(slot)
-    if (before) return before as readonly Filled<T>[]
+    if (read.has(slot)) return read.get(slot) as readonly Filled<T>[]
     if (ownerOf(slot) !== owner) throw new TypeError(`${owner} reads ${slot.id}, which is not its own`)
     const filled = plugins.flatMap(({ name, fills = [], codes = [] }) =>
       fills

@@ -2,14 +2,12 @@ import { randomFillSync } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
 
 const random = Buffer.alloc(4096) // asking the system for each character would cost more than the rest of the id
-let used = random.length
+let at = random.length - 1
 
 function nextRandom(): number {
-  if (used === random.length) {
-    randomFillSync(random)
-    used = 0
-  }
-  return (random[used++] ?? 0) / 256
+  at = (at + 1) % random.length
+  if (at === 0) randomFillSync(random)
+  return (random[at] ?? 0) / 256
 }
 
 /** Upper-case ULIDs, ascending also within one millisecond. */

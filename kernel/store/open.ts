@@ -3,9 +3,9 @@ import { type Migration, Migrator } from '@mikro-orm/migrations'
 import { type EntityManager, MikroORM } from '@mikro-orm/sql'
 import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf, schemaTooNew } from '../base/errors.ts'
-import { StoreDriver } from './connection.ts'
-import { StoreEntityManager } from './entity-manager.ts'
-import type { Transaction } from './transaction.ts'
+import { StoreDriver } from './sqlite/connection.ts'
+import { StoreEntityManager } from './sqlite/entity-manager.ts'
+import type { Transaction } from './sqlite/transaction.ts'
 
 export interface Database {
   /** Runs for at most 30 s, with an identity map of its own. Not to be called inside `change`: use its `em`. */

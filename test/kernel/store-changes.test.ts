@@ -1,13 +1,14 @@
 // Changes in groups, statements that are kept, rows, and what is remembered.
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { raw } from '@mikro-orm/sql'
 import SQLite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { User } from '../../kernel/identity/entities.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import { remembered } from '../../kernel/store/remember.ts'
-import { Statements } from '../../kernel/store/statements.ts'
+import { remembered } from '../../kernel/store/sqlite/remember.ts'
+import { Statements } from '../../kernel/store/sqlite/statements.ts'
 
 const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })
 
@@ -140,6 +141,19 @@ t.test('rows have the types of their properties', async t => {
   )
   t.equal(await store.read(em => em.count(User, { $and: [{}, { id: 'ann' }] })), 1)
   t.equal(await store.read(em => em.count(User, { $and: [{}] })), 1)
+})
+
+t.test('a condition of SQL chooses rows, alone and beside others', async t => {
+  const { store } = await open(t)
+  for (const id of ['ann', 'bob', 'eve']) await store.change(em => em.insert(User, userOf(id)))
+  const isBob = () => ({ [raw(alias => `${alias}.id = ?`, ['bob']) as unknown as string]: [] })
+  const found = (where: object) =>
+    store.read(async em => (await em.find(User, where)).map(({ id }) => id).sort())
+
+  t.same(await found(isBob()), ['bob'])
+  t.same(await found({ $and: [{ role: 'user' }, isBob()] }), ['bob'])
+  t.same(await found({ id: ['ann', 'bob'], ...isBob() }), ['bob'])
+  t.equal(await store.read(em => em.count(User, isBob())), 1)
 })
 
 t.test('a row is put in place of another by its key, and rows are counted by a column', async t => {

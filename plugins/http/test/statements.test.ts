@@ -1,7 +1,7 @@
 // What a request costs the store, in counts: a figure that grows is a finding, whatever the machine.
 import SQLite from 'better-sqlite3'
 import t from 'tap'
-import { Statements } from '../../../kernel/store/statements.ts'
+import { Statements } from '../../../kernel/store/sqlite/statements.ts'
 import { rulesFixture } from '../../rules/test/fixture.ts'
 
 t.test('a request runs few statements, prepares none anew, and a change syncs once', async t => {

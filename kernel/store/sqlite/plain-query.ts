@@ -119,7 +119,7 @@ export class PlainQuery {
 
   /** The condition without the word `where`; '' for all rows. */
   where(where: unknown): string | null {
-    if (!isObject(where)) return null
+    if (!isObject(where) || Object.getOwnPropertySymbols(where).length > 0) return null // `raw()` as a key is a symbol
     const parts: string[] = []
     for (const name of Object.keys(where)) {
       const part = this.#part(name, where[name])
