@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
+import type { EntityManager } from '@mikro-orm/sql'
 import t from 'tap'
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
@@ -34,6 +35,29 @@ function atNextChange(access: AccessFixture, before: () => Promise<unknown> = as
   })
 }
 
+/** Resolves when the request of `root` was accepted, which stores that its session or its credential was used. */
+function atAcceptance(access: AccessFixture): Promise<void> {
+  const store = storeOf(access)
+  const { change } = store
+  const isUsed = (em: EntityManager) =>
+    Promise.all([
+      em.count(Session, { userId: 'root', lastSeenAt: access.clock.now() }),
+      em.count(Credential, { userId: 'root', lastUsedAt: access.clock.now() })
+    ]).then(counts => counts.some(count => count > 0))
+  return new Promise(resolve => {
+    Object.assign(store, {
+      async change(work: Parameters<typeof change>[0]) {
+        const result = await change(work)
+        if (await store.read(isUsed)) {
+          Object.assign(store, { change })
+          resolve()
+        }
+        return result
+      }
+    })
+  })
+}
+
 const endSession = (access: AccessFixture) =>
   storeOf(access).change(em => em.nativeDelete(Session, { tokenHash: hashOf('session-of-root') }))
 
@@ -56,7 +80,7 @@ async function sendLate(
   })
   const text = JSON.stringify(body)
   const framing = { 'content-type': 'application/json', 'content-length': text.length, connection: 'close' }
-  const accepted = atNextChange(access) // which stores that the credential was used
+  const accepted = atAcceptance(access)
   const sent = request(`${access.server.origin}${path}`, { method, headers: { ...headers, ...framing } })
   const answered = once(sent, 'response') as Promise<[IncomingMessage]>
   sent.write(text.slice(0, 1))

@@ -17,6 +17,12 @@ const table = `
   GET    /install/:id                                     public      installer_unavailable
   GET    /v1/installer                                    user        installer_unavailable
 
+  GET    /v1/changes                                      user        200
+  GET    /v1/console/parts                                user        200
+  GET    /v1/console/modules/:id                          user        not_found
+  GET    /v1/plugins                                      superadmin  200
+  GET    /v1/settings/certificate                         superadmin  200
+
   GET    /v1/users/me                                     user        200  temporary=200
   POST   /v1/users/me/password                            user        204  temporary=204 operator=user_not_found
   GET    /v1/users/me/grants                              user        200
@@ -57,7 +63,7 @@ const table = `
   DELETE /v1/bans/:ban_id                                 superadmin  204
 
   GET    /v1/under-attack                                 superadmin  200
-  PUT    /v1/under-attack                                 superadmin  422
+  PUT    /v1/under-attack                                 superadmin  under_attack_unsupported_by_client
   DELETE /v1/under-attack                                 superadmin  204
   PUT    /v1/clients/:client_id/under-attack              superadmin  200
   DELETE /v1/clients/:client_id/under-attack              superadmin  204
@@ -133,6 +139,7 @@ const ids = `
   bans                .                      .                      .                      ban_not_found
   apply-leases        not_found              not_found              not_found              not_found
   connections         connection_not_found   connection_not_found   connection_not_found   connection_not_found
+  modules             not_found              not_found              not_found              not_found
 `
 
 // Callers that every route refuses, except public routes and those with an exception in their line.
