@@ -12,6 +12,7 @@ import {
   startUp
 } from './browser.ts'
 import { api, edgeOf, freePort, getOnce, openTarget } from './seed.ts'
+import { settled } from './walk.ts'
 
 interface Walk {
   readonly t: Test
@@ -58,7 +59,7 @@ async function inOrder({ t, page }: Pick<Walk, 't' | 'page'>, what: string): Pro
 async function open({ page, server }: Walk, path: string, title: string): Promise<void> {
   await page.goto(server.origin + path)
   await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor()
-  await page.waitForLoadState('networkidle')
+  await settled(page)
 }
 
 async function makesTenant(walk: Walk): Promise<void> {
