@@ -57,8 +57,9 @@ function textOf({ outcome, decided_by: { kind, id, reason }, steps }: Explanatio
   const heading = outcome === 'no_rule' ? 'no rule' : outcome
   const deciding = steps.find(step => step.kind === kind && step.id === id && step.reason === reason)
   const first = [`${heading}: ${reason}, by ${kind} ${id}`, ...wrapped(deciding?.text ?? '', '')]
+  const kindWidth = Math.max(8, ...steps.map(step => step.kind.length)) + 2
   const chain = steps.flatMap(({ verdict, kind, text }) =>
-    wrapped(text, `${verdict.padEnd(6)}${kind.padEnd(10)}`)
+    wrapped(text, `${verdict.padEnd(6)}${kind.padEnd(kindWidth)}`)
   )
   return [...first, '', ...chain].map(line => escapeControlChars(line)).join('\n')
 }
