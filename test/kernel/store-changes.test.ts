@@ -154,6 +154,15 @@ t.test('a condition of SQL chooses rows, alone and beside others', async t => {
   t.same(await found({ $and: [{ role: 'user' }, isBob()] }), ['bob'])
   t.same(await found({ id: ['ann', 'bob'], ...isBob() }), ['bob'])
   t.equal(await store.read(em => em.count(User, isBob())), 1)
+  const bobFirst = [
+    { [raw(alias => `${alias}.id <> 'bob'`) as unknown as string]: 'asc' },
+    { id: 'asc' }
+  ] as object[]
+  const ordered = await store.read(em => em.find(User, {}, { orderBy: bobFirst }))
+  t.same(
+    ordered.map(({ id }) => id),
+    ['bob', 'ann', 'eve']
+  )
 })
 
 t.test('a row is put in place of another by its key, and rows are counted by a column', async t => {

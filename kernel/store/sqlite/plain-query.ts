@@ -41,8 +41,12 @@ type Where = Readonly<Record<string, unknown>>
 
 const alias = 'own'
 const quoted = (name: string): string => `\`${name}\``
+/** `raw()` as a key is a symbol: such an object is for MikroORM, in conditions, orders and values. */
 const isObject = (value: unknown): value is Where =>
-  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  typeof value === 'object' &&
+  value !== null &&
+  Object.getPrototypeOf(value) === Object.prototype &&
+  Object.getOwnPropertySymbols(value).length === 0
 
 /** Returns null for an entity with relations, or with types of its own. */
 export function tableOf(
@@ -119,7 +123,7 @@ export class PlainQuery {
 
   /** The condition without the word `where`; '' for all rows. */
   where(where: unknown): string | null {
-    if (!isObject(where) || Object.getOwnPropertySymbols(where).length > 0) return null // `raw()` as a key is a symbol
+    if (!isObject(where)) return null
     const parts: string[] = []
     for (const name of Object.keys(where)) {
       const part = this.#part(name, where[name])
