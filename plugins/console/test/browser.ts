@@ -89,6 +89,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<See
   const context = await browser.newContext({
     locale: 'en-GB',
     viewport: { width: 1280, height: 800 },
+    reducedMotion: 'reduce', // what is judged or clicked stands still
     ...options
   })
   const page = await context.newPage()

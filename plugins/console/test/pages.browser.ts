@@ -17,7 +17,7 @@ async function inOrder(
   })
   const kinds = await walk(page, origin, async ({ title }) => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await page.emulateMedia({ colorScheme })
       await settled(page)
       t.same(await axeFindings(page), [], `${title}, ${colorScheme}`)
     }

@@ -30,7 +30,7 @@ async function start(t: Test) {
   /** axe finds nothing, in both themes. */
   const inOrder = async (what: string, seen: Page = page): Promise<void> => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      await seen.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await seen.emulateMedia({ colorScheme })
       t.same(await axeFindings(seen), [], `${what}, ${colorScheme}`)
     }
   }

@@ -71,7 +71,7 @@ async function inEachForm(page: Page, name: string): Promise<void> {
     ['phone', 390, 'light']
   ] as const) {
     await page.setViewportSize({ width, height: 800 })
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+    await page.emulateMedia({ colorScheme: scheme })
     await page.screenshot({ path: join(out, `${name}-${form}.png`), animations: 'disabled' })
   }
   await page.setViewportSize({ width: 1280, height: 800 })

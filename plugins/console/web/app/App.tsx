@@ -12,6 +12,7 @@ const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, Menlo, Consolas, monospace',
   defaultRadius: 'sm',
   cursorType: 'pointer',
+  respectReducedMotion: true,
   components: { InputWrapper: { defaultProps: { withAsterisk: false } } } // nearly all fields are required: the others say so
 })
 
