@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { startAgent, type TestFolder, testCluster } from '../../support/test-cluster.ts'
-import type { Forwarder } from './modes.ts'
+import { type Forwarder, floors } from './modes.ts'
 
 export interface Forwarding {
   readonly name: Forwarder
@@ -130,6 +130,22 @@ export async function startOtherProxies(t: TestFolder): Promise<Forwarding[]> {
     writeFileSync(file, nginxConfig(19_120, dir))
     const pid = await run(t, 'nginx', ['-c', file], 19_120)
     found.push({ name: 'nginx', port: 19_120, pid, protocols: ['tcp', 'udp'] })
+  }
+  return found
+}
+
+/** Starts the relays of the floor that this kernel allows. */
+export async function startFloors(t: TestFolder, program: string): Promise<Forwarding[]> {
+  const found: Forwarding[] = []
+  for (const [at, name] of floors.entries()) {
+    const port = 19_130 + at
+    const kind = name.slice('floor-'.length)
+    try {
+      const pid = await run(t, program, [kind, String(port), String(serverPort)], port)
+      found.push({ name, port, pid, protocols: ['tcp'] })
+    } catch (error) {
+      console.error(`${name} is left out: ${error}`)
+    }
   }
   return found
 }

@@ -2,8 +2,17 @@
 
 import type { Place } from './places.ts'
 
-// native-copy: the native engine without splice; haproxy-1m: HAProxy with pipes of 1 MiB.
-export type Forwarder = 'direct' | 'native' | 'native-copy' | 'portable' | 'haproxy' | 'haproxy-1m' | 'nginx'
+// native-copy: the native engine without splice; haproxy-1m: HAProxy with pipes of 1 MiB; floor-...: a bare relay.
+export type Forwarder =
+  | 'direct'
+  | 'native'
+  | 'native-copy'
+  | 'portable'
+  | 'haproxy'
+  | 'haproxy-1m'
+  | 'nginx'
+  | (typeof floors)[number]
+export const floors = ['floor-epoll', 'floor-io_uring'] as const
 export const ours = ['native', 'native-copy', 'portable'] as const satisfies readonly Forwarder[]
 
 /** True for modes of which system calls and instructions are counted, too. */
@@ -18,6 +27,8 @@ export interface Mode {
   readonly metrics: readonly string[]
   /** Connections that the mode keeps open. Such a mode takes long and no gate tests its rates, so a few rounds are enough. */
   readonly connections?: number
+  /** The relays of the floor carry it, too. */
+  readonly hasFloor?: true
   /** The mode takes a minute, so it runs for one round. */
   readonly isLong?: true
   /** The mode takes seconds, so it runs for a few rounds. */
@@ -35,8 +46,8 @@ export const modes: Readonly<Record<string, Mode>> = {
   'bulk-down-8': { protocol: 'tcp', load: 'bulk --dir down --streams 8', metrics: bulk },
   'bulk-beside-trickle': { protocol: 'tcp', load: 'bulk --dir up --streams 8 --beside 1', metrics: bulk },
   'exchange-200k-8': { protocol: 'tcp', load: 'exchange --conc 8 --size 200000', metrics: exchange },
-  'connect-64': { protocol: 'tcp', load: 'connect --conc 64', metrics: exchange },
-  'exchange-64b-64': { protocol: 'tcp', load: 'exchange --conc 64', metrics: exchange },
+  'connect-64': { protocol: 'tcp', load: 'connect --conc 64', metrics: exchange, hasFloor: true },
+  'exchange-64b-64': { protocol: 'tcp', load: 'exchange --conc 64', metrics: exchange, hasFloor: true },
   'udp-64b-1': { protocol: 'udp', load: 'udp --echo yes --size 64', metrics: datagrams },
   'udp-1200b-1': { protocol: 'udp', load: 'udp --echo yes --size 1200', metrics: datagrams },
   'udp-64b-1000': { protocol: 'udp', load: 'udp --echo yes --size 64 --flows 1000', metrics: datagrams },

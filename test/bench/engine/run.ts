@@ -13,11 +13,12 @@ import {
   type Forwarding,
   run,
   serverPort,
+  startFloors,
   startOtherProxies,
   startOurs,
   versionOf
 } from './forwarders.ts'
-import { type Forwarder, isCounted, type Mode, modes, ours } from './modes.ts'
+import { type Forwarder, floors, isCounted, type Mode, modes, ours } from './modes.ts'
 import { type Place, startPlaces } from './places.ts'
 import { type Counted, gateTable, type Metrics, modeTables, type Runs } from './table.ts'
 
@@ -28,12 +29,17 @@ const { values } = parseArgs({
     secs: { type: 'string', default: '0.3' },
     threads: { type: 'string', default: '1' },
     only: { type: 'string', default: Object.keys(modes).join() },
-    forwarders: { type: 'string', default: ['direct', ...ours, 'haproxy', 'haproxy-1m', 'nginx'].join() },
+    forwarders: {
+      type: 'string',
+      default: ['direct', ...ours, 'haproxy', 'haproxy-1m', 'nginx', ...floors].join()
+    },
     out: { type: 'string', default: join(import.meta.dirname, '..', 'RESULTS.md') },
     network: { type: 'string', default: 'own' }
   }
 })
-const loadTool = join(import.meta.dirname, 'load', 'build', 'load')
+const tools = ['load', 'floor'] as const // each builds a program of its name
+const programOf = (tool: (typeof tools)[number]) => join(import.meta.dirname, tool, 'build', tool)
+const loadTool = programOf('load')
 
 /** Runs this script again in its own network namespace, without other traffic; false when `--network` is not `own`, or when this user may not. */
 function reranInOwnNetwork(): boolean {
@@ -146,6 +152,7 @@ Written by \`npm run bench\` on ${now} UTC.
 - CPU is the whole process tree of the forwarder from /proc, including our agent's Node.
 - native: the C++ engine; native-copy: the same with splice off; portable: the engine in Node.
 - \`haproxy\` splices with default pipes, \`haproxy-1m\` with pipes of 1 MiB.
+- floor-epoll, floor-io_uring: a bare relay without rules, meters, limits, timers and counters: \`test/bench/engine/floor\`.
 - A value is the median of the rounds, with an interval that has the true median with at least 90 % (of less than
   8 rounds their range); a ratio is taken within each round. A gate is missed when its whole interval is, and open when
   only its median is.
@@ -171,7 +178,8 @@ function whyNoCounts(counted: Counted): string {
 }
 
 async function main(): Promise<void> {
-  execFileSync('make', ['-s', '-C', join(import.meta.dirname, 'load')], { stdio: 'inherit' })
+  for (const tool of tools)
+    execFileSync('make', ['-s', '-C', join(import.meta.dirname, tool)], { stdio: 'inherit' })
   const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const releases: (() => unknown)[] = [() => rmSync(dir, { recursive: true, force: true })]
   let dirCount = 0
@@ -190,14 +198,19 @@ async function main(): Promise<void> {
     const all = [
       direct,
       ...(await startOurs(context, Number(values.threads))),
-      ...(await startOtherProxies(context))
+      ...(await startOtherProxies(context)),
+      ...(await startFloors(context, programOf('floor')))
     ]
     const wanted = all.filter(({ name }) => values.forwarders.split(',').includes(name))
+    const isFloor = ({ name }: Forwarding) => floors.some(floor => floor === name)
     const wantedPlaces = wantedModes().flatMap(({ mode }) => mode.place ?? [])
     const places = await startPlaces(context, new Set<Place>(wantedPlaces))
     const forwardersOf = (mode: Mode): readonly Forwarding[] =>
       mode.place === undefined
-        ? wanted.filter(({ protocols }) => protocols.includes(mode.protocol))
+        ? wanted.filter(
+            forwarder =>
+              forwarder.protocols.includes(mode.protocol) && (mode.hasFloor === true || !isFloor(forwarder))
+          )
         : [places[mode.place]].filter(place => place !== undefined)
     const before = loadavg()[0] ?? 0
     const runs = measureAll(forwardersOf)

@@ -83,6 +83,58 @@ export const budget: Record<string, EngineCase> = {
     t.ok(bytesOut > 0)
   },
 
+  async 'a budget that comes while bytes flow holds them, all that arrived is counted, and the next one is exact'(
+    t,
+    openEngine
+  ) {
+    let received = 0
+    const { engine, rule, emptyEvents } = await open(t, openEngine, socket =>
+      socket.on('data', chunk => {
+        received += chunk.length
+      })
+    )
+    flood(await openCaller(t, rule.from))
+    await until(() => received > 1_000_000)
+
+    engine.setBudget(1, { mark: meterTotal(engine, 1), holdMs })
+    await until(() => emptyEvents() === 1)
+    await until(() => received === meterTotal(engine, 1))
+
+    const mark = received + 1_000_000
+    engine.setBudget(1, { mark, holdMs })
+    await until(() => emptyEvents() === 2)
+    await until(() => received === mark)
+    t.equal(meterTotal(engine, 1), mark)
+  },
+
+  async 'what waits for its target when a budget comes is charged to it once'(t, openEngine) {
+    let received = 0
+    const { promise: reads, resolve: read } = Promise.withResolvers<void>()
+    const { engine, rule, emptyEvents } = await open(t, openEngine, socket => {
+      socket.pause()
+      reads.then(() => socket.resume())
+      socket.on('data', chunk => {
+        received += chunk.length
+      })
+    })
+    flood(await openCaller(t, rule.from))
+    let before = -1
+    await until(() => {
+      const total = meterTotal(engine, 1)
+      const isStill = total > 0 && total === before
+      before = total
+      return isStill
+    })
+
+    const mark = before + 3_000_000
+    engine.setBudget(1, { mark, holdMs })
+    read()
+
+    await until(() => emptyEvents() === 1)
+    await until(() => received === mark)
+    t.equal(meterTotal(engine, 1), mark)
+  },
+
   async 'many connections together reach the mark and do not pass it'(t, openEngine) {
     const { engine, rule, emptyEvents } = await open(t, openEngine, echo)
     engine.setBudget(1, { mark: 5_000_000, holdMs })
