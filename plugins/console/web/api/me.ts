@@ -1,21 +1,22 @@
-import { useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { call, type Reply } from './client.ts'
 import { errorOf } from './error.ts'
 
 export type Me = Reply<'GET /v1/users/me'>
 
-/** The caller; null: nobody is signed in. */
-export const useMe = () =>
-  useQuery({
-    queryKey: ['me'],
-    refetchInterval: 60_000,
-    queryFn: async (): Promise<Me | null> => {
-      try {
-        return await call('GET /v1/users/me')
-      } catch (thrown) {
-        const { status, code } = errorOf(thrown)
-        if (status === 401 || code === 'bootstrap_required') return null
-        throw thrown
-      }
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  refetchInterval: 60_000,
+  queryFn: async (): Promise<Me | null> => {
+    try {
+      return await call('GET /v1/users/me')
+    } catch (thrown) {
+      const { status, code } = errorOf(thrown)
+      if (status === 401 || code === 'bootstrap_required') return null
+      throw thrown
     }
-  })
+  }
+})
+
+/** The caller; null: nobody is signed in. */
+export const useMe = () => useQuery(meQuery)
