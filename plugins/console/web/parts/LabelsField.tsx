@@ -1,21 +1,19 @@
-import { Textarea } from '@mantine/core'
 import { text } from '../text/text.ts'
+import type { Labels } from './labels.ts'
+import { LabelsInput } from './schema-form/LabelsInput.tsx'
 
 interface Props {
-  readonly value: string
-  readonly onChange: (value: string) => void
+  readonly value: Labels
+  readonly onChange: (labels: Labels) => void
   readonly error: string | null
 }
 
-export const LabelsField = ({ value, onChange, error }: Props) => (
-  <Textarea
+export const LabelsField = ({ onChange, ...shown }: Props) => (
+  <LabelsInput
+    {...shown}
+    name="labels"
     label={`${text.labels.title} (${text.grants.optional})`}
     description={text.labels.hint}
-    rows={2}
-    value={value}
-    onChange={event => onChange(event.currentTarget.value)}
-    error={error}
-    autoCapitalize="none"
-    spellCheck={false}
+    onChange={labels => onChange((labels ?? {}) as Labels)}
   />
 )

@@ -12,7 +12,7 @@ export function fieldError(thrown: Error | null, name: string, parts?: 'parts'):
 }
 
 /** '/targets/0/port must be <= 65535' is 'Must be <= 65535': it stands at its field. Of a part its name is kept. */
-function withoutField(message: string, part = ''): string {
+export function withoutField(message: string, part = ''): string {
   const said = message.replace(/^\/\S+:?\s+/, '')
   if (part !== '') return `${part}: ${said}`
   return said.slice(0, 1).toUpperCase() + said.slice(1)

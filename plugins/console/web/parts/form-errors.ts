@@ -1,4 +1,5 @@
 import { errorOf } from '../api/error.ts'
+import { withoutField } from './field-error.ts'
 
 interface FormErrors {
   readonly at: (field: string) => string | null
@@ -19,10 +20,4 @@ export function formErrors(
     at: name => (name === field ? withoutField(message) : null),
     rest: field === undefined ? thrown : null
   }
-}
-
-/** '/targets/0 is no prefix' is 'Is no prefix': it stands at its field. */
-function withoutField(message: string): string {
-  const said = message.replace(/^\/\S+?:?\s+/, '')
-  return said.slice(0, 1).toUpperCase() + said.slice(1)
 }

@@ -3,9 +3,9 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { fieldError } from '../../parts/field-error.ts'
+import { LabelsField } from '../../parts/LabelsField.tsx'
+import type { Labels } from '../../parts/labels.ts'
 import { Refusal } from '../../parts/Refusal.tsx'
-import { LabelsInput } from '../../parts/schema-form/LabelsInput.tsx'
-import type { Values } from '../../parts/schema-form/values.ts'
 import { text } from '../../text/text.ts'
 import { Invited } from './Invited.tsx'
 
@@ -13,7 +13,7 @@ import { Invited } from './Invited.tsx'
 export function AddEdge() {
   const [name, setName] = useState('')
   const [address, setAddress] = useState('')
-  const [labels, setLabels] = useState<Values>({})
+  const [labels, setLabels] = useState<Labels>({})
   const invite = useMutation({
     meta: { shown: true },
     mutationFn: async () => ({
@@ -21,7 +21,7 @@ export function AddEdge() {
         body: {
           name: name.trim(),
           ...(address.trim() !== '' && { address: address.trim() }),
-          ...(Object.keys(labels).length > 0 && { labels: labels as Readonly<Record<string, string>> })
+          ...(Object.keys(labels).length > 0 && { labels })
         }
       })),
       askedAt: Date.now()
@@ -58,8 +58,8 @@ export function AddEdge() {
 interface MoreProps {
   readonly address: string
   readonly setAddress: (address: string) => void
-  readonly labels: Values
-  readonly setLabels: (labels: Values) => void
+  readonly labels: Labels
+  readonly setLabels: (labels: Labels) => void
   readonly error: Error | null
 }
 
@@ -75,13 +75,7 @@ const More = ({ address, setAddress, labels, setLabels, error }: MoreProps) => (
         error={fieldError(error, 'address')}
         autoCapitalize="none"
       />
-      <LabelsInput
-        label={text.fields['labels'] ?? ''}
-        name="labels"
-        error={fieldError(error, 'labels', 'parts')}
-        value={labels}
-        onChange={next => setLabels(next ?? {})}
-      />
+      <LabelsField value={labels} onChange={setLabels} error={fieldError(error, 'labels', 'parts')} />
     </Stack>
   </details>
 )

@@ -9,7 +9,8 @@ import { PlainTable } from '../../parts/PlainTable.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { text } from '../../text/text.ts'
 import { inWords } from '../rules/detail/in-words.ts'
-import { EditLimits, useLimits } from './EditLimits.tsx'
+import { LimitsOnEdge } from '../users/LimitsOnEdge.tsx'
+import { useLimits } from '../users/limits.ts'
 import type { Edge } from './queries.ts'
 
 type Owner = Row<'GET /v1/clients/{client_id}/owners'>
@@ -45,12 +46,7 @@ export function Owners({ edge }: { readonly edge: Edge }) {
         size="lg"
       >
         {chosen !== null && (
-          <EditLimits
-            edge={edge}
-            owner={chosen}
-            isSet={owners.data.some(({ owner_id, has_rate_limit }) => owner_id === chosen && has_rate_limit)}
-            onDone={() => choose(null)}
-          />
+          <LimitsOnEdge user={chosen} client_id={edge.client_id} name={edge.client_name} mayChange />
         )}
       </Dialog>
     </Section>
@@ -80,13 +76,13 @@ const cellsOf = (edge: Edge, owner: Owner, onChange: () => void) => [
 ]
 
 function Limits({ edge, owner }: { readonly edge: Edge; readonly owner: Owner }) {
-  const { data } = useLimits(edge, owner.owner_id, owner.has_rate_limit)
+  const { data } = useLimits(owner.has_rate_limit ? edge.client_id : '', owner.owner_id)
   if (!owner.has_rate_limit) return '–'
   if (!data) return '…'
   return (
     <>
-      {inWords(data.rate_limit)}
-      {!data.enforced && (
+      {inWords(data.value.rate_limit)}
+      {!data.value.enforced && (
         <Text span size="xs" c="dimmed">
           {' '}
           {text.edges.notEnforced}

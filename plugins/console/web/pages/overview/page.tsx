@@ -1,7 +1,7 @@
 import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { bytes, count, rate } from '../../format.ts'
-import { Chart } from '../../parts/chart/Chart.tsx'
+import { SpeedAndConnections } from '../../parts/chart/SpeedAndConnections.tsx'
 import { Head } from '../../parts/Head.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { text } from '../../text/text.ts'
@@ -63,23 +63,7 @@ function Running({ summary, readAt }: { readonly summary: Summary; readonly read
           to={traffic}
         />
       </SimpleGrid>
-      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="xl">
-        <Chart
-          title={text.overview.speed}
-          lines={[
-            { name: text.overview.toTargets, color: '--line-a' },
-            { name: text.overview.toCallers, color: '--line-b' }
-          ]}
-          points={speed}
-          format={rate}
-        />
-        <Chart
-          title={text.overview.connections}
-          lines={[{ name: text.overview.connections, color: '--line-a' }]}
-          points={connections}
-          format={count}
-        />
-      </SimpleGrid>
+      <SpeedAndConnections title={text.overview.speed} speed={speed} connections={connections} />
     </>
   )
 }

@@ -6,14 +6,14 @@ import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
-import { labelLines, labelsIn, labelsPatch } from '../../parts/labels.ts'
+import { labelsPatch } from '../../parts/labels.ts'
 import { text } from '../../text/text.ts'
 import { type Grant, nameOf } from './grant.tsx'
 
 /** Note and labels: what a grant allows does not change. */
 export function EditGrant({ grant, onDone }: { readonly grant: Grant; readonly onDone: () => void }) {
   const [note, setNote] = useState(grant.note ?? '')
-  const [labels, setLabels] = useState(labelLines(grant.labels))
+  const [labels, setLabels] = useState(grant.labels)
   const change = useMutation({
     meta: { shown: true },
     mutationFn: () =>
@@ -21,7 +21,7 @@ export function EditGrant({ grant, onDone }: { readonly grant: Grant; readonly o
         path: { grant_id: grant.grant_id },
         body: {
           note: note.trim() === '' ? null : note.trim(),
-          labels: { ...labelsPatch(grant.labels, labelsIn(labels)) }
+          labels: { ...labelsPatch(grant.labels, labels) }
         }
       }),
     onSuccess: () => {

@@ -29,7 +29,7 @@ export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
     save: (values, headers) =>
       call('PUT /v1/clients/{client_id}/owners/{owner_id}/rate-limit', {
         path,
-        body: limitsOf(values, opened?.value.rate_limit),
+        body: limitsOf(values),
         headers: headers['if-match'] === '' ? { 'if-none-match': '*' } : headers
       }),
     onSaved: () => {

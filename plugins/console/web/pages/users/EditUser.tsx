@@ -6,7 +6,7 @@ import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
-import { labelLines, labelsIn, labelsPatch, labelText } from '../../parts/labels.ts'
+import { labelsPatch, labelText } from '../../parts/labels.ts'
 import { Overtaken } from '../../parts/Overtaken.tsx'
 import { text } from '../../text/text.ts'
 import { readUser, type User } from './queries.ts'
@@ -21,7 +21,7 @@ export function EditUser({ opened, onDone }: Props) {
   const { user_id, ...before } = opened.value
   const [name, setName] = useState(before.display_name)
   const [role, setRole] = useState<string>(before.role)
-  const [labels, setLabels] = useState(labelLines(before.labels))
+  const [labels, setLabels] = useState(before.labels)
   const { change, theirs } = useEdit<User, User['labels']>(opened, {
     read: () => readUser(user_id),
     save: (labels, headers) =>
@@ -40,8 +40,7 @@ export function EditUser({ opened, onDone }: Props) {
     role: ['cannot_remove_self', 'last_superadmin'],
     labels: []
   })
-  const wanted = labelsIn(labels)
-  const patch = labelsPatch((theirs ?? before).labels, wanted) as User['labels'] // null removes one
+  const patch = labelsPatch((theirs ?? before).labels, labels) as User['labels'] // null removes one
   return (
     <Form
       does={text.save}
@@ -69,7 +68,7 @@ export function EditUser({ opened, onDone }: Props) {
               now: text.users.roles[theirs.role],
               mine: text.users.roles[role as User['role']]
             },
-            { name: text.labels.title, now: labelText(theirs.labels), mine: labelText(wanted) }
+            { name: text.labels.title, now: labelText(theirs.labels), mine: labelText(labels) }
           ]}
         />
       )}

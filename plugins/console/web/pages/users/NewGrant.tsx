@@ -6,11 +6,11 @@ import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
-import { labelsIn } from '../../parts/labels.ts'
+import type { Labels } from '../../parts/labels.ts'
 import { text } from '../../text/text.ts'
 import { EdgeSelect } from '../edges/EdgeSelect.tsx'
 
-const blank = { client_id: '*', targets: '', note: '', labels: '' }
+const blank = { client_id: '*', targets: '', note: '', labels: {} as Labels }
 const protocols = ['tcp', 'udp'] as const
 
 /** What a user may do, on one edge or on all. */
@@ -30,7 +30,8 @@ export function NewGrant({ user, onDone }: { readonly user: string; readonly onD
     }
   })
   const { at, rest } = formErrors(create.error, fields)
-  const set = (name: keyof typeof blank) => (value: string) => setForm({ ...form, [name]: value })
+  const set = (name: Exclude<keyof typeof blank, 'labels'>) => (value: string) =>
+    setForm({ ...form, [name]: value })
   const port = (name: 'first' | 'last', field: string) => (
     <NumberInput
       label={text.grants[name]}
@@ -88,7 +89,11 @@ export function NewGrant({ user, onDone }: { readonly user: string; readonly onD
         onChange={event => set('note')(event.currentTarget.value)}
         error={at('note')}
       />
-      <LabelsField value={form.labels} onChange={set('labels')} error={at('labels')} />
+      <LabelsField
+        value={form.labels}
+        onChange={labels => setForm({ ...form, labels })}
+        error={at('labels')}
+      />
     </Form>
   )
 }
@@ -122,6 +127,6 @@ function bodyOf(
     protocols: [...protocols],
     targets: lines.length === 0 ? null : lines,
     note: note.trim() === '' ? null : note.trim(),
-    labels: labelsIn(labels)
+    labels
   }
 }

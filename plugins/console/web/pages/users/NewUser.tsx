@@ -7,14 +7,14 @@ import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
-import { labelsIn } from '../../parts/labels.ts'
+import type { Labels } from '../../parts/labels.ts'
 import { Secret } from '../../parts/Secret.tsx'
 import { text } from '../../text/text.ts'
 import { RoleSelect } from './RoleSelect.tsx'
 
 type SignIn = keyof typeof text.users.signIns
 
-const blank = { user_id: '', display_name: '', role: 'user', password: '', labels: '' }
+const blank = { user_id: '', display_name: '', role: 'user', password: '', labels: {} as Labels }
 
 /** Makes a user. A temporary password is made by the server afterwards, and shown once. */
 export function NewUser({ onDone }: { readonly onDone: (id: string | null) => void }) {
@@ -30,7 +30,7 @@ export function NewUser({ onDone }: { readonly onDone: (id: string | null) => vo
     }
   })
   const { at, rest } = formErrors(create.error, fields)
-  const field = (name: keyof typeof blank) => ({
+  const field = (name: Exclude<keyof typeof blank, 'labels'>) => ({
     value: form[name],
     onChange: (event: { readonly currentTarget: { readonly value: string } }) =>
       setForm({ ...form, [name]: event.currentTarget.value }),
@@ -99,7 +99,7 @@ async function make({ password, labels, role, ...form }: typeof blank, signIn: S
     body: {
       ...form,
       role: role as 'user' | 'superadmin',
-      labels: labelsIn(labels),
+      labels,
       ...(signIn === 'chosen' && { initial_password: password, password_change_required: mustChange })
     }
   })

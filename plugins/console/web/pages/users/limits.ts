@@ -26,8 +26,11 @@ export const useLimits = (client_id: string, owner_id: string) =>
 export const fields = {
   inMbit: { key: 'bandwidth_in_bps', unit: 1e6 },
   outMbit: { key: 'bandwidth_out_bps', unit: 1e6 },
+  inBurst: { key: 'bandwidth_in_burst_bytes', unit: 1e6 },
+  outBurst: { key: 'bandwidth_out_burst_bytes', unit: 1e6 },
   connections: { key: 'concurrent_connections', unit: 1 },
-  perSec: { key: 'new_connections_per_sec', unit: 1 }
+  perSec: { key: 'new_connections_per_sec', unit: 1 },
+  perSecBurst: { key: 'new_connections_burst', unit: 1 }
 } as const
 export type Field = keyof typeof fields
 export type Values = Readonly<Record<Field, number | ''>>
@@ -43,18 +46,10 @@ export const valuesOf = (limit: Envelope['rate_limit'] | undefined): Values =>
     })
   ) as Values
 
-/** The limits of the form, and what it does not show, as it was. */
-export function limitsOf(values: Values, before: Envelope['rate_limit'] = {}): Envelope['rate_limit'] {
-  const { bandwidth_in_burst_bytes: burstIn, bandwidth_out_burst_bytes: burstOut } = before
-  const given = fieldNames.flatMap(name => {
-    const value = values[name]
-    return value === '' ? [] : [[fields[name].key, Math.round(value * fields[name].unit)]]
-  })
-  return {
-    ...Object.fromEntries(given),
-    ...(burstIn !== undefined && values.inMbit !== '' && { bandwidth_in_burst_bytes: burstIn }),
-    ...(burstOut !== undefined && values.outMbit !== '' && { bandwidth_out_burst_bytes: burstOut }),
-    ...(before.new_connections_burst !== undefined &&
-      values.perSec !== '' && { new_connections_burst: before.new_connections_burst })
-  }
-}
+export const limitsOf = (values: Values): Envelope['rate_limit'] =>
+  Object.fromEntries(
+    fieldNames.flatMap(name => {
+      const value = values[name]
+      return value === '' ? [] : [[fields[name].key, Math.round(value * fields[name].unit)]]
+    })
+  )

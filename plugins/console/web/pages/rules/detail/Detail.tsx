@@ -1,8 +1,7 @@
-import { Alert, Anchor, SimpleGrid, Text } from '@mantine/core'
+import { Alert, Anchor, Space, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { errorOf } from '../../../api/error.ts'
-import { count, rate } from '../../../format.ts'
-import { Chart } from '../../../parts/chart/Chart.tsx'
+import { SpeedAndConnections } from '../../../parts/chart/SpeedAndConnections.tsx'
 import { Empty } from '../../../parts/Empty.tsx'
 import { Head } from '../../../parts/Head.tsx'
 import { Loaded } from '../../../parts/Loaded.tsx'
@@ -58,23 +57,8 @@ function Shown({ rule }: { readonly rule: Rule }) {
       </Head>
       <Why rule={rule} away={away} />
       <RuleFacts rule={rule} />
-      <SimpleGrid cols={{ base: 1, lg: 2 }} mt="xl" spacing="xl">
-        <Chart
-          title={text.ruleDetail.speed}
-          lines={[
-            { name: text.overview.toTargets, color: '--line-a' },
-            { name: text.overview.toCallers, color: '--line-b' }
-          ]}
-          points={speed}
-          format={rate}
-        />
-        <Chart
-          title={text.overview.connections}
-          lines={[{ name: text.ruleDetail.open, color: '--line-a' }]}
-          points={connections}
-          format={count}
-        />
-      </SimpleGrid>
+      <Space h="xl" />
+      <SpeedAndConnections title={text.ruleDetail.speed} speed={speed} connections={connections} />
       <Section title={text.rules.targets}>
         <Targets rule={rule} stats={stats} away={away} />
       </Section>

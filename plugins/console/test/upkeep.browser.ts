@@ -1,0 +1,137 @@
+// What is kept up: commands for edges, grants, credentials, limits, lists and settings; and edits that somebody overtook.
+import t, { type Test } from 'tap'
+import { callAs, openPage, type Running, type Seen, setUp, skipReason, startUp } from './browser.ts'
+
+type Walk = Pick<Seen, 'page'> & { readonly t: Test; readonly server: Running }
+
+t.test('an administrator keeps up what there is', { skip: skipReason }, async t => {
+  const server = await startUp(`${t.testdir()}/data`)
+  t.teardown(server.kill)
+  const { page, errors, close } = await openPage()
+  t.teardown(close)
+  await setUp(page, server.link)
+  const walk = { page, server }
+
+  await t.test('a command for an edge is made, seen and cancelled', t => cancelsCommand({ ...walk, t }))
+  await t.test('an edge is edited by two, and gets a new command', t => editsEdge({ ...walk, t }))
+  await t.test('a grant is edited and deleted', t => changesGrant({ ...walk, t }))
+  await t.test('a credential gets a new token', t => rotates({ ...walk, t }))
+  await t.test('a source list is edited by two, and deleted', t => editsList({ ...walk, t }))
+  await t.test('the address of the server is set by two', t => setsEndpoint({ ...walk, t }))
+  t.same(errors, [])
+})
+
+/** Opens a page and waits for its title. */
+async function open({ page, server }: Walk, path: string, title: string): Promise<void> {
+  await page.goto(server.origin + path)
+  await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor()
+}
+
+const both = async ({ page }: Walk, theirs: string, mine: string): Promise<void> => {
+  for (const name of [theirs, mine]) await page.getByRole('cell', { name, exact: true }).waitFor()
+}
+
+async function cancelsCommand(walk: Walk): Promise<void> {
+  const { page } = walk
+  await open(walk, '/edges/new', 'Edges')
+  await page.getByLabel('Name', { exact: true }).fill('lyon')
+  await page.getByRole('button', { name: 'Make command' }).click()
+  await page.getByText(/agent enroll|agent run/).waitFor()
+  await page.getByText(/Valid for \d/).waitFor()
+
+  await open(walk, '/edges', 'Edges')
+  await page.getByRole('button', { name: 'Cancel the command for lyon' }).click()
+  await page
+    .getByRole('heading', { name: 'Commands that are still to be run' })
+    .waitFor({ state: 'detached' })
+}
+
+async function editsEdge(walk: Walk): Promise<void> {
+  const { page } = walk
+  const [edge] = await callAs<{ client_id: string }[]>(page, 'GET', '/v1/clients')
+  const path = `/v1/clients/${edge?.client_id}`
+  await open(walk, `/edges/${edge?.client_id}`, 'local')
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  const form = page.getByRole('dialog')
+  await form.getByLabel('Name', { exact: true }).fill('paris')
+  await callAs(page, 'PATCH', path, { client_name: 'berlin' })
+  await form.getByRole('button', { name: 'Save' }).click()
+  await both(walk, 'berlin', 'paris')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'paris', level: 1 }).waitFor()
+
+  await page.getByRole('button', { name: 'New command' }).click()
+  await form.getByRole('button', { name: 'Make command' }).click()
+  await form.getByText(/Valid for \d/).waitFor()
+  await page.keyboard.press('Escape')
+}
+
+async function changesGrant(walk: Walk): Promise<void> {
+  const { page } = walk
+  await callAs(page, 'POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  await callAs(page, 'POST', '/v1/grants', {
+    user_id: 'ann',
+    client_id: '*',
+    listen_port_start: 8000,
+    listen_port_end: 8999,
+    protocols: ['tcp'],
+    targets: null
+  })
+  await open(walk, '/users/ann', 'ann')
+  const form = page.getByRole('dialog')
+  const menu = page.getByRole('button', { name: /^Actions for .*8000/ })
+  await menu.click()
+  await page.getByRole('menuitem', { name: 'Edit' }).click()
+  await form.getByLabel('Note').fill('for the shop')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('cell', { name: 'for the shop', exact: true }).waitFor()
+  await menu.click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await form.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('cell', { name: 'for the shop', exact: true }).waitFor({ state: 'detached' })
+}
+
+async function rotates({ page, t }: Walk): Promise<void> {
+  const form = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Issue credential' }).click()
+  await form.getByLabel('Label', { exact: true }).fill('deploy@ci')
+  await form.getByRole('button', { name: 'Issue', exact: true }).click()
+  const token = form.getByText(/^svct_/)
+  const first = await token.textContent()
+  await form.getByRole('button', { name: 'I have it' }).click()
+  await page.getByRole('button', { name: 'Actions for deploy@ci' }).click()
+  await page.getByRole('menuitem', { name: 'New token' }).click()
+  await form.getByText('A new token for deploy@ci?').waitFor()
+  await form.getByRole('button', { name: 'New token' }).click()
+  t.not(await token.textContent(), first)
+  await form.getByRole('button', { name: 'I have it' }).click()
+  await token.waitFor({ state: 'detached' })
+}
+
+async function editsList(walk: Walk): Promise<void> {
+  const { page } = walk
+  await callAs(page, 'PUT', '/v1/source-lists/office', { entries: ['192.0.2.0/24'] })
+  await open(walk, '/sources/office', '@office')
+  await page.getByLabel('Addresses and prefixes').fill('198.51.100.0/24')
+  await callAs(page, 'PUT', '/v1/source-lists/office', { entries: ['203.0.113.0/24'] })
+  await page.getByRole('button', { name: 'Save list' }).click()
+  await both(walk, '203.0.113.0/24', '198.51.100.0/24')
+  await page.getByRole('button', { name: 'Save list' }).click()
+  await page.getByText('The list office is saved.').waitFor()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('There are no source lists.').waitFor()
+}
+
+async function setsEndpoint(walk: Walk): Promise<void> {
+  const { page } = walk
+  const set = (advertised_endpoint: string | null) =>
+    callAs(page, 'PUT', '/v1/settings/advertised-endpoint', { advertised_endpoint })
+  await open(walk, '/settings', 'Settings')
+  await page.getByLabel('Another address').fill('localhost:7443')
+  await set('localhost:8443')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await both(walk, 'localhost:8443', 'localhost:7443')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('set here').waitFor()
+}

@@ -1,0 +1,57 @@
+import { Text } from '@mantine/core'
+import { useState } from 'react'
+import { Fact, Facts } from '../../parts/Facts.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { text } from '../../text/text.ts'
+import { EditLimits } from './EditLimits.tsx'
+import { type Envelope, fieldNames, useLimits, valuesOf } from './limits.ts'
+
+interface Props {
+  readonly user: string
+  readonly mayChange?: true | undefined
+  readonly client_id: string
+  readonly name: string
+}
+
+/** The limits of all rules of a user on an edge together, to see or to change. */
+export function LimitsOnEdge({ user, mayChange, client_id, name }: Props) {
+  const limits = useLimits(client_id, user)
+  const [form, setForm] = useState(0) // another number: the form begins anew with what is there
+  const begin = async (): Promise<void> => {
+    await limits.refetch()
+    setForm(form + 1)
+  }
+  return (
+    <Loaded query={limits}>
+      {read => (
+        <>
+          <Text size="sm" role="status">
+            {read === null
+              ? text.limits.none
+              : read.value.enforced
+                ? text.limits.enforced
+                : text.limits.pending}
+          </Text>
+          {mayChange ? (
+            <EditLimits key={form} opened={read} onSaved={begin} {...{ user, client_id, name }} />
+          ) : (
+            read && <Shown limit={read.value.rate_limit} />
+          )}
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function Shown({ limit }: { readonly limit: Envelope['rate_limit'] }) {
+  const values = valuesOf(limit)
+  return (
+    <Facts>
+      {fieldNames.map(name => (
+        <Fact key={name} name={text.limits[name]}>
+          {values[name] === '' ? null : values[name]}
+        </Fact>
+      ))}
+    </Facts>
+  )
+}
