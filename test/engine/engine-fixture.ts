@@ -170,6 +170,7 @@ export async function endOf(socket: Socket): Promise<'fin' | 'reset'> {
 
 /** Writes and returns the next chunk that comes back. */
 export async function exchange(socket: Socket, text: string): Promise<string> {
+  if (socket.errored) throw socket.errored
   socket.resume().write(text)
   const [chunk] = await once(socket, 'data')
   socket.pause()

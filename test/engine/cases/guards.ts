@@ -115,7 +115,12 @@ export const guards: Record<string, EngineCase> = {
     await exchange(await openCaller(t, rule.from, '::1'), 'another')
 
     engine.setFilters(rule.id, { ...rule, sourceLimits: [limit({ of: 'new', max: 2, perMs: 1 })] })
-    await exchange(await openCaller(t, rule.from), 'it refills')
+    const isServed = async () =>
+      exchange(await openCaller(t, rule.from), 'it refills').then(
+        () => true,
+        () => false
+      )
+    while (!(await isServed())); // the threads of the engine learn of it one after the other
   },
 
   async 'a limit that refuses nobody names the source'(t, openEngine) {
