@@ -46,7 +46,13 @@ export function Owners({ edge }: { readonly edge: Edge }) {
         size="lg"
       >
         {chosen !== null && (
-          <LimitsOnEdge user={chosen} client_id={edge.client_id} name={edge.client_name} mayChange />
+          <LimitsOnEdge
+            user={chosen}
+            client_id={edge.client_id}
+            name={edge.client_name}
+            mayChange
+            onDone={() => choose(null)}
+          />
         )}
       </Dialog>
     </Section>

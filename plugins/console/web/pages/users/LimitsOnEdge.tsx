@@ -11,15 +11,17 @@ interface Props {
   readonly mayChange?: true | undefined
   readonly client_id: string
   readonly name: string
+  readonly onDone?: () => void // after a change
 }
 
 /** The limits of all rules of a user on an edge together, to see or to change. */
-export function LimitsOnEdge({ user, mayChange, client_id, name }: Props) {
+export function LimitsOnEdge({ user, mayChange, client_id, name, onDone }: Props) {
   const limits = useLimits(client_id, user)
   const [form, setForm] = useState(0) // another number: the form begins anew with what is there
   const begin = async (): Promise<void> => {
     await limits.refetch()
     setForm(form + 1)
+    onDone?.()
   }
   return (
     <Loaded query={limits}>
