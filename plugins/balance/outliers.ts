@@ -59,10 +59,12 @@ export class Outliers {
     this.#isNew = false
   }
 
-  /** Keeps why a target has failed, which counters do not tell. */
+  /** Keeps why a target has failed, which counters do not tell. On a busy host it comes when the target is out already. */
   failed(name: string, reason: string): void {
     const state = this.#states.get(name)
-    if (state) Object.assign(state, { reason, isTold: true })
+    if (!state) return
+    Object.assign(state, { reason, isTold: true })
+    if (state.out?.isFailure) state.out.reason = reason
   }
 
   /** Decides anew from the counters. */

@@ -180,3 +180,16 @@ t.test('counters that are ahead of the reason wait for it', async t => {
 
   t.same(outliers.parts(['a'], byDefault, 1_001), [{ reason: 'timeout', untilMs: 11_001 }])
 })
+
+t.test('a target that is out says why, also when the reason comes late', async t => {
+  const outliers = new Outliers()
+  const failed = { health: 'failed' as const, failures: 3, connects: 0, connectMs: 0 }
+  outliers.begin(['a'], 0)
+  for (const now of [1_000, 2_000])
+    outliers.judge([{ name: 'a', tier: 0, weight: 1, observed: failed }], byDefault, now)
+  t.match(outliers.parts(['a'], byDefault, 2_000), [{ untilMs: 12_000 }])
+
+  outliers.failed('a', 'refused')
+
+  t.same(outliers.parts(['a'], byDefault, 2_001), [{ reason: 'refused', untilMs: 12_000 }])
+})
