@@ -54,11 +54,12 @@ async function editsEdge(walk: Walk): Promise<void> {
   await page.getByRole('button', { name: 'Edit', exact: true }).click()
   const form = page.getByRole('dialog')
   await form.getByLabel('Name', { exact: true }).fill('paris')
-  await callAs(page, 'PATCH', path, { client_name: 'berlin' })
+  await callAs(page, 'PATCH', path, { client_name: 'berlin', labels: { site: 'theirs' } })
   await form.getByRole('button', { name: 'Save' }).click()
   await both(walk, 'berlin', 'paris')
   await form.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('heading', { name: 'paris', level: 1 }).waitFor()
+  await page.getByRole('definition').filter({ hasText: 'site=theirs' }).waitFor() // what I have not changed stays
 
   await page.getByRole('button', { name: 'New command' }).click()
   await form.getByRole('button', { name: 'Make command' }).click()

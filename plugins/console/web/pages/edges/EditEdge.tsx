@@ -63,7 +63,7 @@ function Fields(props: { readonly opened: Versioned<Record>; readonly onDone: ()
       props.onDone()
     }
   })
-  const patch = patchOf(fieldsOf(theirs ?? before), mine)
+  const patch = patchOf(fieldsOf(before), mine)
   const { at, rest } = formErrors(change.error, { client_name: [], address: [], labels: [] })
   return (
     <Form
@@ -93,10 +93,15 @@ function Fields(props: { readonly opened: Versioned<Record>; readonly onDone: ()
       {theirs && (
         <Overtaken
           fields={[
-            { name: text.edges.name, now: theirs.client_name, mine: mine.client_name },
-            { name: text.edges.address, now: theirs.address, mine: mine.address },
-            { name: text.fields['labels'] ?? '', now: labelText(theirs.labels), mine: labelText(mine.labels) }
-          ]}
+            { key: 'client_name', name: text.edges.name, now: theirs.client_name, mine: mine.client_name },
+            { key: 'address', name: text.edges.address, now: theirs.address, mine: mine.address },
+            {
+              key: 'labels',
+              name: text.labels.title,
+              now: labelText(theirs.labels),
+              mine: labelText(mine.labels)
+            }
+          ].filter(({ key }) => key in patch)}
         />
       )}
     </Form>
