@@ -12,6 +12,7 @@ export interface Forwarding {
   readonly port: number
   readonly pid: number // 0: no process is measured
   readonly protocols: readonly ('tcp' | 'udp')[]
+  readonly isFloor?: true // carries the modes that say so
 }
 
 export const serverPort = 19_000
@@ -142,7 +143,7 @@ export async function startFloors(t: TestFolder, program: string): Promise<Forwa
     const kind = name.slice('floor-'.length)
     try {
       const pid = await run(t, program, [kind, String(port), String(serverPort)], port)
-      found.push({ name, port, pid, protocols: ['tcp'] })
+      found.push({ name, port, pid, protocols: ['tcp'], isFloor: true })
     } catch (error) {
       console.error(`${name} is left out: ${error}`)
     }

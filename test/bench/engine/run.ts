@@ -202,14 +202,12 @@ async function main(): Promise<void> {
       ...(await startFloors(context, programOf('floor')))
     ]
     const wanted = all.filter(({ name }) => values.forwarders.split(',').includes(name))
-    const isFloor = ({ name }: Forwarding) => floors.some(floor => floor === name)
     const wantedPlaces = wantedModes().flatMap(({ mode }) => mode.place ?? [])
     const places = await startPlaces(context, new Set<Place>(wantedPlaces))
     const forwardersOf = (mode: Mode): readonly Forwarding[] =>
       mode.place === undefined
         ? wanted.filter(
-            forwarder =>
-              forwarder.protocols.includes(mode.protocol) && (mode.hasFloor === true || !isFloor(forwarder))
+            ({ protocols, isFloor }) => protocols.includes(mode.protocol) && (mode.hasFloor || !isFloor)
           )
         : [places[mode.place]].filter(place => place !== undefined)
     const before = loadavg()[0] ?? 0

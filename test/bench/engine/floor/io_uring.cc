@@ -140,6 +140,7 @@ class UringRelay {
   }
 
   void begin(int caller) {
+    if (free_.empty()) Ring::fail("no relay is free");
     const uint32_t at = free_.back();
     free_.pop_back();
     relays_[at] = {};

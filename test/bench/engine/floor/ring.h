@@ -35,6 +35,10 @@ class Ring {
     cq_mask_ = params.cq_entries - 1;
     cqes_ = reinterpret_cast<io_uring_cqe*>(ring + params.cq_off.cqes);
   }
+  [[noreturn]] static void fail(const char* what) {
+    std::perror(what);
+    std::exit(1);
+  }
   /** Registers descriptors or buffers. */
   void enlist(unsigned what, const void* of, unsigned count) const {
     if (syscall(SYS_io_uring_register, fd_, what, of, count) < 0) fail("io_uring_register");
@@ -63,10 +67,6 @@ class Ring {
   }
 
  private:
-  [[noreturn]] static void fail(const char* what) {
-    std::perror(what);
-    std::exit(1);
-  }
   void submit(unsigned wait_for) {
     sq_tail_->store(tail_, std::memory_order_release);
     if (syscall(SYS_io_uring_enter, fd_, queued_, wait_for, IORING_ENTER_GETEVENTS, nullptr, 0) < 0 && errno != EINTR)
