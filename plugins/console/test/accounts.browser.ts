@@ -17,7 +17,9 @@ t.test('grants, credentials, passwords and sessions are changed and ended', { sk
     role: 'user',
     initial_password: ann.password
   })
-  const issued = await callAs<{ token: string }>(page, 'POST', '/v1/users/ann/credentials', { label: 'laptop' })
+  const issued = await callAs<{ token: string }>(page, 'POST', '/v1/users/ann/credentials', {
+    label: 'laptop'
+  })
   const statusWith = async (token: string): Promise<number> =>
     (await fetch(`${server.origin}/v1/users/me`, { headers: { authorization: `Bearer ${token}` } })).status
   await page.goto(`${server.origin}/users/ann`)
