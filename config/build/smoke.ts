@@ -25,20 +25,31 @@ function checkTypes(): void {
     throw new Error(`the published types need packages that are not installed:\n${own.join('\n')}`)
 }
 
+/** Asks for the page as a browser does, and for the script that it begins with; returns what kind of file that is. */
+async function scriptKindOf(origin: string): Promise<string | null> {
+  const page = await (await fetch(origin, { headers: { accept: 'text/html' } })).text()
+  const path = /<script[^>]* src="([^"]+)"/.exec(page)?.[1]
+  return path === undefined ? null : (await fetch(new URL(path, origin))).headers.get('content-type')
+}
+
 const server = spawn(process.execPath, [program, 'server', '--data-dir', join(dir, 'data')], {
   env: { ...process.env, SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0', SVC_CONTROL_LISTEN: '127.0.0.1:0' },
   stdio: ['ignore', 'inherit', 'pipe']
 })
 let answer: unknown
+let scriptKind: string | null = null
 for await (const line of createInterface({ input: server.stderr })) {
   const { event, origin, msg } = JSON.parse(line) as { event: string; origin?: string; msg: string }
   if (event !== 'server.started') continue
   process.stdout.write(`${msg}\n`)
   answer = await (await fetch(`${origin}/v1/auth/status`)).json()
+  scriptKind = await scriptKindOf(origin ?? '')
   server.kill('SIGTERM')
 }
 if (server.exitCode === null) await once(server, 'exit')
 if (server.exitCode !== 0 || JSON.stringify(answer) !== '{"onboarding_required":true}')
   throw new Error(`the installed server ended with ${server.exitCode} and answered ${JSON.stringify(answer)}`)
+if (!scriptKind?.startsWith('application/javascript'))
+  throw new Error(`the installed server has no pages of the console: its script is ${scriptKind}`)
 rmSync(dir, { recursive: true })
 process.stdout.write('the packed tarball works\n')

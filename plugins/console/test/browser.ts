@@ -54,8 +54,12 @@ export async function startUp(
 }
 
 /** Runs the agent of a further edge, which enrolls with the URI. */
-export function startAgent(stateDir: string, uri: string): Pick<Running, 'child' | 'kill'> {
-  const child = spawn(process.execPath, [bin, 'agent', 'run', '--state-dir', stateDir], {
+export function startAgent(
+  stateDir: string,
+  uri: string,
+  args: readonly string[] = []
+): Pick<Running, 'child' | 'kill'> {
+  const child = spawn(process.execPath, [bin, 'agent', 'run', '--state-dir', stateDir, ...args], {
     env: { ...process.env, SVC_ENROLL_URI: uri, SVC_METRICS_LISTEN: anyPort },
     stdio: 'ignore'
   })

@@ -312,7 +312,8 @@ export const de: Text = {
       record: 'Labels und Besitzer',
       more: 'Weitere Felder'
     },
-    lacking: (edges, fields) => `Der Agent von ${edges} ist zu alt für: ${fields}`,
+    lacking: (edges, fields) =>
+      `Der Agent von ${edges} ist zu alt, oder ihm fehlt das Plugin, für: ${fields}`,
     kept: 'Der Server hebt die Regel als fehlgeschlagen auf, bis sie hier neu angelegt wird.',
     keptLink: 'Ansehen',
     settles: 'Die Änderung ist gespeichert; der Edge hat sie noch nicht bestätigt.',

@@ -308,7 +308,8 @@ export const en = {
       record: 'Labels and owner',
       more: 'Further fields'
     },
-    lacking: (edges: string, fields: string) => `The agent of ${edges} is too old for: ${fields}`,
+    lacking: (edges: string, fields: string) =>
+      `The agent of ${edges} is too old, or lacks the plugin, for: ${fields}`,
     kept: 'The server keeps the rule as failed, until you create it again here.',
     keptLink: 'Look at it',
     settles: 'The change is stored; the edge has not confirmed it yet.',

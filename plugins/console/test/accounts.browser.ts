@@ -1,0 +1,73 @@
+// What becomes of a user's grants, tokens, password and sessions when somebody changes or ends them on the pages.
+import t from 'tap'
+import { admin, callAs, openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
+
+const ann = { user: 'ann', password: 'a password of the tenant' }
+
+t.test('grants, credentials, passwords and sessions are changed and ended', { skip: skipReason }, async t => {
+  const server = await startUp(`${t.testdir()}/data`)
+  t.teardown(server.kill)
+  const { page, errors, close } = await openPage()
+  t.teardown(close)
+  await setUp(page, server.link)
+  const form = page.getByRole('dialog')
+  await callAs(page, 'POST', '/v1/users', {
+    user_id: ann.user,
+    display_name: 'Ann',
+    role: 'user',
+    initial_password: ann.password
+  })
+  const issued = await callAs<{ token: string }>(page, 'POST', '/v1/users/ann/credentials', {
+    label: 'laptop'
+  })
+  const statusWith = async (token: string): Promise<number> =>
+    (await fetch(`${server.origin}/v1/users/me`, { headers: { authorization: `Bearer ${token}` } })).status
+  await page.goto(`${server.origin}/users/ann`)
+
+  await t.test('a credential gets a new token, and the old one ends', async t => {
+    t.equal(await statusWith(issued.token), 200)
+    await page.getByRole('button', { name: 'Actions for laptop' }).click()
+    await page.getByRole('menuitem', { name: 'New token' }).click()
+    await form.getByRole('button', { name: 'New token' }).click()
+    const token = (await form.getByText(/^svct_/).textContent()) ?? ''
+    await form.getByRole('button', { name: 'I have it' }).click()
+    await page.getByText(token).waitFor({ state: 'detached' })
+    t.equal(await statusWith(issued.token), 401)
+    t.equal(await statusWith(token), 200)
+  })
+
+  await t.test('a password that is reset ends the session of its user', async t => {
+    const own = await openPage()
+    t.teardown(own.close)
+    await own.page.goto(`${server.origin}/rules`)
+    await signIn(own.page, ann)
+    await own.page.getByRole('heading', { name: 'Rules', level: 1 }).waitFor()
+    await page.getByRole('button', { name: 'Reset password' }).click()
+    await form.getByLabel(/^Keep the credentials/).check()
+    await form.getByRole('button', { name: 'Reset password' }).click()
+    await form.getByText('Sessions ended: 1. Credentials ended: 0.').waitFor()
+    const password = (await form.locator('code').textContent()) ?? ''
+    await form.getByRole('button', { name: 'I have it' }).click()
+    await own.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await signIn(own.page, { user: ann.user, password })
+    await own.page.getByRole('heading', { name: 'Choose a new password' }).waitFor()
+    t.same(own.errors, [])
+  })
+
+  await t.test('a session that is ended elsewhere leads to the sign-in there', async t => {
+    const other = await openPage()
+    t.teardown(other.close)
+    await other.page.goto(`${server.origin}/rules`)
+    await signIn(other.page, admin)
+    await other.page.getByRole('heading', { name: 'Rules', level: 1 }).waitFor()
+    await page.goto(`${server.origin}/account`)
+    await page.getByRole('cell', { name: /this one/ }).waitFor()
+    await page.getByRole('button', { name: 'End', exact: true }).click()
+    await form.getByText('That browser must sign in again.').waitFor()
+    await form.getByRole('button', { name: 'End', exact: true }).click()
+    await page.getByText('The session has ended.').waitFor()
+    await other.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    t.equal(await page.getByRole('button', { name: 'End', exact: true }).count(), 0)
+  })
+  t.same(errors, [])
+})

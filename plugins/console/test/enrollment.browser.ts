@@ -1,0 +1,43 @@
+// An edge that is set up anew: it stays the edge that it was.
+import t from 'tap'
+import { callAs, openPage, setUp, skipReason, startAgent, startUp } from './browser.ts'
+
+t.test('a host that is set up anew becomes the same edge by a new command', { skip: skipReason }, async t => {
+  const dir = t.testdir()
+  const server = await startUp(`${dir}/data`)
+  t.teardown(server.kill)
+  const { page, errors, close } = await openPage()
+  t.teardown(close)
+  await setUp(page, server.link)
+  const uriShown = async (): Promise<string> => {
+    const command = await page.locator('code', { hasText: '://' }).textContent()
+    return /[a-z+]+:\/\/[^\s'"]+/.exec(command ?? '')?.[0] ?? ''
+  }
+  const edge = async () => {
+    const all = await callAs<{ client_id: string; client_name: string }[]>(page, 'GET', '/v1/clients')
+    return all.filter(({ client_name }) => client_name === 'paris').map(({ client_id }) => client_id)
+  }
+
+  await page.goto(`${server.origin}/edges/new`)
+  await page.getByLabel('Name', { exact: true }).fill('paris')
+  await page.getByRole('button', { name: 'Make command' }).click()
+  await page.getByText(/Valid for \d.*Waiting for the edge/).waitFor()
+  const first = startAgent(`${dir}/first`, await uriShown())
+  t.teardown(first.kill)
+  await page.getByText('paris is connected.').waitFor()
+  const before = await edge()
+  await first.kill()
+
+  await page.goto(`${server.origin}/edges/${before[0]}`)
+  await page.getByRole('button', { name: 'New command' }).click()
+  const dialog = page.getByRole('dialog', { name: 'New command for paris' })
+  await dialog.getByRole('button', { name: 'Make command' }).click()
+  await dialog.getByText(/Valid for \d.*Waiting for the edge/).waitFor()
+  const second = startAgent(`${dir}/second`, await uriShown())
+  t.teardown(second.kill)
+  await dialog.getByText('paris is connected.').waitFor()
+
+  t.equal(before.length, 1)
+  t.same(await edge(), before)
+  t.same(errors, [])
+})

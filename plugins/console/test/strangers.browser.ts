@@ -1,0 +1,81 @@
+// A rule field and a page of plugins that the console has never heard of, in its form and in its palette.
+import { cpSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { axeFindings, callAs, freePort, openPage, setUp, skipReason, startAgent, startUp } from './browser.ts'
+import { getOnce, openTarget } from './seed.ts'
+
+const folder = join(import.meta.dirname, '../../../test/third-party')
+
+interface Rule {
+  readonly rule_id: string
+  readonly source_acl?: { readonly allow: string[]; readonly deny: string[] } | null
+}
+
+/** Returns the configurations of the server and of the agent. */
+function withStrangers(dir: string) {
+  for (const name of ['source-acl', 'status-page'])
+    cpSync(join(folder, name), join(dir, name), { recursive: true, filter: from => !from.endsWith('/test') })
+  const [server, agent] = [join(dir, 'server.toml'), join(dir, 'agent.toml')]
+  writeFileSync(server, '[plugins."./source-acl"]\n[plugins."./status-page"]\nowner = "admin"\n')
+  writeFileSync(agent, '[plugins."./source-acl"]\n')
+  return { server, agent }
+}
+
+t.test(
+  "a stranger's rule field is offered, sent, stored, shown and in force",
+  { skip: skipReason },
+  async t => {
+    const dir = t.testdir()
+    const configs = withStrangers(dir)
+    const server = await startUp(join(dir, 'data'), {}, ['--config', configs.server])
+    t.teardown(server.kill)
+    const { page, errors, close } = await openPage()
+    t.teardown(close)
+    await setUp(page, server.link)
+    const { uri } = await callAs<{ uri: string }>(page, 'POST', '/v1/client-enrollments', { name: 'paris' })
+    const agent = startAgent(join(dir, 'paris'), uri, ['--config', configs.agent])
+    t.teardown(agent.kill)
+    const target = await openTarget(10)
+    t.teardown(target.close)
+    const port = await freePort()
+
+    await page.goto(`${server.origin}/edges`)
+    await page.getByRole('row').filter({ hasText: 'paris' }).getByText('connected', { exact: true }).waitFor()
+    await page.goto(`${server.origin}/rules/new`)
+    await page.getByLabel('Edge', { exact: true }).selectOption({ label: 'local' })
+    await page.getByText('The agent of local is too old, or lacks the plugin, for: Source acl').waitFor()
+    await page.getByLabel('Edge', { exact: true }).selectOption({ label: 'paris' })
+    await page.getByLabel('Port on the edge').fill(String(port))
+    await page.getByLabel('Target host', { exact: true }).fill('127.0.0.1')
+    await page.getByLabel('Target port', { exact: true }).fill(String(target.port))
+    await page.locator('summary', { hasText: 'Further fields' }).click()
+    const field = page.getByRole('group', { name: 'Source acl' })
+    await field.getByText('Source addresses that may use the rule.').waitFor()
+    await field.getByLabel('Deny').fill('192.0.2.1/24')
+    await page.getByRole('button', { name: 'Create rule' }).click()
+    await field.getByText(/is an address within its network/).waitFor()
+    t.same(await axeFindings(page), [])
+    await field.getByLabel('Deny').fill('127.0.0.0/8')
+    await page.getByRole('button', { name: 'Create rule' }).click()
+    await page.getByRole('heading', { level: 1, name: `paris:${port}/tcp` }).waitFor()
+    await page.getByRole('definition').filter({ hasText: '127.0.0.0/8' }).waitFor()
+
+    const [rule] = await callAs<Rule[]>(page, 'GET', '/v1/rules')
+    t.same(rule?.source_acl, { allow: [], deny: ['127.0.0.0/8'] })
+    await t.rejects(getOnce(port), 'a caller that it denies')
+
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Edit rule' }).waitFor()
+    await field.getByLabel('Deny').fill('192.0.2.0/24')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('definition').filter({ hasText: '192.0.2.0/24' }).waitFor()
+    await getOnce(port)
+
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search and commands' }).fill('visitors')
+    await page.getByRole('option', { name: /Reports of visitors/ }).click()
+    await page.getByRole('heading', { name: 'Reports of visitors' }).waitFor()
+    t.same(errors, [])
+  }
+)
