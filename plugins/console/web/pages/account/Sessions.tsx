@@ -48,7 +48,7 @@ export function Sessions() {
   })
   const buttons: Column<Session> = {
     id: 'do',
-    title: text.todo,
+    title: '',
     value: () => '',
     cell: session =>
       !session.current && (

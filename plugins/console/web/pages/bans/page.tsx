@@ -28,7 +28,7 @@ export default function Bans() {
   const [asked, ask] = useState<Ban | null>(null)
   const buttons: Column<Ban> = {
     id: 'do',
-    title: text.todo,
+    title: '',
     value: () => '',
     cell: ban =>
       ban.state === 'in_force' && (

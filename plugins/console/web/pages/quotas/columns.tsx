@@ -13,7 +13,7 @@ const user: Column<Quota> = {
   title: text.quotas.user,
   value: ({ user_id }) => user_id,
   cell: ({ user_id }) => <UserLink id={user_id} />,
-  width: 6
+  width: 5
 }
 
 const rest: readonly Column<Quota>[] = [
@@ -26,7 +26,7 @@ const rest: readonly Column<Quota>[] = [
         {client_name}
       </Anchor>
     ),
-    width: 6
+    width: 5
   },
   {
     id: 'used',

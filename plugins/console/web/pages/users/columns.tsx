@@ -21,7 +21,7 @@ export const columns: readonly Column<User>[] = [
     title: text.users.state,
     value: stateOf,
     cell: user => <UserState user={user} />,
-    width: 10
+    width: 11
   },
   {
     id: 'labels',
