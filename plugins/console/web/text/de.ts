@@ -288,7 +288,7 @@ export const de: Text = {
     notGranted: 'Dort ist nichts freigegeben.',
     allowed: ports => `Freigegeben: ${ports}`,
     allowedTargets: targets => `Freigegebene Ziele: ${targets}`,
-    lastPort: 'Letzter Port (Bereich)',
+    lastPort: 'Letzter Port',
     priority: 'Reihenfolge',
     weight: 'Gewicht',
     ofTarget: (label, n) => `${label} ${n}`,
@@ -418,7 +418,7 @@ export const de: Text = {
       idle: 'Die am längsten untätigen zuerst'
     },
     first: n => `Das sind die ersten ${n}.`,
-    silent: (names, n) => `Von ${n} Edges ist nichts bekannt, sie können mehr haben: ${names}`,
+    silent: (names, n) => `Edges, von denen nichts bekannt ist und die mehr haben können: ${n} (${names})`,
     anyEdge: 'Jeder Edge',
     anyProtocol: 'TCP und UDP',
     ofRule: 'Einer Regel',
@@ -561,7 +561,8 @@ export const de: Text = {
     target: 'Ziel',
     edge: 'Edge',
     quota: 'Kontingent',
-    change: 'Änderung'
+    change: 'Änderung',
+    under_attack: 'Angriff'
   },
 
   chart: { waiting: 'Noch gibt es nichts zu zeichnen.' },
@@ -766,7 +767,7 @@ export const de: Text = {
     began: 'Begonnen',
     seen: 'Zuletzt benutzt',
     ends: 'Endet',
-    current: 'diese hier',
+    current: 'diese',
     end: 'Beenden',
     endTitle: from => `Die Sitzung von ${from} beenden?`,
     endText: 'Jener Browser muss sich neu anmelden.',
@@ -953,7 +954,7 @@ export const de: Text = {
     isOn: 'Die Grenzen sind enger gezogen',
     what: 'Jede Grenze für eine Quelle ist ein Viertel ihres Werts; Regeln ohne eine lassen je Quelle 20 Verbindungen zu, und 20 neue in 10 s; UDP-Regeln antworten mit höchstens dem Dreifachen der Anfrage. Offene Verbindungen bleiben.',
     where: 'Edge',
-    newcomers: 'Edges, die aufgenommen werden',
+    newcomers: 'neue Edges',
     offTitle: where => `Ausschalten: ${where}?`,
     offText: 'Sofort gelten wieder die eigenen Grenzen der Regeln.'
   },

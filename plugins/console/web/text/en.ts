@@ -413,7 +413,8 @@ export const en = {
       idle: 'The most idle first'
     },
     first: (n: string) => `These are the first ${n}.`,
-    silent: (names: string, n: string) => `Of ${n} edges nothing is known, and they may have more: ${names}`,
+    silent: (names: string, n: string) =>
+      `Edges of which nothing is known, and which may have more: ${n} (${names})`,
     anyEdge: 'Any edge',
     anyProtocol: 'TCP and UDP',
     ofRule: 'Of one rule',
@@ -536,7 +537,8 @@ export const en = {
     target: 'Target',
     edge: 'Edge',
     quota: 'Quota',
-    change: 'Change'
+    change: 'Change',
+    under_attack: 'Under attack'
   } as Readonly<Record<string, string>>,
 
   chart: { waiting: 'There is nothing to draw yet.' },
@@ -926,7 +928,7 @@ export const en = {
     isOn: 'Limits are tightened',
     what: 'Each limit for a source is a quarter of what it is; rules without one have 20 connections for each source, and 20 new ones in 10 s; UDP rules reply with at most 3 times what was asked. Open connections stay.',
     where: 'Edge',
-    newcomers: 'edges that enroll',
+    newcomers: 'new edges',
     offTitle: (where: string) => `Turn it off: ${where}?`,
     offText: 'Rules have their own limits again at once.'
   },

@@ -36,7 +36,7 @@ export default function Bans() {
           {text.bans.lift}
         </Button>
       ),
-    width: 4
+    width: 5
   }
   const add = (
     <Button component={Link} href="/bans/new">

@@ -34,8 +34,8 @@ const columns = (): readonly Column<Edge>[] => [
     cell: ({ state }) => <State of={state} />,
     width: 8
   },
-  { id: 'address', title: text.edges.address, value: ({ address }) => address ?? '', width: 8, wide: true },
-  { id: 'from', title: text.edges.from, value: ({ remote_addr }) => remote_addr ?? '', width: 9, wide: true },
+  { id: 'address', title: text.edges.address, value: ({ address }) => address ?? '', width: 9.5, wide: true },
+  { id: 'from', title: text.edges.from, value: ({ remote_addr }) => remote_addr ?? '', width: 8, wide: true },
   {
     id: 'labels',
     title: text.fields['labels'] ?? '',
@@ -43,7 +43,7 @@ const columns = (): readonly Column<Edge>[] => [
       Object.entries(labels)
         .map(([key, value]) => `${key}=${value}`)
         .join(' '),
-    width: 7,
+    width: 6,
     wide: true
   },
   {
@@ -59,7 +59,7 @@ const columns = (): readonly Column<Edge>[] => [
     value: ({ last_seen_at }) => (last_seen_at === null ? 0 : Date.parse(last_seen_at)),
     cell: ({ last_seen_at: at, connected }) =>
       connected ? text.edges.now : at !== null && <When at={at} form="ago" />,
-    width: 7,
+    width: 8,
     wide: true
   }
 ]

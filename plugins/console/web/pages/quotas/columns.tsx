@@ -13,7 +13,7 @@ const user: Column<Quota> = {
   title: text.quotas.user,
   value: ({ user_id }) => user_id,
   cell: ({ user_id }) => <UserLink id={user_id} />,
-  width: 5
+  width: 6
 }
 
 const rest: readonly Column<Quota>[] = [
@@ -26,14 +26,14 @@ const rest: readonly Column<Quota>[] = [
         {client_name}
       </Anchor>
     ),
-    width: 5
+    width: 4
   },
   {
     id: 'used',
     title: text.quotas.used,
     value: shareOf,
     cell: quota => <Usage share={shareOf(quota)} label={usageText(quota)} tone={toneOf(quota)} />,
-    width: 13
+    width: 14
   },
   {
     id: 'state',
