@@ -971,7 +971,6 @@ export const de: Text = {
     entries: 'Adressen und Präfixe',
     entriesHint: 'Eine je Zeile; # beginnt einen Kommentar',
     count: 'Einträge',
-    rules: 'Regeln, die sie nennen',
     updated: 'Geändert',
     submit: 'Liste speichern',
     made: name => `Die Liste ${name} ist gespeichert.`,

@@ -944,7 +944,6 @@ export const en = {
     entries: 'Addresses and prefixes',
     entriesHint: 'One in each line; # begins a comment',
     count: 'Entries',
-    rules: 'Rules that name it',
     updated: 'Changed',
     submit: 'Save list',
     made: (name: string) => `The list ${name} is saved.`,
