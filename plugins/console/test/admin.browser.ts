@@ -136,7 +136,7 @@ async function usesQuota(walk: Walk): Promise<void> {
   await getOnce(port)
 
   await open(walk, '/quotas', 'Quotas')
-  await page.getByRole('cell', { name: 'near its end', exact: true }).waitFor({ timeout: 30_000 })
+  await page.getByRole('cell', { name: 'nearly used up', exact: true }).waitFor({ timeout: 30_000 })
   await page.getByRole('cell', { name: /85%: 85\.\d kB of 100 kB/ }).waitFor()
   await inOrder(walk, 'the quotas')
   await open(walk, '/traffic?user=ann&range=hour', 'Traffic')

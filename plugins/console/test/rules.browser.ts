@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { axeFindings, freePort, openPage, setUp, skipReason, startUp } from './browser.ts'
+import { axeFindings, freePort, openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
 
 const bin = new URL('../../../kernel/bin.ts', import.meta.url).pathname
 
@@ -161,7 +161,7 @@ t.test(
       .first()
       .waitFor()
     await page.goto(`${origin}/rules?state=failed`)
-    await page.getByText('No rule is like this.').waitFor()
+    await page.getByText('No rule matches.').waitFor()
     await inOrder('a list without a match')
     t.same(errors, [])
   }
@@ -306,6 +306,37 @@ t.test(
 
     t.same(refused, [], 'no route refused them')
     t.same(errors, [])
+  }
+)
+
+t.test(
+  'the form of a tenant does not say that nothing is granted, where a grant is for every edge',
+  { skip: skipReason },
+  async t => {
+    const { origin, api } = await start(t)
+    const ann = { user: 'ann', password: 'a password of Ann' }
+    await api('POST', '/users', {
+      user_id: ann.user,
+      display_name: 'Ann',
+      role: 'user',
+      initial_password: ann.password,
+      password_change_required: false
+    })
+    await api('POST', '/grants', {
+      user_id: ann.user,
+      client_id: '*',
+      listen_port_start: 20_000,
+      listen_port_end: 20_099,
+      protocols: ['tcp']
+    })
+    const { page, close } = await openPage()
+    t.teardown(close)
+
+    await page.goto(`${origin}/rules/new`)
+    await signIn(page, ann)
+
+    await page.getByText('Granted to you: 20000–20099').waitFor()
+    t.equal(await page.getByText('Nothing is granted to you there.').count(), 0)
   }
 )
 

@@ -1,10 +1,12 @@
 // Makes pictures of every page, in both themes and of the width of a phone, in dist/screenshots: npm run screenshots
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
-import { openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
+import { callAs, freePort, openPage, setUp, signIn, skipReason, startAgent, startUp } from './browser.ts'
 import { fill, tenant } from './fill.ts'
-import { walk } from './walk.ts'
+import { edgeOf, openTarget } from './seed.ts'
+import { settled, walk } from './walk.ts'
 
 if (skipReason) throw new Error(skipReason)
 const root = join(import.meta.dirname, '../../..')
@@ -14,65 +16,275 @@ mkdirSync(out, { recursive: true })
 const data = mkdtempSync(join(root, '.sluice-test-screenshots-'))
 const server = await startUp(join(data, 'data'))
 const { page, close } = await openPage()
+const { origin } = server
+const main = page.getByRole('main')
+const dialog = page.getByRole('dialog')
+
+const light = ['light', 1280, 'light'] as const
+const phone = ['phone', 390, 'light'] as const
+const allForms = [light, ['dark', 1280, 'dark'], phone] as const
+
+const button = (name: string | RegExp) => () => main.getByRole('button', { name }).first().click()
+
+/** The button of a row, and what it offers. */
+const item = (row: string | RegExp, name: string) => async () => {
+  await button(row)()
+  await page.getByRole('menuitem', { name, exact: true }).click()
+}
+
+const anyRule = async (): Promise<{ readonly listen_port: number }> => {
+  const [rule] = await callAs<{ listen_port: number }[]>(page, 'GET', '/v1/rules?limit=1')
+  if (!rule) throw new Error('there is no rule')
+  return rule
+}
+
+const fileOf = (name: string): string => name.toLowerCase().replaceAll(' ', '-')
+
 try {
   await page.goto(server.link)
   await page.getByRole('heading', { name: 'Welcome' }).waitFor()
-  await inEachForm(page, 'setup')
+  await picture('setup')
   await setUp(page, server.link)
   await all('empty-')
   await fill(page)
   await all('')
-  await opened()
+  await overPages()
+  await rulesAndForms()
+  await dialogs()
+  await withTraffic()
+  await edgeAway()
+  await notThere()
+  await inGerman()
   await page.getByRole('button', { name: /Account/ }).click()
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-  await inEachForm(page, 'sign-in')
+  await picture('sign-in')
   await signIn(page, tenant)
   await page.getByRole('navigation').waitFor()
   await all('tenant-')
   await server.kill()
   await page.getByText('The server does not answer').waitFor()
-  await inEachForm(page, 'lost')
+  await picture('lost')
 } finally {
   await close()
   await server.kill()
   rmSync(data, { recursive: true })
 }
 
-async function all(prefix: string): Promise<void> {
-  const seen = await walk(page, server.origin, ({ name }) => inEachForm(page, prefix + name))
+async function all(prefix: string, forms?: Forms): Promise<void> {
+  const seen = await walk(page, origin, ({ name }) => picture(prefix + name, forms))
   console.log(`${prefix || 'filled-'}* ${seen.join(' ')}`)
 }
 
+async function open(path: string): Promise<void> {
+  await page.goto(origin + path)
+  await settled(page)
+}
+
+/** What is pressed opens a dialog: a picture of it. */
+async function asked(name: string, press: () => Promise<void>): Promise<void> {
+  await press()
+  await dialog.waitFor()
+  await picture(name, [light, phone])
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+}
+
 /** What opens over a page, and a page that is not there. */
-async function opened(): Promise<void> {
-  await page.goto(`${server.origin}/nowhere`)
+async function overPages(): Promise<void> {
+  await page.goto(`${origin}/nowhere`)
   await page.getByRole('heading', { name: 'There is no such page.' }).waitFor()
-  await inEachForm(page, 'not-found')
-  await page.keyboard.press('?')
-  await page.getByRole('dialog').waitFor()
-  await inEachForm(page, 'keys')
-  await page.keyboard.press('Escape')
+  await picture('not-found')
+  await asked('keys', () => page.keyboard.press('?'))
   await page.keyboard.press('Control+k')
-  await page.getByRole('dialog').getByRole('combobox').fill('lo')
-  await inEachForm(page, 'palette')
+  await dialog.getByRole('combobox').fill('lo')
+  await picture('palette')
   await page.keyboard.press('Escape')
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await dialog.waitFor({ state: 'detached' })
   await page.getByRole('button', { name: /Account/ }).click()
   await page.getByRole('menu').waitFor()
-  await inEachForm(page, 'account-menu')
+  await picture('account-menu')
   await page.keyboard.press('Escape')
 }
 
-async function inEachForm(page: Page, name: string): Promise<void> {
-  for (const [form, width, scheme] of [
-    ['light', 1280, 'light'],
-    ['dark', 1280, 'dark'],
-    ['phone', 390, 'light']
+async function rulesAndForms(): Promise<void> {
+  await open('/rules')
+  await main.getByRole('searchbox').fill('nothing like it')
+  await picture('rules-none-found', [light])
+  await open('/rules?state=paused&owner=ann')
+  await picture('rules-filtered', [light, phone])
+  await open('/rules')
+  await main.getByRole('checkbox').nth(1).check()
+  await picture('rules-selected', [light, phone])
+  await asked('rules-delete', button('Delete'))
+  await button('Columns')()
+  await page.getByRole('menu').waitFor()
+  await picture('rules-columns', [light])
+
+  await open('/rules/new')
+  for (const [value, name] of [
+    ['ids', 'edges'],
+    ['selector', 'selector']
   ] as const) {
+    await main.getByLabel('Where').selectOption(value)
+    await picture(`rule-form-${name}`, [light, phone])
+  }
+  await open('/rules/new')
+  await button('Another target')()
+  await unfold()
+  await main.getByLabel('Balancing').selectOption({ index: 2 })
+  await picture('rule-form-all', allForms)
+  await main.getByLabel('Protocol').selectOption('udp')
+  await picture('rule-form-udp', [light, phone])
+  await open('/rules/new')
+  const { listen_port } = await anyRule()
+  await main.getByLabel('Port on the edge').fill(String(listen_port))
+  await main.getByLabel('Target host', { exact: true }).fill('127.0.0.1')
+  await main.getByLabel('Target port', { exact: true }).fill('80')
+  await button('Create rule')()
+  await main.locator('[aria-invalid=true]').first().waitFor()
+  await picture('rule-form-refused', [light, phone])
+}
+
+async function dialogs(): Promise<void> {
+  await open('/edges/new')
+  await dialog.getByLabel('Name', { exact: true }).fill('oslo')
+  await asked('edge-command', () => dialog.getByRole('button', { name: 'Make command' }).click())
+  await open('/edges')
+  await picture('edges-waiting', [light, phone])
+  await open(`/edges/${await edgeOf(page)}`)
+  for (const name of ['Edit', 'New command', 'Revoke']) await asked(`edge-${fileOf(name)}`, button(name))
+  await open('/users/ann')
+  await picture('user-ann')
+  for (const name of ['New grant', 'Issue credential', 'Edit'])
+    await asked(`user-${fileOf(name)}`, button(name))
+  for (const name of ['Edit', 'Delete'])
+    await asked(`grant-${fileOf(name)}`, item(/^Actions for every edge/, name))
+  for (const name of ['Edit', 'Clear usage', 'Delete'])
+    await asked(`quota-${fileOf(name)}`, item(/^Actions for Quota/, name))
+  await asked('credential-revoke', item('Actions for grafana', 'Revoke'))
+  await asked('user-reset', button('Reset password'))
+  await asked('user-delete', button('Delete user'))
+  await open('/audit')
+  await asked('audit-details', button('Details'))
+  await open('/sources/office')
+  await asked('source-list-delete', button('Delete'))
+  await open('/account')
+  await asked('password', button('Change password'))
+  await open('/bans')
+  await asked('ban-lift', button('Lift'))
+  await asked('under-attack', button('Under attack: tighten all limits'))
+  await callAs(page, 'PUT', '/v1/under-attack', { for_secs: 3600 })
+  await page.getByText('Limits are tightened').waitFor()
+  await picture('under-attack-on', [light, phone])
+}
+
+/** Charts and connections, while something flows. */
+async function withTraffic(): Promise<void> {
+  const target = await openTarget(1000)
+  const port = await freePort()
+  const { rule_id } = await callAs<{ rule_id: string }>(page, 'POST', '/v1/rules', {
+    client: await edgeOf(page),
+    listen_port: port,
+    targets: [{ host: '127.0.0.1', port: target.port }]
+  })
+  const callers = Array.from({ length: 5 }, () => connect(port, '127.0.0.1'))
+  await Promise.all(callers.map(caller => once(caller, 'connect')))
+  for (const caller of callers) caller.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+  await open('/connections')
+  await main.getByRole('row').nth(5).waitFor()
+  await picture('connections-open')
+  await open('/')
+  await main.locator('canvas').nth(1).waitFor({ timeout: 60_000 })
+  await picture('overview-charts')
+  await open(`/rules/${rule_id}`)
+  await main.locator('canvas').nth(1).waitFor({ timeout: 60_000 })
+  await button('Explain')()
+  await page.getByText('A caller is forwarded.').waitFor()
+  await picture('rule-charts')
+  for (const caller of callers) caller.destroy()
+  target.close()
+}
+
+/** An edge that has gone, with a rule. */
+async function edgeAway(): Promise<void> {
+  const { uri } = await callAs<{ uri: string }>(page, 'POST', '/v1/client-enrollments', { name: 'lyon' })
+  const agent = startAgent(join(data, 'lyon'), uri)
+  await open('/edges')
+  await main.getByRole('row').filter({ hasText: 'lyon' }).getByText('connected', { exact: true }).waitFor()
+  await callAs(page, 'POST', '/v1/rules', {
+    client: 'lyon',
+    listen_port: await freePort(),
+    targets: [{ host: 'db.example', port: 5432 }]
+  })
+  await agent.kill()
+  await main.getByRole('row').filter({ hasText: 'lyon' }).getByText('disconnected').waitFor()
+  await picture('edges-away', [light, phone])
+  await main.getByRole('link', { name: 'lyon' }).click()
+  await main.getByRole('heading', { name: 'Its rules' }).waitFor()
+  await settled(page)
+  await picture('edge-away', [light, phone])
+  await open('/')
+  await picture('overview-away', [light, phone])
+}
+
+/** What is still read, and what fails. */
+async function notThere(): Promise<void> {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+  await page.route(
+    url => url.pathname === '/v1/users',
+    async route => {
+      await answered
+      await route.fulfill({ status: 500, json: { error: { code: 'internal', message: 'It broke.' } } })
+    }
+  )
+  await page.goto(`${origin}/users`)
+  await main.locator('[aria-busy=true]').waitFor()
+  await picture('loading', [light, phone], 'unsettled')
+  answer()
+  await main.getByRole('alert').waitFor()
+  await picture('failed', [light, phone])
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+}
+
+async function inGerman(): Promise<void> {
+  const choose = (language: string) =>
+    page.evaluate(language => {
+      const { localStorage } = globalThis as unknown as { localStorage: Map<string, string> & Stored }
+      localStorage.setItem('sluice.language', language)
+    }, language)
+  await choose('de')
+  await all('german-', [light, phone])
+  await open('/rules/new')
+  await unfold()
+  await picture('german-rule-form-all', [light, phone])
+  await open('/users/ann')
+  await picture('german-user-ann', [light, phone])
+  await choose('en')
+  await open('/')
+}
+
+interface Stored {
+  setItem(key: string, value: string): void
+}
+
+async function unfold(): Promise<void> {
+  for (const fold of await main.locator('details > summary').all()) await fold.click()
+}
+
+type Forms = readonly (readonly [name: string, width: number, scheme: 'light' | 'dark'])[]
+
+async function picture(name: string, forms: Forms = allForms, state?: 'unsettled'): Promise<void> {
+  for (const [form, width, colorScheme] of forms) {
     await page.setViewportSize({ width, height: 800 })
-    await page.emulateMedia({ colorScheme: scheme })
-    await page.screenshot({ path: join(out, `${name}-${form}.png`), animations: 'disabled' })
+    await page.emulateMedia({ colorScheme })
+    if (state === undefined)
+      await page.locator('main .mantine-Skeleton-root').first().waitFor({ state: 'detached' })
+    await page.evaluate(() =>
+      (globalThis as unknown as { scrollTo(x: number, y: number): void }).scrollTo(0, 0)
+    )
+    const fullPage = !(await dialog.isVisible()) // a dialog covers what is seen
+    await page.screenshot({ path: join(out, `${name}-${form}.png`), animations: 'disabled', fullPage })
   }
   await page.setViewportSize({ width: 1280, height: 800 })
 }

@@ -34,7 +34,7 @@ export const rate = (bytesPerSec: number): string =>
 const thisYear = new Intl.DateTimeFormat(locale, {
   month: 'short',
   day: 'numeric',
-  hour: 'numeric',
+  hour: '2-digit',
   minute: '2-digit',
   second: '2-digit'
 })

@@ -13,7 +13,10 @@ const theme = createTheme({
   defaultRadius: 'sm',
   cursorType: 'pointer',
   respectReducedMotion: true,
-  components: { InputWrapper: { defaultProps: { withAsterisk: false } } } // nearly all fields are required: the others say so
+  components: {
+    InputWrapper: { defaultProps: { withAsterisk: false } }, // nearly all fields are required: the others say so
+    Text: { defaultProps: { size: 'sm' } } // as fields and tables
+  }
 })
 
 /** The server gives each response a nonce, for the style elements that Mantine makes. */

@@ -5,7 +5,9 @@ import type { ReactNode } from 'react'
 export const Empty = ({ what, children }: { readonly what: string; readonly children?: ReactNode }) => (
   <Paper withBorder p="xl">
     <Stack align="center" gap="md">
-      <Text c="dimmed">{what}</Text>
+      <Text c="dimmed" ta="center">
+        {what}
+      </Text>
       {children}
     </Stack>
   </Paper>

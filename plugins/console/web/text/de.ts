@@ -29,17 +29,17 @@ export const de: Text = {
   language: 'Sprache',
   palette: {
     open: 'Suche und Befehle',
-    placeholder: 'Gehe zu oder tue …',
-    none: 'Nichts passt.',
+    placeholder: 'Öffnen oder ausführen …',
+    none: 'Nichts gefunden.',
     title: { page: 'Seite', help: 'Hilfe' },
     account: 'Konto'
   },
   keys: {
     title: 'Tasten',
     search: 'Auf dieser Seite suchen',
-    choose: 'Wählen, oder eine Liste rollen',
+    choose: 'Wählen, oder in einer Liste blättern',
     go: 'Gewähltes öffnen',
-    leave: 'Offenes verlassen',
+    leave: 'Offenes schließen',
     next: 'Zum nächsten Bedienelement'
   },
   brought: { failed: (title, plugin) => `${title}, aus dem Plugin ${plugin}, funktioniert nicht` },
@@ -49,11 +49,11 @@ export const de: Text = {
   age: age => `${age} alt`,
   close: 'Schließen',
   cancel: 'Abbrechen',
-  retry: 'Noch einmal',
+  retry: 'Noch einmal versuchen',
   loading: 'Lädt',
   copy: 'Kopieren',
   copied: 'Kopiert',
-  failed: 'Das ging nicht',
+  failed: 'Das hat nicht geklappt',
   request: id => `Anfrage ${id}`,
   busy: secs => `Zu viele Aufrufe. In ${secs} s noch einmal versuchen.`,
   changedMeanwhile:
@@ -99,7 +99,7 @@ export const de: Text = {
     columns: 'Spalten',
     rows: (n, all) => (n === all ? n : `${n} von ${all}`),
     most: n => `Nur die ersten ${n} werden gezeigt.`,
-    none: 'Zur Suche passt nichts.',
+    none: 'Die Suche findet nichts.',
     select: what => `${what} auswählen`,
     selectAll: 'Alle auswählen',
     selected: n => `${n} ausgewählt`
@@ -157,7 +157,7 @@ export const de: Text = {
     made: where => `Die Regel ${where} ist angelegt.`,
     noEdges: 'Zuerst einen Edge hinzufügen.',
     empty: 'Noch gibt es keine Regeln.',
-    noneChosen: 'Keine Regel ist so.',
+    noneChosen: 'Keine Regel passt.',
     showAll: 'Alle Regeln zeigen',
     anyState: 'Jeder Zustand',
     selector: 'Labels',
@@ -258,7 +258,7 @@ export const de: Text = {
     edge: name => `Der Edge ${name} ist weg`,
     edges: n => `${n} Edges sind weg`,
     failed: n => `Fehlgeschlagene Regeln: ${n}`,
-    partial: n => `Regeln, die nicht alle ihre Edges haben: ${n}`,
+    partial: n => `Regeln, die auf einigen Edges fehlen: ${n}`,
     pending: n => `Regeln, die auf ihren Edge warten: ${n}`,
     targets: n => `Regeln mit ausgefallenen Zielen: ${n}`,
     quotasEnded: n => `Verbrauchte Kontingente: ${n}`,
@@ -267,7 +267,7 @@ export const de: Text = {
   },
 
   form: {
-    usual: 'Wie üblich',
+    usual: 'Standard',
     labelsExample: 'env=prod',
     noJson: 'Das ist noch kein JSON.'
   },
@@ -282,11 +282,11 @@ export const de: Text = {
     selectorHint: 'Auch Edges, die später solche Labels haben, bekommen die Regel',
     selected: (n, names) => `Edges: ${n} ${names}`,
     away: name => `${name} (weg)`,
-    queue: names => `${names} ist weg: Die Regel aufheben und senden, wenn der Edge wieder da ist`,
+    queue: names => `${names} ist weg: Die Regel behalten und senden, wenn der Edge wieder da ist`,
     notGranted: 'Dort ist nichts freigegeben.',
     allowed: ports => `Freigegeben: ${ports}`,
     allowedTargets: targets => `Freigegebene Ziele: ${targets}`,
-    lastPort: 'Letzter Port eines Bereichs',
+    lastPort: 'Letzter Port',
     priority: 'Reihenfolge',
     weight: 'Gewicht',
     ofTarget: (label, n) => `${label} ${n}`,
@@ -295,7 +295,7 @@ export const de: Text = {
     addTarget: 'Weiteres Ziel',
     removeTarget: n => `Ziel ${n} entfernen`,
     always: 'Zu allen Zeiten offen.',
-    scheduleHint: 'Zu diesen Zeiten offen. Eine über Mitternacht sind zwei.',
+    scheduleHint: 'Zu diesen Zeiten offen. Eine Zeit über Mitternacht in zwei teilen.',
     addWindow: 'Zeiten hinzufügen',
     removeWindow: n => `Zeiten ${n} entfernen`,
     from: 'Von',
@@ -314,7 +314,7 @@ export const de: Text = {
     },
     lacking: (edges, fields) =>
       `Der Agent von ${edges} ist zu alt, oder ihm fehlt das Plugin, für: ${fields}`,
-    kept: 'Der Server hebt die Regel als fehlgeschlagen auf, bis sie hier neu angelegt wird.',
+    kept: 'Der Server behält die Regel als fehlgeschlagen, bis sie hier neu angelegt wird.',
     keptLink: 'Ansehen',
     settles: 'Die Änderung ist gespeichert; der Edge hat sie noch nicht bestätigt.',
     overtaken: 'Jemand hat die Regel inzwischen geändert',
@@ -345,7 +345,7 @@ export const de: Text = {
     totals: 'Insgesamt',
     connections: 'Verbindungen bisher',
     datagrams: 'Datagramme hin / zurück',
-    failovers: 'Ausweichungen',
+    failovers: 'Ausweichen',
     dnsFailures: 'Namen nicht gefunden',
     refused: 'Abgelehnt',
     reported: 'Verkehr zuletzt gemeldet',
@@ -366,7 +366,7 @@ export const de: Text = {
     anybody: 'niemand Bestimmtes',
     sni: 'TLS-Name',
     noSni: 'ohne TLS',
-    probe: 'Den wirklichen Weg zu den Zielen versuchen',
+    probe: 'Wirklich mit den Zielen verbinden',
     dry: 'Dort kein Byte senden',
     submit: 'Erklären',
     outcomes: {
@@ -394,7 +394,7 @@ export const de: Text = {
     age: 'Geöffnet',
     inRate: 'Zum Ziel',
     outRate: 'Zum Anrufer',
-    idle: 'Still',
+    idle: 'Untätig',
     held: 'Wartet auf',
     rtt: 'Umlaufzeit',
     resent: 'Wiederholt',
@@ -413,15 +413,15 @@ export const de: Text = {
       age: 'Die ältesten zuerst',
       bytes: 'Die größten zuerst',
       rate: 'Die schnellsten zuerst',
-      idle: 'Die stillsten zuerst'
+      idle: 'Die am längsten untätigen zuerst'
     },
     first: n => `Das sind die ersten ${n}.`,
-    silent: (names, n) => `Von ${n} Edges ist nichts bekannt, sie können mehr haben: ${names}`,
+    silent: (names, n) => `Edges, von denen nichts bekannt ist und die mehr haben können: ${n} (${names})`,
     anyEdge: 'Jeder Edge',
     anyProtocol: 'TCP und UDP',
     ofRule: 'Einer Regel',
     filters: {
-      source: 'Anrufer: 198.51.100.0/24',
+      source: 'Anrufer: 192.0.2.0/24',
       target: 'Ziel: 10.0.0.7:80',
       owner: 'Besitzer'
     }
@@ -473,23 +473,24 @@ export const de: Text = {
     new_connections: 'Neue Verbindungen',
     within_secs: 'Innerhalb von',
     ratio: 'Bytes je Byte',
-    proven_after: 'Endet nach'
+    proven_after: 'Anrufer bewiesen nach'
   },
 
   fieldHints: {
     prefer_ipv6: 'Die IPv6-Adressen eines Namens zuerst versuchen.',
-    owner: 'Kennung des Benutzers; sonst der eigene.',
+    owner: 'Kennung eines Benutzers. Standard: die eigene.',
     placed_by: 'Kennung: der Besitzer, wenn seine Freigaben die Regel begrenzen sollen.',
     paused: 'Den Port behalten und nichts weiterleiten.',
     amplification: 'Antworten sind begrenzt, bis der Anrufer bewiesen hat, dass sie ihn erreichen.',
-    balance: 'Wie Verbindungen auf die Ziele einer Reihenfolge verteilt werden; sonst eins nach dem anderen.',
+    balance:
+      'Wie Verbindungen auf die Ziele einer Reihenfolge verteilt werden. Standard: eins nach dem anderen.',
     slow_connect_ms:
-      'Um so viel länger als üblich, und dreimal so lang: das Ziel setzt aus. 0: keines. Sonst 250.',
-    slow_start_secs: 'So lange wächst der Anteil eines Ziels, das neu ist oder wiederkommt. Sonst 10.',
-    source_hash_ipv6_prefix: 'Anrufer mit gleichen ersten Bits behalten ihr Ziel. Sonst 128.',
+      'Ein Ziel setzt aus, wenn das Verbinden um so viel länger und dreimal so lang dauert wie üblich. 0: nie. Standard: 250.',
+    slow_start_secs: 'So lange wächst der Anteil eines Ziels, das neu ist oder wiederkommt. Standard: 10.',
+    source_hash_ipv6_prefix: 'Anrufer mit gleichen ersten Bits behalten ein Ziel. Standard: 128.',
     ban: 'Der Agent sperrt Quellen mit zu vielen Verbindungen oder falschen Handshakes.',
-    for_secs: 'Die erste Sperre, sonst 600. Jede weitere an einem Tag ist doppelt so lang.',
-    live: 'Was aus offenen Verbindungen einer gesperrten Quelle wird. Sonst: cut.',
+    for_secs: 'Die erste Sperre; jede weitere an einem Tag ist doppelt so lang. Standard: 600.',
+    live: 'Was aus offenen Verbindungen einer gesperrten Quelle wird. Standard: trennen.',
     failed_handshakes: 'Mehr falsche Handshakes in dieser Zeit: die Quelle wird gesperrt.',
     new_connections: 'So viele darf eine Quelle in dieser Zeit beginnen.',
     connections: 'Verbindungen und Flüsse einer Quelle zugleich.',
@@ -503,11 +504,11 @@ export const de: Text = {
     rate_limit: '',
     bandwidth_in_bps: 'Bits je Sekunde.',
     bandwidth_out_bps: 'Bits je Sekunde.',
-    bandwidth_in_burst_bytes: 'Sonst 100 ms der Bandbreite, mindestens 16 KiB.',
-    bandwidth_out_burst_bytes: 'Sonst 100 ms der Bandbreite, mindestens 16 KiB.',
+    bandwidth_in_burst_bytes: 'Standard: 100 ms der Bandbreite, mindestens 16 KiB.',
+    bandwidth_out_burst_bytes: 'Standard: 100 ms der Bandbreite, mindestens 16 KiB.',
     concurrent_connections: 'Zugleich offen; ein UDP-Fluss ist eine Verbindung.',
     new_connections_per_sec: 'Ein UDP-Fluss ist eine Verbindung.',
-    new_connections_burst: 'Sonst eine Sekunde der Rate.',
+    new_connections_burst: 'Standard: eine Sekunde der Rate.',
     not_before: 'Bis dahin ist die Regel geschlossen.',
     expires_at: 'Von da an ist die Regel geschlossen; später wird sie entfernt.',
     at_end: 'Was aus offenen Verbindungen wird, wenn die Regel zu ihrer Zeit schließt.',
@@ -519,7 +520,21 @@ export const de: Text = {
       'Diese Quellen dürfen es nicht, auch wenn sie oben stehen. Adressen, Präfixe und Listen wie @office.',
     source_limit: 'Für jede Quelle allein: eine IPv4-Adresse, oder das /64 einer IPv6-Adresse.',
     ratio: 'Bytes der Antworten, die ein Fluss je Byte des Anrufers senden darf.',
-    proven_after: 'Nach so vielen Datagrammen, die auf eine Antwort folgten; 0: nie. Sonst 8.'
+    proven_after: 'Nach so vielen Datagrammen, die auf eine Antwort folgten; 0: nie. Standard: 8.'
+  },
+
+  choices: {
+    balance: {
+      priority: 'Eins nach dem anderen',
+      round_robin: 'Reihum',
+      weighted: 'Nach Gewicht',
+      least_connections: 'Wenigste Verbindungen',
+      source_hash: 'Ein Ziel je Anrufer',
+      random_two: 'Das bessere von zwei zufälligen'
+    },
+    at_end: { keep: 'behalten', drain: 'auslaufen lassen', cut: 'trennen' },
+    live: { keep: 'behalten', cut: 'trennen' },
+    proxy_out_udp: { first: 'am ersten Datagramm', each: 'an jedem Datagramm' }
   },
 
   reasons: {
@@ -539,16 +554,21 @@ export const de: Text = {
 
   kinds: {
     state: 'Zustand',
-    failover: 'Ausweichung',
+    failover: 'Ausweichen',
     limit: 'Grenze',
     target: 'Ziel',
     edge: 'Edge',
     quota: 'Kontingent',
-    change: 'Änderung'
+    change: 'Änderung',
+    under_attack: 'Angriff'
   },
 
   chart: { waiting: 'Noch gibt es nichts zu zeichnen.' },
-  when: { never: 'nie', zone: zone => `Zeiten sind die von ${zone}; der Zeiger zeigt UTC.` },
+  when: {
+    never: 'nie',
+    zone: zone =>
+      zone === 'UTC' ? 'Zeiten in UTC.' : `Zeiten von ${zone}; mit dem Mauszeiger darauf in UTC.`
+  },
   secret: {
     once: 'Es wird nur jetzt gezeigt. Vor dem Schließen kopieren.',
     done: 'Ich habe es'
@@ -597,8 +617,8 @@ export const de: Text = {
     signIn: 'Anmeldung',
     signIns: {
       temporary: 'Vorläufiges Passwort, einmal gezeigt',
-      chosen: 'Ein Passwort, das ich wähle',
-      none: 'Kein Passwort: nur Token'
+      chosen: 'Selbst gewähltes Passwort',
+      none: 'Kein Passwort: nur Zugangstoken'
     },
     password: 'Passwort',
     passwordHint: 'Mindestens 12 Zeichen',
@@ -608,13 +628,13 @@ export const de: Text = {
     disable: 'Sperren',
     enable: 'Zulassen',
     disableTitle: id => `${id} sperren?`,
-    disableText: 'Die Sitzungen enden, die Token werden abgelehnt. Die Regeln laufen weiter.',
+    disableText: 'Die Sitzungen enden, die Zugangstoken werden abgelehnt. Die Regeln laufen weiter.',
     reset: 'Passwort zurücksetzen',
     resetTitle: id => `Passwort von ${id} zurücksetzen?`,
     resetText:
       'Sitzungen enden. Ein vorläufiges Passwort entsteht und wird einmal gezeigt; es muss bei der nächsten Anmeldung geändert werden, binnen 24 Stunden.',
     keepTokens: 'Die Zugangstoken behalten; sonst enden auch sie',
-    resetDone: (sessions, tokens) => `Beendete Sitzungen: ${sessions}. Beendete Token: ${tokens}.`,
+    resetDone: (sessions, tokens) => `Beendete Sitzungen: ${sessions}. Beendete Zugangstoken: ${tokens}.`,
     temporaryPassword: id => `Vorläufiges Passwort von ${id}`,
     delete: 'Benutzer löschen',
     deleteTitle: id => `${id} löschen?`,
@@ -631,7 +651,10 @@ export const de: Text = {
     what: 'Freigaben',
     title: 'Freigaben',
     add: 'Neue Freigabe',
-    empty: 'Keine Freigaben: Dieser Benutzer kann keine Regeln anlegen.',
+    none: {
+      superadmin: 'Keine Freigaben: Ein Administrator braucht keine.',
+      user: 'Keine Freigaben: Dieser Benutzer kann keine Regeln anlegen.'
+    },
     emptyOwn: 'Noch ist nichts freigegeben. Das kann ein Administrator tun.',
     edge: 'Edge',
     every: 'jeder Edge',
@@ -643,7 +666,7 @@ export const de: Text = {
     targetsHint: 'Eines je Zeile: 10.0.0.0/8, 10.0.0.5:443, db.example:5000-5010. Leer: jedes Ziel.',
     anyTarget: 'jedes Ziel',
     note: 'Notiz',
-    optional: 'freiwillig',
+    optional: 'optional',
     submit: 'Freigabe anlegen',
     made: 'Die Freigabe ist angelegt.',
     editTitle: 'Notiz und Labels der Freigabe',
@@ -658,14 +681,17 @@ export const de: Text = {
     what: 'Kontingente',
     title: 'Kontingente',
     add: 'Kontingent setzen',
-    empty: 'Es gibt keine Kontingente: Nichts begrenzt, wie viel jemand überträgt.',
+    none: {
+      all: 'Es gibt keine Kontingente: Nichts begrenzt, wie viel jemand überträgt.',
+      one: 'Kein Kontingent begrenzt, was dieser Benutzer überträgt.'
+    },
     emptyOwn: 'Kein Kontingent begrenzt die eigene Übertragung.',
     user: 'Benutzer',
     edge: 'Edge',
     size: 'Bytes im Monat',
     unit: 'Einheit',
     taken: 'Für diesen Edge gibt es schon ein Kontingent: jenes bearbeiten.',
-    sizeHint: 'Hin und zurück zusammen. 0 hält sofort alles an.',
+    sizeHint: 'Zu den Zielen und zu den Anrufern zusammen. 0 hält sofort alles an.',
     anchor: 'Zeiträume beginnen am',
     anchorHint:
       'Tag und Zeit, zu denen jeder Monat beginnt. Leer: der Erste, 00:00 UTC. Später nicht änderbar.',
@@ -673,14 +699,14 @@ export const de: Text = {
     usage: (used, size, share) => `${share}: ${used} von ${size}`,
     period: 'Zeitraum bis',
     state: 'Zustand',
-    states: { exhausted: 'erschöpft', near: 'fast erschöpft', open: 'offen', pending: 'gilt noch nicht' },
+    states: { exhausted: 'verbraucht', near: 'fast verbraucht', open: 'offen', pending: 'gilt noch nicht' },
     pendingHint: 'Der Agent hat noch nicht gesagt, dass diese Größe gilt.',
     submit: 'Kontingent setzen',
     editTitle: (user, edge) => `Kontingent von ${user} auf ${edge}`,
     clear: 'Verbrauch löschen',
     clearTitle: (user, edge) => `Verbrauch von ${user} auf ${edge} löschen?`,
     clearText: used =>
-      `${used} werden vergessen, der Zeitraum bleibt. Was das Kontingent anhielt, läuft weiter. Das Verkehrsbuch ändert sich nicht.`,
+      `${used} werden vergessen, der Zeitraum bleibt. Was das Kontingent anhielt, läuft weiter. Die Verkehrsdaten ändern sich nicht.`,
     cleared: 'Der Verbrauch ist gelöscht.',
     deleteTitle: (user, edge) => `Kontingent von ${user} auf ${edge} löschen?`,
     deleteText: 'Nichts begrenzt dort mehr die Bytes. Was es anhielt, läuft weiter.',
@@ -689,7 +715,7 @@ export const de: Text = {
 
   limits: {
     title: 'Grenzen auf einem Edge',
-    text: 'Für alle Regeln des Benutzers auf dem Edge zusammen. Leer: keine Grenze.',
+    text: 'Für alle Regeln eines Benutzers auf dem Edge zusammen. Leer: keine Grenze.',
     none: 'Keine Grenze auf diesem Edge.',
     noEdges: 'Es gibt keine Edges.',
     inMbit: 'Zu den Zielen, Mbit/s',
@@ -711,7 +737,7 @@ export const de: Text = {
     what: 'Zugangstoken',
     title: 'Zugangstoken',
     text: 'Für Programme und die Kommandozeile.',
-    add: 'Token ausstellen',
+    add: 'Zugangstoken ausstellen',
     empty: 'Es gibt keine Zugangstoken.',
     label: 'Bezeichnung',
     labelHint: 'Wo es benutzt wird, etwa deploy@ci',
@@ -742,7 +768,7 @@ export const de: Text = {
     began: 'Begonnen',
     seen: 'Zuletzt benutzt',
     ends: 'Endet',
-    current: 'diese hier',
+    current: 'diese',
     end: 'Beenden',
     endTitle: from => `Die Sitzung von ${from} beenden?`,
     endText: 'Jener Browser muss sich neu anmelden.',
@@ -756,7 +782,7 @@ export const de: Text = {
   },
 
   traffic: {
-    who: 'Wessen',
+    who: 'Benutzer',
     everybody: 'alle Benutzer',
     edge: 'Edge',
     everyEdge: 'jeder Edge',
@@ -776,7 +802,7 @@ export const de: Text = {
     csv: 'CSV herunterladen',
     empty: 'In dieser Zeit wurde nichts weitergeleitet.',
     hours: 'Eine Stunde erscheint eine Minute nach ihrem Ende.',
-    rows: 'Jede Zeit',
+    rows: 'In Zahlen',
     what: 'Zeiten',
     at: 'Ab'
   },
@@ -790,7 +816,7 @@ export const de: Text = {
     outcomes: { all: 'alle', allow: 'erlaubt', deny: 'abgelehnt' },
     since: 'Seit',
     until: 'Bis',
-    request: 'Anfrage-Id',
+    request: 'Anfrage-ID',
     filter: 'Zeigen',
     clear: 'Alle zeigen',
     follow: 'Mitlaufen',
@@ -800,7 +826,7 @@ export const de: Text = {
     from: 'Von',
     count: 'Anfragen',
     pending: 'offen',
-    nobody: 'niemand angemeldet',
+    nobody: 'niemand',
     empty: 'Kein Eintrag passt.',
     older: 'Ältere Einträge laden',
     all: 'Das sind alle Einträge.',
@@ -832,8 +858,8 @@ export const de: Text = {
     names: 'Deckt ab',
     from: 'Gültig ab',
     until: 'Gültig bis',
-    origin: 'Gemacht von',
-    origins: { 'self-made': 'diesem Server', given: 'Ihnen: tls_cert_path' },
+    origin: 'Stammt von',
+    origins: { 'self-made': 'diesem Server', given: 'der Konfiguration: tls_cert_path' },
     ends: when => `Es endet ${when}. Bald mit dem Wechsel unten beginnen.`,
     rotation: 'Wechsel',
     rotationText:
@@ -847,21 +873,21 @@ export const de: Text = {
     waiting: n => `Edges, die es noch nicht kennen: ${n}`,
     ready: 'Alle Edges kennen es: wechseln, wann es passt.',
     version: 'Version',
-    pages: 'Dieser Seiten'
+    pages: 'Konsole'
   },
 
   pluginsPage: {
     what: 'Plugins',
     name: 'Plugin',
     version: 'Version',
-    from: 'Woher',
-    origins: { 'built in': 'eingebaut', external: 'von außen' },
+    from: 'Herkunft',
+    origins: { 'built in': 'eingebaut', external: 'extern' },
     adds: 'Bringt',
     may: 'Darf',
     parts: (routes, settings) => `Routen ${routes}, Einstellungen ${settings}`,
     none: 'So ein Plugin ist nicht geladen.',
     empty: 'Es sind keine Plugins geladen.',
-    agent: 'Hat eine Hälfte auf Edges',
+    agent: 'Läuft auch auf Edges',
     yes: 'ja',
     no: 'nein',
     kernel: 'Geschrieben für Kernel',
@@ -929,7 +955,7 @@ export const de: Text = {
     isOn: 'Die Grenzen sind enger gezogen',
     what: 'Jede Grenze für eine Quelle ist ein Viertel ihres Werts; Regeln ohne eine lassen je Quelle 20 Verbindungen zu, und 20 neue in 10 s; UDP-Regeln antworten mit höchstens dem Dreifachen der Anfrage. Offene Verbindungen bleiben.',
     where: 'Edge',
-    newcomers: 'Edges, die sich anmelden',
+    newcomers: 'neue Edges',
     offTitle: where => `Ausschalten: ${where}?`,
     offText: 'Sofort gelten wieder die eigenen Grenzen der Regeln.'
   },
@@ -946,7 +972,6 @@ export const de: Text = {
     entries: 'Adressen und Präfixe',
     entriesHint: 'Eine je Zeile; # beginnt einen Kommentar',
     count: 'Einträge',
-    rules: 'Regeln, die sie nennen',
     updated: 'Geändert',
     submit: 'Liste speichern',
     made: name => `Die Liste ${name} ist gespeichert.`,

@@ -38,7 +38,7 @@ export const en = {
     search: 'Search on this page',
     choose: 'Choose, or scroll a list',
     go: 'Open what is chosen',
-    leave: 'Leave what is open',
+    leave: 'Close what is open',
     next: 'To the next control'
   },
   brought: { failed: (title: string, plugin: string) => `${title}, of the plugin ${plugin}, does not work` },
@@ -156,7 +156,7 @@ export const en = {
     made: (where: string) => `The rule ${where} is made.`,
     noEdges: 'Add an edge first.',
     empty: 'There are no rules yet.',
-    noneChosen: 'No rule is like this.',
+    noneChosen: 'No rule matches.',
     showAll: 'Show all rules',
     anyState: 'Any state',
     selector: 'Labels',
@@ -195,7 +195,7 @@ export const en = {
   edges: {
     add: 'Add edge',
     name: 'Name',
-    nameHint: 'How you call the host, such as paris',
+    nameHint: 'What you call the host, such as paris',
     submit: 'Make command',
     paste: 'Run this on the host that becomes the edge:',
     needs: 'sluice must be installed there. The command is valid once, and shown only now.',
@@ -254,16 +254,16 @@ export const en = {
     edge: (name: string) => `The edge ${name} is away`,
     edges: (n: string) => `${n} edges are away`,
     failed: (n: string) => `Rules that failed: ${n}`,
-    partial: (n: string) => `Rules that not all their edges have: ${n}`,
+    partial: (n: string) => `Rules that some of their edges lack: ${n}`,
     pending: (n: string) => `Rules that wait for their edge: ${n}`,
     targets: (n: string) => `Rules with targets that are down: ${n}`,
     quotasEnded: (n: string) => `Quotas used up: ${n}`,
-    quotasNear: (n: string) => `Quotas near their end: ${n}`,
+    quotasNear: (n: string) => `Quotas nearly used up: ${n}`,
     refusals: (n: string) => `Calls denied in the last hour: ${n}`
   },
 
   form: {
-    usual: 'As usual',
+    usual: 'Default',
     labelsExample: 'env=prod',
     noJson: 'This is not JSON yet.'
   },
@@ -306,7 +306,7 @@ export const en = {
       times: 'Times',
       proxy: 'PROXY protocol',
       record: 'Labels and owner',
-      more: 'Further fields'
+      more: 'More fields'
     },
     lacking: (edges: string, fields: string) =>
       `The agent of ${edges} is too old, or lacks the plugin, for: ${fields}`,
@@ -361,7 +361,7 @@ export const en = {
     anybody: 'nobody in particular',
     sni: 'TLS name',
     noSni: 'no TLS',
-    probe: 'Try the real way to the targets',
+    probe: 'Really connect to the targets',
     dry: 'Send no byte there',
     submit: 'Explain',
     outcomes: {
@@ -411,12 +411,13 @@ export const en = {
       idle: 'The most idle first'
     },
     first: (n: string) => `These are the first ${n}.`,
-    silent: (names: string, n: string) => `Of ${n} edges nothing is known, and they may have more: ${names}`,
+    silent: (names: string, n: string) =>
+      `Edges of which nothing is known, and which may have more: ${n} (${names})`,
     anyEdge: 'Any edge',
     anyProtocol: 'TCP and UDP',
     ofRule: 'Of one rule',
     filters: {
-      source: 'Caller: 198.51.100.0/24',
+      source: 'Caller: 192.0.2.0/24',
       target: 'Target: 10.0.0.7:80',
       owner: 'Owner'
     }
@@ -434,7 +435,7 @@ export const en = {
     owner: 'Owner',
     placed_by: 'Grants of',
     paused: 'Paused',
-    amplification: 'Cap of replies',
+    amplification: 'Limit of replies',
     balance: 'Balancing',
     slow_connect_ms: 'Eject slow targets',
     slow_start_secs: 'Slow start',
@@ -469,24 +470,24 @@ export const en = {
     new_connections: 'New connections',
     within_secs: 'Within',
     ratio: 'Bytes for each byte',
-    proven_after: 'Ends after'
+    proven_after: 'Caller proven after'
   } as Readonly<Record<string, string>>,
 
   // In place of the description of a field's schema, which is for programmers, and English.
   fieldHints: {
-    balance: 'How connections are spread over the targets of one order; else one after the other.',
+    balance: 'How connections are spread over the targets of one order. Default: one after the other.',
     slow_connect_ms:
-      'A target whose connects take so much longer than usual, and three times as long, rests. 0: none. Else 250.',
-    slow_start_secs: 'How long the share of a target grows that returns or is new. Else 10.',
-    source_hash_ipv6_prefix: 'Callers with these first bits in common keep one target. Else 128.',
+      'A target rests when connecting takes so much longer than usual, and three times as long. 0: never. Default: 250.',
+    slow_start_secs: 'How long the share of a target grows that returns or is new. Default: 10.',
+    source_hash_ipv6_prefix: 'Callers with these first bits in common keep one target. Default: 128.',
     ban: 'The agent bans sources that begin too many connections, or whose handshakes are wrong.',
-    for_secs: 'The first ban, else 600. Each further one within a day is twice as long.',
-    live: 'What becomes of open connections of a banned source; else they are cut.',
+    for_secs: 'The first ban; each further one within a day is twice as long. Default: 600.',
+    live: 'What becomes of open connections of a banned source. Default: they are cut.',
     failed_handshakes: 'More wrong handshakes in this time, and the source is banned.',
-    new_connections: 'So many may one source begin in this time.',
-    within_secs: 'The time in which is counted.',
-    labels: 'At most 32, one a line: key=value.',
-    owner: 'The id of a user; else yourself.',
+    new_connections: 'How many one source may begin in this time.',
+    within_secs: 'The time in which they are counted.',
+    labels: 'At most 32, one in each line: key=value.',
+    owner: 'The id of a user. Default: yourself.',
     placed_by: 'The id of a user: the owner, if the owner’s grants shall limit the rule.',
     paused: 'Keep the port, and forward nothing.',
     proxy_out: '1 or 2: targets get this header before the first byte.',
@@ -494,6 +495,21 @@ export const en = {
     expires_at: 'The rule is closed from then on, and removed later.',
     rate_limit: ''
   } as Readonly<Record<string, string>>,
+
+  // Values of fields that offer a choice.
+  choices: {
+    balance: {
+      priority: 'One after the other',
+      round_robin: 'In turn',
+      weighted: 'By weight',
+      least_connections: 'Fewest connections',
+      source_hash: 'One target for each caller',
+      random_two: 'The better of two at random'
+    },
+    at_end: { keep: 'keep them', drain: 'let them end', cut: 'cut them' },
+    live: { keep: 'keep them', cut: 'cut them' },
+    proxy_out_udp: { first: 'on the first datagram', each: 'on each datagram' }
+  } as Readonly<Record<string, Readonly<Record<string, string>>>>,
 
   // Codes of the API, in words.
   reasons: {
@@ -519,11 +535,16 @@ export const en = {
     target: 'Target',
     edge: 'Edge',
     quota: 'Quota',
-    change: 'Change'
+    change: 'Change',
+    under_attack: 'Under attack'
   } as Readonly<Record<string, string>>,
 
   chart: { waiting: 'There is nothing to draw yet.' },
-  when: { never: 'never', zone: (zone: string) => `Times are those of ${zone}; the pointer shows UTC.` },
+  when: {
+    never: 'never',
+    zone: (zone: string) =>
+      zone === 'UTC' ? 'Times are UTC.' : `Times are those of ${zone}; point at one to see UTC.`
+  },
   secret: {
     once: 'It is shown only now. Copy it before you close this.',
     done: 'I have it'
@@ -606,7 +627,10 @@ export const en = {
     what: 'grants',
     title: 'Grants',
     add: 'New grant',
-    empty: 'No grants: this user can make no rules.',
+    none: {
+      superadmin: 'No grants: an administrator needs none.',
+      user: 'No grants: this user can make no rules.'
+    },
     emptyOwn: 'Nothing is granted to you yet. An administrator can do that.',
     edge: 'Edge',
     every: 'every edge',
@@ -633,14 +657,17 @@ export const en = {
     what: 'quotas',
     title: 'Quotas',
     add: 'Set quota',
-    empty: 'There are no quotas: nothing limits how much anybody transfers.',
+    none: {
+      all: 'There are no quotas: nothing limits how much anybody transfers.',
+      one: 'No quota limits what this user transfers.'
+    },
     emptyOwn: 'No quota limits what you transfer.',
     user: 'User',
     edge: 'Edge',
     size: 'Bytes in a month',
     unit: 'Unit',
     taken: 'There is a quota for this edge already: edit that one.',
-    sizeHint: 'In plus out. 0 stops everything at once.',
+    sizeHint: 'To targets and to callers together. 0 stops everything at once.',
     anchor: 'Periods begin at',
     anchorHint:
       'The day and time at which each month begins. Empty: the first, 00:00 UTC. It cannot be changed later.',
@@ -648,7 +675,7 @@ export const en = {
     usage: (used: string, size: string, share: string) => `${share}: ${used} of ${size}`,
     period: 'Period until',
     state: 'State',
-    states: { exhausted: 'exhausted', near: 'near its end', open: 'open', pending: 'not yet in force' },
+    states: { exhausted: 'used up', near: 'nearly used up', open: 'open', pending: 'not yet in force' },
     pendingHint: 'The agent has not said yet that it has this size in force.',
     submit: 'Set quota',
     editTitle: (user: string, edge: string) => `Quota of ${user} on ${edge}`,
@@ -664,7 +691,7 @@ export const en = {
 
   limits: {
     title: 'Limits on an edge',
-    text: 'For all rules of the user on the edge together. Empty: no limit.',
+    text: 'For all rules of one user on the edge together. Empty: no limit.',
     none: 'No limit on this edge.',
     noEdges: 'There are no edges.',
     inMbit: 'Towards targets, Mbit/s',
@@ -726,12 +753,12 @@ export const en = {
 
   accountPage: {
     who: (id: string, role: string) => `${id}, ${role}`,
-    look: 'Look',
+    look: 'Appearance',
     mayUse: 'What you may use'
   },
 
   traffic: {
-    who: 'Whose',
+    who: 'User',
     everybody: 'everybody',
     edge: 'Edge',
     everyEdge: 'every edge',
@@ -751,7 +778,7 @@ export const en = {
     csv: 'Download CSV',
     empty: 'Nothing was forwarded in this time.',
     hours: 'An hour is shown one minute after its end.',
-    rows: 'Each time',
+    rows: 'In figures',
     what: 'times',
     at: 'From'
   },
@@ -765,7 +792,7 @@ export const en = {
     outcomes: { all: 'all', allow: 'allowed', deny: 'refused' },
     since: 'Since',
     until: 'Until',
-    request: 'Request id',
+    request: 'Request ID',
     filter: 'Show',
     clear: 'Show all',
     follow: 'Follow',
@@ -775,7 +802,7 @@ export const en = {
     from: 'From',
     count: 'Requests',
     pending: 'pending',
-    nobody: 'nobody signed in',
+    nobody: 'nobody',
     empty: 'No entries match.',
     older: 'Load older entries',
     all: 'These are all entries.',
@@ -806,8 +833,8 @@ export const en = {
     names: 'Covers',
     from: 'Valid from',
     until: 'Valid until',
-    origin: 'Made by',
-    origins: { 'self-made': 'this server', given: 'you: tls_cert_path' },
+    origin: 'Comes from',
+    origins: { 'self-made': 'this server', given: 'the configuration: tls_cert_path' },
     ends: (when: string) => `It ends ${when}. Begin the rotation below soon.`,
     rotation: 'Rotation',
     rotationText:
@@ -821,7 +848,7 @@ export const en = {
     waiting: (n: string) => `Edges that do not know it yet: ${n}`,
     ready: 'All edges know it: switch when you like.',
     version: 'Version',
-    pages: 'Of these pages'
+    pages: 'Console'
   },
 
   pluginsPage: {
@@ -835,7 +862,7 @@ export const en = {
     parts: (routes: string, settings: string) => `routes ${routes}, settings ${settings}`,
     none: 'No such plugin is loaded.',
     empty: 'No plugins are loaded.',
-    agent: 'Has a half on edges',
+    agent: 'Runs on edges, too',
     yes: 'yes',
     no: 'no',
     kernel: 'Written for kernel',
@@ -902,7 +929,7 @@ export const en = {
     isOn: 'Limits are tightened',
     what: 'Each limit for a source is a quarter of what it is; rules without one have 20 connections for each source, and 20 new ones in 10 s; UDP rules reply with at most 3 times what was asked. Open connections stay.',
     where: 'Edge',
-    newcomers: 'edges that enroll',
+    newcomers: 'new edges',
     offTitle: (where: string) => `Turn it off: ${where}?`,
     offText: 'Rules have their own limits again at once.'
   },
@@ -918,7 +945,6 @@ export const en = {
     entries: 'Addresses and prefixes',
     entriesHint: 'One in each line; # begins a comment',
     count: 'Entries',
-    rules: 'Rules that name it',
     updated: 'Changed',
     submit: 'Save list',
     made: (name: string) => `The list ${name} is saved.`,

@@ -31,7 +31,7 @@ export function Credentials({ of }: { readonly of: string }) {
   const [asked, ask] = useState<Asked | null>(null)
   const buttons: Column<Credential> = {
     id: 'do',
-    title: text.todo,
+    title: '',
     value: () => '',
     cell: credential =>
       stateOf(credential) === 'valid' && (

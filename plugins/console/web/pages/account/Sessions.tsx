@@ -48,7 +48,7 @@ export function Sessions() {
   })
   const buttons: Column<Session> = {
     id: 'do',
-    title: text.todo,
+    title: '',
     value: () => '',
     cell: session =>
       !session.current && (
@@ -56,7 +56,7 @@ export function Sessions() {
           {text.sessions.end}
         </Button>
       ),
-    width: 6
+    width: 5
   }
   return (
     <Section title={text.sessions.title}>

@@ -1,7 +1,8 @@
 import { Anchor, Stack } from '@mantine/core'
 import { Link } from 'wouter'
-import { count, time, utc } from '../../format.ts'
+import { count } from '../../format.ts'
 import { Fact, Facts } from '../../parts/Facts.tsx'
+import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
 import { On, Outcome, Who } from './columns.tsx'
 import type { Entry } from './entries.ts'
@@ -11,7 +12,7 @@ export const EntryDetails = ({ entry }: { readonly entry: Entry }) => (
   <Stack>
     <Facts>
       <Fact name={text.audit.at}>
-        {time(entry.timestamp)} · {utc(entry.timestamp)}
+        <When at={entry.timestamp} form="seconds" />
       </Fact>
       <Fact name={text.audit.actor}>
         <Who entry={entry} />

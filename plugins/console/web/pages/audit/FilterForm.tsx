@@ -33,7 +33,7 @@ export function FilterForm({ filters, error, onChange }: Props) {
         onChange(form)
       }}
     >
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 3, lg: 6 }} mb="sm">
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} mb="sm">
         <UserSelect label={text.audit.actor} value={form.actor} onChange={set('actor')} placeholder="" />
         <TextInput
           label={text.audit.action}

@@ -62,7 +62,7 @@ function List({ entries, hasOlder, loadOlder }: ListProps) {
   const [isBusy, setBusy] = useState(false)
   const buttons: Column<Entry> = {
     id: 'do',
-    title: text.todo,
+    title: '',
     value: ({ request_id }) => request_id,
     cell: entry => (
       <Button size="compact-xs" variant="default" onClick={() => show(entry)}>

@@ -39,7 +39,7 @@ export function UnderAttack() {
             <Text size="sm">{words.what}</Text>
             <PlainTable
               label={words.isOn}
-              columns={[words.where, text.bans.until, text.bans.by, text.bans.reason, text.todo].map(
+              columns={[words.where, text.todo, text.bans.until, text.bans.by, text.bans.reason].map(
                 title => ({
                   title
                 })
@@ -48,12 +48,12 @@ export function UnderAttack() {
                 key: one.client_id ?? '',
                 cells: [
                   one.client_name ?? words.newcomers,
-                  <When key="until" at={one.until} />,
-                  <UserLink key="by" id={one.made_by} />,
-                  one.reason,
                   <Button key="off" size="compact-xs" variant="default" onClick={() => ask(one)}>
                     {words.turnOff}
-                  </Button>
+                  </Button>,
+                  <When key="until" at={one.until} />,
+                  <UserLink key="by" id={one.made_by} />,
+                  one.reason
                 ]
               }))}
             />

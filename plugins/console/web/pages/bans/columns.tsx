@@ -33,7 +33,7 @@ export const columns: readonly Column<Ban>[] = [
     title: text.bans.cause,
     value: causeOf,
     cell: ban => <span title={causeOf(ban)}>{causeOf(ban)}</span>,
-    width: 9,
+    width: 8,
     wide: true
   },
   {
@@ -57,7 +57,7 @@ export const columns: readonly Column<Ban>[] = [
     title: text.bans.until,
     value: ({ until }) => Date.parse(until),
     cell: ({ until }) => <When at={until} form="brief" />,
-    width: 9,
+    width: 8.5,
     wide: true
   },
   {
@@ -70,7 +70,7 @@ export const columns: readonly Column<Ban>[] = [
         {stateOf(ban)}
       </span>
     ),
-    width: 7,
+    width: 6,
     wide: true
   }
 ]

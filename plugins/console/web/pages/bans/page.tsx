@@ -28,7 +28,7 @@ export default function Bans() {
   const [asked, ask] = useState<Ban | null>(null)
   const buttons: Column<Ban> = {
     id: 'do',
-    title: text.todo,
+    title: '',
     value: () => '',
     cell: ban =>
       ban.state === 'in_force' && (
@@ -36,7 +36,7 @@ export default function Bans() {
           {text.bans.lift}
         </Button>
       ),
-    width: 4
+    width: 5
   }
   const add = (
     <Button component={Link} href="/bans/new">

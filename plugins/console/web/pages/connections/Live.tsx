@@ -41,7 +41,7 @@ export function Live({ fixed, tools }: Props) {
   )
   return (
     <>
-      <Group mb="sm" gap="sm">
+      <Group mb="sm" gap="sm" className="tools">
         {tools}
         <NativeSelect
           aria-label={text.connections.sort}

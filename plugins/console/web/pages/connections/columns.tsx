@@ -36,7 +36,7 @@ export function columnsOf({ edgeOf, onClose, hasRule }: Names): readonly LiveCol
     ...figures(),
     {
       id: 'close',
-      title: text.connections.close,
+      title: '',
       value: () => '',
       cell: row => (
         <Button

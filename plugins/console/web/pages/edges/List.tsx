@@ -24,7 +24,8 @@ const columns = (): readonly Column<Edge>[] => [
       <Anchor component={Link} href={`/edges/${client_id}`} size="sm">
         {client_name}
       </Anchor>
-    )
+    ),
+    width: 8
   },
   {
     id: 'state',
@@ -33,8 +34,8 @@ const columns = (): readonly Column<Edge>[] => [
     cell: ({ state }) => <State of={state} />,
     width: 8
   },
-  { id: 'address', title: text.edges.address, value: ({ address }) => address ?? '', wide: true },
-  { id: 'from', title: text.edges.from, value: ({ remote_addr }) => remote_addr ?? '', wide: true },
+  { id: 'address', title: text.edges.address, value: ({ address }) => address ?? '', width: 9.5, wide: true },
+  { id: 'from', title: text.edges.from, value: ({ remote_addr }) => remote_addr ?? '', width: 8, wide: true },
   {
     id: 'labels',
     title: text.fields['labels'] ?? '',
@@ -42,13 +43,14 @@ const columns = (): readonly Column<Edge>[] => [
       Object.entries(labels)
         .map(([key, value]) => `${key}=${value}`)
         .join(' '),
+    width: 6,
     wide: true
   },
   {
     id: 'version',
     title: text.edges.version,
     value: ({ agent_version }) => agent_version ?? '',
-    width: 6,
+    width: 5,
     wide: true
   },
   {
@@ -57,7 +59,7 @@ const columns = (): readonly Column<Edge>[] => [
     value: ({ last_seen_at }) => (last_seen_at === null ? 0 : Date.parse(last_seen_at)),
     cell: ({ last_seen_at: at, connected }) =>
       connected ? text.edges.now : at !== null && <When at={at} form="ago" />,
-    width: 7,
+    width: 8,
     wide: true
   }
 ]
@@ -123,7 +125,7 @@ interface StateProps {
 }
 
 const StateInput = ({ value, onChange }: StateProps) => (
-  <Group mb="sm">
+  <Group mb="sm" className="tools">
     <NativeSelect
       aria-label={text.edges.state}
       value={value}

@@ -38,7 +38,7 @@ function Running({ summary, readAt }: { readonly summary: Summary; readonly read
   return (
     <>
       <Attention />
-      <SimpleGrid cols={{ base: 2, md: 5 }} mb="xl">
+      <SimpleGrid cols={{ base: 2, md: 5 }} mb="xl" className="figures">
         <Figure
           name={text.overview.edges}
           value={`${count(clients.connected)} / ${count(clients.total)}`}

@@ -36,7 +36,7 @@ const columns: readonly Column<Plugin>[] = [
     id: 'adds',
     title: text.pluginsPage.adds,
     value: ({ routes, settings }) => text.pluginsPage.parts(count(routes.length), count(settings.length)),
-    width: 9,
+    width: 11,
     wide: true
   },
   {
@@ -44,7 +44,7 @@ const columns: readonly Column<Plugin>[] = [
     title: text.pluginsPage.may,
     value: ({ may }) => may.join(', '),
     cell: ({ may }) => <span title={may.join(', ')}>{may.join(', ')}</span>,
-    width: 20,
+    width: 18,
     wide: true
   }
 ]

@@ -32,7 +32,7 @@ export function QuotaTable({ quotas, whose, mayChange }: Props) {
   const close = (): void => ask(null)
   const buttons: Column<Quota> = {
     id: 'do',
-    title: text.todo,
+    title: '',
     value: () => '',
     cell: quota => (
       <RowMenu
@@ -44,7 +44,7 @@ export function QuotaTable({ quotas, whose, mayChange }: Props) {
         ]}
       />
     ),
-    width: 4.5
+    width: 3
   }
   return (
     <>
@@ -54,7 +54,7 @@ export function QuotaTable({ quotas, whose, mayChange }: Props) {
         rows={quotas}
         columns={mayChange ? [...columnsOf(whose), buttons] : columnsOf(whose)}
         idOf={({ user_id, client_id }) => `${user_id} ${client_id}`}
-        empty={<Empty what={mayChange ? text.quotas.empty : text.quotas.emptyOwn} />}
+        empty={<Empty what={mayChange ? text.quotas.none[whose] : text.quotas.emptyOwn} />}
       />
       {quotas.length > 0 && (
         <Text size="sm" c="dimmed" mt="xs">

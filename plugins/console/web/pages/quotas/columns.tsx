@@ -26,14 +26,14 @@ const rest: readonly Column<Quota>[] = [
         {client_name}
       </Anchor>
     ),
-    width: 6
+    width: 4
   },
   {
     id: 'used',
     title: text.quotas.used,
     value: shareOf,
     cell: quota => <Usage share={shareOf(quota)} label={usageText(quota)} tone={toneOf(quota)} />,
-    width: 13
+    width: 14
   },
   {
     id: 'state',

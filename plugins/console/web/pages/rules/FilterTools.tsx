@@ -20,7 +20,7 @@ export function FilterTools({ filters, set, edges, error }: Props) {
   const apply = useDebouncedCallback((next: string) => set('selector', next.trim()), 300)
   const states = filters.state.includes(',') ? [filters.state, ...shownStates] : shownStates
   return (
-    <Group gap="sm" mb="sm" align="start">
+    <Group gap="sm" mb="sm" align="start" className="tools">
       <NativeSelect
         aria-label={text.rules.state}
         value={filters.state}

@@ -25,14 +25,14 @@ function reasonOf(rule: Rule, edges: EdgesById): string {
 export const columnsOf = (edges: EdgesById): readonly Column<Rule>[] => [
   {
     id: 'port',
-    title: text.rules.port,
+    title: text.explain.port,
     value: rule => `${portsOf(rule)}/${rule.protocol}`,
     cell: rule => (
       <Anchor component={Link} href={`/rules/${rule.rule_id}`} size="sm">
         {portsOf(rule)}/{rule.protocol}
       </Anchor>
     ),
-    width: 9
+    width: 8
   },
   {
     id: 'edge',

@@ -30,7 +30,7 @@ export function Certificate({ certificate }: { readonly certificate: Shown }) {
           <When at={not_before} />
         </Fact>
         <Fact name={text.settings.origin}>{text.settings.origins[source]}</Fact>
-        <Fact name={text.settings.names}>{names.map(hostOf).join(', ')}</Fact>
+        <Fact name={text.settings.names}>{names.map(brief).join(', ')}</Fact>
       </Facts>
       <Rotation certificate={certificate} />
     </Stack>
@@ -39,6 +39,10 @@ export function Certificate({ certificate }: { readonly certificate: Shown }) {
 
 /** 'DNS:gate.example', 'IP Address:192.0.2.7' */
 const hostOf = (name: string): string => name.slice(name.indexOf(':') + 1)
+
+/** 'IP Address:0:0:0:0:0:0:0:1' is '::1', as everybody writes it. */
+const brief = (name: string): string =>
+  /^IP Address:.*:/.test(name) ? new URL(`http://[${hostOf(name)}]`).hostname.slice(1, -1) : hostOf(name)
 
 /** A certificate changes while the server is stopped, by commands: what they do, and how far it is. */
 function Rotation({ certificate }: { readonly certificate: Shown }) {

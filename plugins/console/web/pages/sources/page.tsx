@@ -37,10 +37,10 @@ const columns: readonly Column<List>[] = [
   },
   {
     id: 'rules',
-    title: text.sources.rules,
+    title: text.pages.rules,
     value: ({ rule_count }) => rule_count,
     cell: ({ rule_count }) => count(rule_count),
-    width: 9,
+    width: 6,
     numeric: true
   },
   {

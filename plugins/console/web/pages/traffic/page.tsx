@@ -27,6 +27,12 @@ import {
   useHistory
 } from './history.ts'
 
+const titles = {
+  toTargets: text.connections.inRate,
+  toCallers: text.connections.outRate,
+  both: text.traffic.both
+}
+
 const columns: readonly Column<Sample>[] = [
   {
     id: 'at',
@@ -38,7 +44,7 @@ const columns: readonly Column<Sample>[] = [
   ...(['toTargets', 'toCallers', 'both'] as const).map(
     (name): Column<Sample> => ({
       id: name,
-      title: text.traffic[name],
+      title: titles[name],
       value: bytesOf(name),
       cell: sample => bytes(bytesOf(name)(sample)),
       width: 7,

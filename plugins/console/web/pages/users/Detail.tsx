@@ -35,7 +35,7 @@ export function Detail({ id }: { readonly id: string }) {
               <Actions read={read} isSelf={id === me} />
             </Head>
             <About user={read.value} />
-            <Grants of={id} />
+            <Grants of={id} role={read.value.role} />
             <QuotasOf user={id} />
             <Limits user={id} mayChange />
             <Credentials of={id} />
@@ -82,7 +82,7 @@ const About = ({ user }: { readonly user: User }) => (
     </Fact>
     <Fact name={text.users.traffic}>
       <Anchor component={Link} href={`/traffic?user=${user.user_id}`}>
-        {text.users.traffic}
+        {text.traffic.ranges.day}
       </Anchor>
     </Fact>
     <Fact name={text.pages.audit}>

@@ -14,11 +14,12 @@ import { DeleteGrant } from './DeleteGrant.tsx'
 import { EditGrant } from './EditGrant.tsx'
 import { columns, type Grant, nameOf } from './grant.tsx'
 import { NewGrant } from './NewGrant.tsx'
+import type { User } from './queries.ts'
 
 type Asked = { readonly what: 'new' } | { readonly what: 'edit' | 'delete'; readonly grant: Grant }
 
 /** The grants of a user, for administrators. */
-export function Grants({ of }: { readonly of: string }) {
+export function Grants({ of, role }: { readonly of: string; readonly role: User['role'] }) {
   const grants = useQuery({
     queryKey: ['grants', of],
     queryFn: () => rows('GET /v1/grants', { query: { user_id: of } })
@@ -27,7 +28,7 @@ export function Grants({ of }: { readonly of: string }) {
   const close = (): void => ask(null)
   const buttons: Column<Grant> = {
     id: 'do',
-    title: text.todo,
+    title: '',
     value: () => '',
     cell: grant => (
       <RowMenu
@@ -57,7 +58,7 @@ export function Grants({ of }: { readonly of: string }) {
             rows={all}
             columns={[...columns, buttons]}
             idOf={({ grant_id }) => grant_id}
-            empty={<Empty what={text.grants.empty} />}
+            empty={<Empty what={text.grants.none[role]} />}
           />
         )}
       </Loaded>

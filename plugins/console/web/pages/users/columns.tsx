@@ -12,23 +12,23 @@ export const columns: readonly Column<User>[] = [
     title: text.users.id,
     value: ({ user_id }) => user_id,
     cell: ({ user_id }) => <UserLink id={user_id} />,
-    width: 6
+    width: 5
   },
-  { id: 'name', title: text.users.name, value: ({ display_name }) => display_name, width: 8, wide: true },
-  { id: 'role', title: text.users.role, value: ({ role }) => text.users.roles[role], width: 7 },
+  { id: 'name', title: text.users.name, value: ({ display_name }) => display_name, width: 7, wide: true },
+  { id: 'role', title: text.users.role, value: ({ role }) => text.users.roles[role], width: 6.5 },
   {
     id: 'state',
     title: text.users.state,
     value: stateOf,
     cell: user => <UserState user={user} />,
-    width: 10
+    width: 11
   },
   {
     id: 'labels',
     title: text.labels.title,
     value: ({ labels }) => labelText(labels),
     cell: ({ labels }) => <span title={labelText(labels)}>{labelText(labels)}</span>,
-    width: 7,
+    width: 6,
     wide: true
   },
   ...(['rules', 'grants'] as const).map(
@@ -37,7 +37,7 @@ export const columns: readonly Column<User>[] = [
       title: text.users[name],
       value: countOf(name),
       cell: user => count(countOf(name)(user)),
-      width: 4,
+      width: name === 'rules' ? 4.5 : 6,
       numeric: true,
       wide: true
     })
@@ -47,7 +47,7 @@ export const columns: readonly Column<User>[] = [
     title: text.users.created,
     value: ({ created_at }) => Date.parse(created_at),
     cell: ({ created_at }) => <When at={created_at} form="ago" />,
-    width: 7,
+    width: 6.5,
     wide: true
   }
 ]

@@ -33,5 +33,9 @@ export function about({ name, schema, error, required = false }: FieldProps) {
   }
 }
 
+/** What a value of a choice is called; that of a stranger's plugin by its name. */
+export const choiceName = (name: string, choice: string): string =>
+  text.choices[name.split('.').at(-1) ?? name]?.[choice] ?? choice
+
 export const exampleOf = ({ examples: [example] = [] }: Schema): string | undefined =>
   typeof example === 'string' || typeof example === 'number' ? String(example) : undefined

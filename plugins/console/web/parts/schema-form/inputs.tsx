@@ -1,18 +1,18 @@
 import { NativeSelect, NumberInput, Text, Textarea } from '@mantine/core'
 import { bytes, rate } from '../../format.ts'
 import { text } from '../../text/text.ts'
-import { about, exampleOf, type FieldProps } from './about.ts'
+import { about, choiceName, exampleOf, type FieldProps } from './about.ts'
 import { unitOf } from './schema.ts'
 
 export function ChoiceInput(props: FieldProps) {
-  const { schema, value, onChange } = props
+  const { name, schema, value, onChange } = props
   const choices = schema.enum ?? []
   return (
     <NativeSelect
       {...about(props)}
       data={[
         { value: '', label: text.form.usual },
-        ...choices.map(choice => ({ value: String(choice), label: String(choice) }))
+        ...choices.map(choice => ({ value: String(choice), label: choiceName(name, String(choice)) }))
       ]}
       value={value === undefined || value === null ? '' : String(value)}
       onChange={({ currentTarget: { value } }) => onChange(choices.find(choice => String(choice) === value))}

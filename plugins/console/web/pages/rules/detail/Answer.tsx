@@ -47,7 +47,7 @@ const Probed = ({ targets }: Pick<Explanation, 'targets'>) => (
   <PlainTable
     label={text.explain.tried}
     columns={[
-      { title: text.rules.targets },
+      { title: text.connections.target },
       { title: text.explain.address },
       { title: text.explain.dns, numeric: true },
       { title: text.explain.connect, numeric: true },

@@ -52,13 +52,24 @@ export function Journal({ id }: { readonly id: string }) {
 const cellsOf = ({ ts, kind, from, to, cause, details }: Entry) => [
   <When key="ts" at={ts} form="seconds" />,
   text.kinds[kind] ?? kind,
-  [aboutOf(details), [from, to].map(shown).filter(Boolean).join(' → ')].filter(Boolean).join(': '),
+  [
+    aboutOf(details),
+    [from, to]
+      .map(kind === 'state' ? stateName : shown)
+      .filter(Boolean)
+      .join(' → ')
+  ]
+    .filter(Boolean)
+    .join(': '),
   [cause, typeof details['actor'] === 'string' && details['actor']].filter(Boolean).join(' · ')
 ]
 
 /** What the entry is about: a field, a target, an edge. */
 const aboutOf = ({ field, target, client_name }: Entry['details']): string =>
   [field, target, client_name].filter(part => typeof part === 'string').join(' ')
+
+const stateName = (state: unknown): string =>
+  (text.states as Readonly<Record<string, string>>)[String(state)] ?? shown(state)
 
 function shown(value: unknown): string {
   if (value === null || value === undefined) return ''

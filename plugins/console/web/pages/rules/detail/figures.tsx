@@ -1,6 +1,6 @@
 import { Anchor, Text } from '@mantine/core'
 import { Link } from 'wouter'
-import { bytes, count } from '../../../format.ts'
+import { bytes, count, percent } from '../../../format.ts'
 import { Fact, Facts } from '../../../parts/Facts.tsx'
 import { PlainTable } from '../../../parts/PlainTable.tsx'
 import { Section } from '../../../parts/Section.tsx'
@@ -27,7 +27,7 @@ export function Targets({ rule, stats, away }: Props & { readonly away: boolean 
     <PlainTable
       label={text.rules.targets}
       columns={[
-        { title: text.rules.targets },
+        { title: text.connections.target },
         { title: text.ruleDetail.health },
         { title: text.ruleForm.priority, numeric: true },
         { title: text.ruleForm.weight, numeric: true },
@@ -44,7 +44,7 @@ export function Targets({ rule, stats, away }: Props & { readonly away: boolean 
             <Health key="health" target={target} away={away} />,
             target.priority,
             target.weight,
-            own && all > 0 ? `${Math.round((own.connections_total / all) * 100)} %` : none,
+            own && all > 0 ? percent(own.connections_total / all) : none,
             own ? bytes(own.bytes_in) : none,
             own ? bytes(own.bytes_out) : none
           ]

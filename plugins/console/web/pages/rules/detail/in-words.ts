@@ -1,4 +1,5 @@
 import { bytes, count, rate } from '../../../format.ts'
+import { choiceName } from '../../../parts/schema-form/about.ts'
 import { titleOf, unitOf } from '../../../parts/schema-form/schema.ts'
 import { isObject } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
@@ -8,7 +9,7 @@ export function inWords(value: unknown, key = ''): string {
   if (value === true) return text.ruleDetail.yes
   if (typeof value === 'number') return amount(value, key)
   if (Array.isArray(value)) return value.map(part => inWords(part, key)).join(', ')
-  if (!isObject(value)) return String(value)
+  if (!isObject(value)) return choiceName(key, String(value))
   const named =
     key === 'labels'
       ? (name: string) => `${name}=`

@@ -1,4 +1,4 @@
-import { Checkbox, Group, NativeSelect, NumberInput, Stack, Text, TextInput } from '@mantine/core'
+import { Checkbox, NativeSelect, NumberInput, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { rows } from '../../../api/client.ts'
@@ -77,7 +77,7 @@ function Ports({ values, set, error, chosen, grants, isFixed, has }: Props) {
     ...number
   })
   return (
-    <Group grow align="start">
+    <div className="ports">
       <NumberInput
         label={text.rules.port}
         description={allowed && !allowed.isNone ? text.ruleForm.allowed(allowed.ports.join(', ')) : undefined}
@@ -96,7 +96,7 @@ function Ports({ values, set, error, chosen, grants, isFixed, has }: Props) {
           error={fieldError(error, 'protocol')}
         />
       )}
-    </Group>
+    </div>
   )
 }
 

@@ -42,10 +42,14 @@ export function useGrants(): readonly Grant[] | null {
   return isLimited ? (data ?? null) : null
 }
 
+const everyEdge = '*'
+
 /** What the grants allow on every one of the edges. */
 export function allowedOn(edges: readonly Edge[], grants: readonly Grant[] | null) {
   if (grants === null || edges.length === 0) return null
-  const own = edges.map(({ client_id }) => grants.filter(grant => grant.client_id === client_id))
+  const own = edges.map(({ client_id }) =>
+    grants.filter(grant => grant.client_id === client_id || grant.client_id === everyEdge)
+  )
   const [first = []] = own
   return {
     isNone: own.some(some => some.length === 0),
