@@ -709,7 +709,7 @@ export interface paths {
         put?: never;
         /**
          * Tells what becomes of a caller of a port, and what decides it
-         * @description Users see what their own rules do; a port of others is one without a rule. A probe is in the audit log: it connects to the targets of the rule, and to nothing else.
+         * @description Users see what their own rules do; a port of others is one without a rule. A probe and a test byte are in the audit log: they reach the targets of the rule, and nothing else.
          *
          *     Access: every user, for what he may see.
          */
@@ -4786,6 +4786,8 @@ export interface components {
              * @example 198.51.100.7
              */
             source?: string;
+            /** @description The agent calls the port itself, from its own host, and sends one byte. Such a caller counts as any other; default false. */
+            test_byte?: boolean;
         };
         RuleFieldUnsupportedByClientError: components["schemas"]["Error"] & {
             error?: {

@@ -38,13 +38,16 @@ export function isLocalAddress(address: string): boolean {
 
 /** Tells whether listeners that are bound to `bound` take what is dialed to a canonical address. */
 export function isOwnAddress(bound: readonly string[], address: string): boolean {
-  const dialed = isUnspecified(address) ? loopbackOf[familyOf(address)] : address
+  const dialed = dialedAddress(address)
   if (bound.includes(dialed)) return true
   const family = familyOf(dialed)
   return bound.some(own => isUnspecified(own) && familyOf(own) === family) && isLocalAddress(dialed)
 }
 
-/** What a dial to the unspecified address connects to. */
+/** Returns what a dial to the address connects to: the unspecified one leads to the loopback. */
+export const dialedAddress = (address: string): string =>
+  isUnspecified(address) ? loopbackOf[familyOf(address)] : address
+
 const loopbackOf = { ipv4: '127.0.0.1', ipv6: '::1' } as const
 
 /** Orders addresses as in RFC 8305: families alternate, starting with IPv6 or with that of the first address. */

@@ -209,6 +209,8 @@ export interface AgentPaths {
   resolve(host: string, plan: Pick<EngineRule, 'preferIpv6'>): Promise<Resolved>
   /** Returns how long ago DNS gave the addresses of a host, ms; null: they are not from DNS. */
   ageMs(host: string): number | null
+  /** Where callers on this host itself reach the listeners. */
+  readonly ownAddress: string
 }
 
 export interface RulePath {

@@ -1,6 +1,6 @@
 // The way of a caller through a rule, as the engine goes it, for a plugin that tells where it ends.
 import type { FirstRead } from '../first-read.ts'
-import { canonicalAddress, familyOf, interleave, isOwnAddress } from '../net/address.ts'
+import { canonicalAddress, dialedAddress, familyOf, interleave, isOwnAddress } from '../net/address.ts'
 import { compileFilters, parsePrefix } from '../net/filter.ts'
 import type { Resolver } from '../resolver/resolver.ts'
 import type { AgentPaths, RuleSpec } from './contract.ts'
@@ -17,6 +17,7 @@ interface Options {
 
 export function openPaths({ rules, resolver, bind }: Options): AgentPaths {
   const bound = bind.map(canonicalAddress)
+  const [first = '127.0.0.1'] = bound
   const isLoop = (protocol: Plan['protocol'], address: string, port: number): boolean =>
     rules.listens(protocol, port) && isOwnAddress(bound, address)
 
@@ -44,7 +45,8 @@ export function openPaths({ rules, resolver, bind }: Options): AgentPaths {
       if (!answer.ok) return answer
       return { ...answer, addresses: interleave(answer.addresses, preferIpv6 ? 'ipv6' : 'answer') }
     },
-    ageMs: host => resolver.ageMs?.(host) ?? null
+    ageMs: host => resolver.ageMs?.(host) ?? null,
+    ownAddress: dialedAddress(first)
   }
 }
 

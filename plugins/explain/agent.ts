@@ -20,7 +20,7 @@ export default {
     respond(Ask, async (call: AgentCall, question) => {
       const state = states.get(call)
       if (!state) throw new Refused('not_started', 'the plugin explain has yet to start')
-      if (question.probe === 'none') return state.explain(question)
+      if (question.probe === 'none' && !question.test_byte) return state.explain(question)
       if (state.probes >= maxProbesOfAgent)
         throw new Refused('too_many_probes', `${state.probes} probes are running on this client; try again`)
       state.probes++

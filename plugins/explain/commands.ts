@@ -33,6 +33,11 @@ const explain = defineCommand({
     dry: Type.Optional(
       Type.Boolean({ description: 'With --probe: look up and connect, but send no byte to targets.' })
     ),
+    test_byte: Type.Optional(
+      Type.Boolean({
+        description: 'The agent calls the port itself with one byte, which counts as any caller does.'
+      })
+    ),
     json: Type.Optional(Type.Boolean({ description: 'As --output json.' }))
   }),
   positional: ['place'],

@@ -13,6 +13,7 @@ import { Refused } from '../../kernel/wire/message.ts'
 import { probeTargets } from './probe.ts'
 import { openRefusals } from './refusals.ts'
 import { targetSteps } from './target-steps.ts'
+import { sendTestByte } from './test-byte.ts'
 import { type Ask, maxLengths, maxSteps, type ProbedTarget, type Told, type WireStep } from './wire.ts'
 
 export type Explain = (question: Ask) => Promise<Told>
@@ -48,8 +49,11 @@ export function openExplain(scope: Pick<AgentScope, 'call' | 'explainers'>) {
         if (step.verdict === 'stop') return { steps: steps.map(wireStep).slice(-maxSteps), targets: [] }
       }
     }
-    const targets = await probeTargets(question, path, call)
-    const all = [...steps, ...targetSteps(targets, question)]
+    const [targets, testByte] = await Promise.all([
+      probeTargets(question, path, call),
+      question.test_byte ? sendTestByte(question, path, call) : null
+    ])
+    const all = [...steps, ...targetSteps(targets, question), ...(testByte ? [testByte] : [])]
     return { steps: all.map(wireStep).slice(-maxSteps), targets: targets.map(rounded) }
   }
 

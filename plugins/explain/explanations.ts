@@ -62,7 +62,8 @@ async function ask(
     port,
     ...(source !== null && { source }),
     ...(sni !== null && { sni }),
-    probe
+    probe,
+    test_byte: question.test_byte === true
   } as const
   try {
     return await peer.request(Ask, body, { deadlineMs })

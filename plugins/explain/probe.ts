@@ -11,11 +11,10 @@ const maxAddresses = 4 // of a name
 
 /** Probes all targets at once; without a probe returns what is known of them without sending anything. */
 export function probeTargets(question: Ask, path: RulePath, call: AgentCall): Promise<ProbedTarget[]> {
-  const { port, probe: wanted, sni } = question
+  const { port, probe: wanted } = question
   const { spec, plan } = path
-  const name = plan.name === null || plan.name.startsWith('*.') ? null : plan.name
   const probe: Probe = {
-    ...{ path, call, sni: sni ?? name, mayWrite: wanted === 'full' },
+    ...{ path, call, sni: serverNameOf(question, path), mayWrite: wanted === 'full' },
     untilMs: call.clock.monotonic() + probeMs
   }
   return Promise.all(
@@ -26,6 +25,10 @@ export function probeTargets(question: Ask, path: RulePath, call: AgentCall): Pr
     })
   )
 }
+
+/** Returns the TLS server name for which a caller asks: that of the question, else the exact one of the rule; null: no TLS. */
+export const serverNameOf = ({ sni }: Ask, { plan: { name } }: RulePath): string | null =>
+  sni ?? (name === null || name.startsWith('*.') ? null : name)
 
 interface Place {
   readonly host: string

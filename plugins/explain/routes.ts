@@ -17,14 +17,14 @@ const explain = defineRoute({
   access: 'user',
   summary: 'Tells what becomes of a caller of a port, and what decides it.',
   description:
-    'Users see what their own rules do; a port of others is one without a rule. A probe is in the audit log: it connects to the targets of the rule, and to nothing else.',
+    'Users see what their own rules do; a port of others is one without a rule. A probe and a test byte are in the audit log: they reach the targets of the rule, and nothing else.',
   schema: () => ({
     body: Question,
     reply: Explanation,
     errors: [clientNotFound, clientNotGranted, clientNameAmbiguous, rateLimited]
   }),
   async run({ explanations, store }: Deps, { body, principal, change }) {
-    if (!body.probe) {
+    if (!body.probe && !body.test_byte) {
       const known = await store.read(em => explanations.look(body, principal, em))
       return explanations.finish(known, body)
     }

@@ -40,6 +40,12 @@ export const Question = closed({
     Type.Boolean({
       description: 'A probe sends no byte to targets: it looks up and connects; default false.'
     })
+  ),
+  test_byte: Type.Optional(
+    Type.Boolean({
+      description:
+        'The agent calls the port itself, from its own host, and sends one byte. Such a caller counts as any other; default false.'
+    })
   )
 })
 export type Question = Static<typeof Question>

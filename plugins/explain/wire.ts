@@ -59,7 +59,8 @@ export const Ask = defineRequest({
     port: Type.Integer({ minimum: 1, maximum: 65_535 }),
     source: Type.Optional(Type.String({ maxLength: 64 })),
     sni: Type.Optional(Type.String({ maxLength: 255 })),
-    probe: Type.Union([Type.Literal('none'), Type.Literal('dry'), Type.Literal('full')])
+    probe: Type.Union([Type.Literal('none'), Type.Literal('dry'), Type.Literal('full')]),
+    test_byte: Type.Boolean()
   }),
   response: Told
 })

@@ -1,7 +1,6 @@
 // From an empty directory to a forwarded byte, by clicks alone. The limit of the test is a minute.
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
-import { text } from 'node:stream/consumers'
+import { createServer } from 'node:net'
 import t from 'tap'
 import { freePort, openPage, setUp, skipReason, startUp } from './browser.ts'
 
@@ -26,15 +25,12 @@ t.test('the first byte is forwarded within a minute', { skip: skipReason, timeou
   await page.getByRole('cell', { name: 'refuses connections' }).waitFor()
 
   await once(target.listen(targetPort, '127.0.0.1'), 'listening')
-  const reached = once(target, 'connection')
   await send.click()
-  await page.getByText('A caller is forwarded.').waitFor()
-  await reached
-  t.equal(await text(connect(port, '127.0.0.1').end('a byte')), 'a byte')
+  await page.getByText(/a byte was sent through the port; 1 byte came back/).waitFor()
   await page
-    .getByText(/Connections: 1|\d+ B in all/)
+    .getByText(/forwarded: [12] B|^1 B in all/)
     .first()
     .waitFor()
-  t.comment(`the first connection is seen on the page after ${Date.now() - began} ms`)
+  t.comment(`the byte is counted on the page after ${Date.now() - began} ms`)
   t.same(errors, [])
 })

@@ -2,14 +2,14 @@
 import type { Test } from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
 import type { RunningAgent, TestCluster } from '../../../test/support/test-cluster.ts'
-import { openTarget } from './places.ts'
+import { type Certificate, openTarget } from './places.ts'
 
 export interface Edge {
   readonly cluster: TestCluster
   readonly paris: RunningAgent
   readonly t: Test
   readonly tokens: Readonly<Record<string, string>> // of users, by their ids
-  readonly tls: { readonly key: string; readonly cert: string } // for other.example
+  readonly tls: Certificate // for other.example
 }
 
 export interface Fault {

@@ -95,6 +95,28 @@ t.test('a probe is in the audit log with its port, and counts as no traffic', as
   t.match(agent.engine.sample().rules, [{ connectionsTotal: 0, rejected: {} }])
 })
 
+t.test('a test byte is in the audit log, and is sent once to the port itself', async t => {
+  const { server, push, ask } = await openApp(t)
+  const sent: string[] = []
+  const port = await openTarget(t, socket => {
+    socket.on('data', bytes => {
+      sent.push(String(bytes))
+      socket.write('ok')
+    })
+  })
+  await push(port)
+
+  const { body } = await ask(port, { test_byte: true })
+
+  t.match(body.steps.at(-1), {
+    ...{ kind: 'test_byte', id: `127.0.0.1:${port}`, verdict: 'pass' },
+    text: /a byte was sent through the port; 2 bytes came back after/
+  })
+  t.same(sent, ['\n'])
+  t.match(body, { outcome: 'forwarded', decided_by: { kind: 'rule' }, targets: [{ connect_ms: null }] })
+  t.match(server.decisions.at(-1), { action: 'rule.explain', resourceId: `paris tcp/${port}` })
+})
+
 t.test(
   'of a rule on several clients it is told of the client that was asked, under the id of the rule',
   async t => {

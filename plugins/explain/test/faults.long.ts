@@ -1,6 +1,6 @@
 // Faults in a real set-up, each with what explains it. TEST_ENGINE=portable takes the other engine.
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openDns } from '../../../test/support/dns.ts'
@@ -19,7 +19,16 @@ import {
   toName,
   toPort
 } from './edge.ts'
-import { call, hold, openSilentPort, openTarget, openTlsTarget, openUdpTarget, refused } from './places.ts'
+import {
+  call,
+  hold,
+  makeCertificate,
+  openSilentPort,
+  openTarget,
+  openTlsTarget,
+  openUdpTarget,
+  refused
+} from './places.ts'
 import { maxFlows, refusals } from './refusals.ts'
 
 const engine = process.env['TEST_ENGINE'] ?? 'native'
@@ -213,7 +222,7 @@ const faults: readonly Fault[] = [
     says: 'forwarded certificate_name',
     target: { error: 'certificate_name', tls_name: 'other.example' },
     seed: toPort(
-      ({ t, tls }) => openTlsTarget(t, tls.key, tls.cert),
+      ({ t, tls }) => openTlsTarget(t, tls),
       { sni_pattern: 'shop.example' },
       { sni: 'shop.example' }
     )
@@ -453,18 +462,6 @@ async function openEdge(t: Test): Promise<Edge> {
     tokens[user_id] = token
   }
   return { cluster, paris, t, tokens, tls: makeCertificate(cluster.dir) }
-}
-
-function makeCertificate(dir: string): Edge['tls'] {
-  const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
-  execFileSync(
-    'openssl',
-    `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=other.example -addext subjectAltName=DNS:other.example -keyout ${key} -out ${cert}`.split(
-      ' '
-    ),
-    { stdio: 'ignore' }
-  )
-  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
 }
 
 async function ask({ cluster, tokens }: Edge, { as, ...question }: Question) {

@@ -1,10 +1,31 @@
 // Targets with faults, on this host.
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
 import type { Test } from 'tap'
+
+export interface Certificate {
+  readonly key: string
+  readonly cert: string
+}
+
+/** Makes a certificate for other.example. */
+export function makeCertificate(dir: string): Certificate {
+  const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
+  execFileSync(
+    'openssl',
+    `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=other.example -addext subjectAltName=DNS:other.example -keyout ${key} -out ${cert}`.split(
+      ' '
+    ),
+    { stdio: 'ignore' }
+  )
+  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
+}
 
 type Folder = Pick<Test, 'teardown'>
 
@@ -26,8 +47,15 @@ export async function openTarget(t: Folder, serve: (socket: Socket) => void, por
 }
 
 /** Opens a TLS server with a certificate; returns its port. */
-export async function openTlsTarget(t: Folder, key: string, cert: string): Promise<number> {
-  const server = createTlsServer({ key, cert }, socket => socket.on('error', () => {}))
+export async function openTlsTarget(
+  t: Folder,
+  { key, cert }: Certificate,
+  serve: (socket: Duplex) => void = () => {}
+): Promise<number> {
+  const server = createTlsServer({ key, cert }, socket => {
+    socket.on('error', () => {})
+    serve(socket)
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => void server.close())

@@ -131,7 +131,7 @@ export const de: Text = {
     stepUse: 'Benutzen',
     stepUseText: 'Mit dem Port verbinden. Die Zeile darunter zählt, was die Regel weitergeleitet hat.',
     test: 'Test-Byte senden',
-    testText: 'Der Edge verbindet sich mit dem Ziel wie für einen Anrufer und sagt, was daraus wurde.',
+    testText: 'Der Edge ruft den Port selbst auf, wie ein Anrufer, und sagt, was daraus wurde.',
     speed: 'Durchsatz',
     waiting: 'Wartet auf die erste Verbindung',
     forwarded: (connections, bytes) => `Verbindungen: ${connections}, weitergeleitet: ${bytes}`,
@@ -368,6 +368,7 @@ export const de: Text = {
     noSni: 'ohne TLS',
     probe: 'Wirklich mit den Zielen verbinden',
     dry: 'Dort kein Byte senden',
+    test_byte: 'Ein Byte durch den Port senden',
     submit: 'Erklären',
     outcomes: {
       forwarded: 'Ein Anrufer wird weitergeleitet.',

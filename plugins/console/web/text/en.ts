@@ -130,7 +130,7 @@ export const en = {
     stepUse: 'Use it',
     stepUseText: 'Connect to the port. The line below counts what the rule has forwarded.',
     test: 'Send a test byte',
-    testText: 'The edge opens a connection to the target, as for a caller, and tells what came of it.',
+    testText: 'The edge calls the port itself, as a caller does, and tells what came of it.',
     speed: 'Throughput',
     waiting: 'Waiting for the first connection',
     forwarded: (connections: string, bytes: string) => `Connections: ${connections}, forwarded: ${bytes}`,
@@ -363,6 +363,7 @@ export const en = {
     noSni: 'no TLS',
     probe: 'Really connect to the targets',
     dry: 'Send no byte there',
+    test_byte: 'Send a byte through the port',
     submit: 'Explain',
     outcomes: {
       forwarded: 'A caller is forwarded.',

@@ -11,6 +11,7 @@ import { text } from '../../text/text.ts'
 import { AddEdge } from '../edges/AddEdge.tsx'
 import { type Edge, useEdges } from '../edges/queries.ts'
 import { Answer } from '../rules/detail/Answer.tsx'
+import { questionOf } from '../rules/detail/question.ts'
 import { CreateForm } from '../rules/form/NewRule.tsx'
 import { emptyRule } from '../rules/form/values.ts'
 import { type Rule, useRules } from '../rules/queries.ts'
@@ -109,14 +110,7 @@ function Use({ rule, edges }: { readonly rule: Rule; readonly edges: readonly Ed
   const test = useMutation({
     meta: { shown: true },
     mutationFn: () =>
-      call('POST /v1/explain', {
-        body: {
-          client: client_id ?? rule.edges?.[0]?.client_id ?? '',
-          port: listen_port,
-          protocol: protocol === 'udp' ? 'udp' : 'tcp',
-          probe: true
-        }
-      })
+      call('POST /v1/explain', { body: { ...questionOf(rule), probe: true, test_byte: true } })
   })
   const { connections_total = 0, bytes_in = 0, bytes_out = 0 } = stats.data ?? {}
   return (

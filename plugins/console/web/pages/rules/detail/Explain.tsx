@@ -7,23 +7,22 @@ import { Refusal } from '../../../parts/Refusal.tsx'
 import { text } from '../../../text/text.ts'
 import type { Rule } from '../queries.ts'
 import { Answer } from './Answer.tsx'
+import { questionOf } from './question.ts'
 
 interface Question {
   readonly client: string
   readonly port: number
+  readonly protocol: 'tcp' | 'udp'
   readonly source: string
   readonly sni: string
   readonly probe: boolean
   readonly dry: boolean
+  readonly test_byte: boolean
 }
 
-const firstQuestion = ({ client_id, edges, listen_port, sni_pattern }: Rule): Question => ({
-  client: client_id ?? edges?.[0]?.client_id ?? '',
-  port: listen_port,
-  source: '',
-  sni: sni_pattern?.startsWith('*') === false ? sni_pattern : '',
-  probe: true,
-  dry: false
+const firstQuestion = (rule: Rule): Question => ({
+  ...{ source: '', sni: '', probe: true, dry: false, test_byte: false },
+  ...questionOf(rule)
 })
 
 /** Asks what becomes of a caller of the rule's port, and shows what decides it. */
@@ -35,7 +34,6 @@ export function Explain({ rule }: { readonly rule: Rule }) {
       call('POST /v1/explain', {
         body: {
           ...rest,
-          protocol: rule.protocol === 'udp' ? 'udp' : 'tcp',
           dry: rest.probe && dry,
           ...(source.trim() !== '' && { source: source.trim() }),
           ...(sni.trim() !== '' && { sni: sni.trim() })
@@ -77,7 +75,7 @@ interface InputsProps {
 }
 
 function Inputs({ rule, question, set, error }: InputsProps) {
-  const { client, port, source, sni, probe, dry } = question
+  const { client, port, source, sni, probe, dry, test_byte } = question
   const words = (name: 'source' | 'sni', value: string, placeholder: string) => (
     <TextInput
       label={text.explain[name]}
@@ -88,7 +86,7 @@ function Inputs({ rule, question, set, error }: InputsProps) {
       autoCapitalize="none"
     />
   )
-  const tick = (name: 'probe' | 'dry', checked: boolean, disabled = false) => (
+  const tick = (name: 'probe' | 'dry' | 'test_byte', checked: boolean, disabled = false) => (
     <Checkbox
       label={text.explain[name]}
       checked={checked}
@@ -121,6 +119,7 @@ function Inputs({ rule, question, set, error }: InputsProps) {
       {rule.protocol === 'tcp' && words('sni', sni, text.explain.noSni)}
       {tick('probe', probe)}
       {tick('dry', dry, !probe)}
+      {tick('test_byte', test_byte)}
     </>
   )
 }
