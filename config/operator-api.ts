@@ -755,7 +755,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Returns one grant
+         * @description Returns one grant.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["grant.read"];
         put?: never;
         post?: never;
         /**
@@ -9597,6 +9603,70 @@ export interface operations {
                     "application/json": components["schemas"]["EmptyProtocolSetError"] | components["schemas"]["IdempotencyKeyReusedError"] | components["schemas"]["InvalidPortRangeError"] | components["schemas"]["LimitReachedError"];
                 };
             };
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "grant.read": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path: {
+                /**
+                 * @description ULID.
+                 * @example 01KCD3F0P7Q4Y6Z8V1T5S9R2NG
+                 */
+                grant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "grant_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NG",
+                     *       "user_id": "ann",
+                     *       "client_id": "01KCD3F0P7Q4Y6Z8V1T5S9R2NA",
+                     *       "client_name": "paris",
+                     *       "listen_port_start": 8000,
+                     *       "listen_port_end": 8999,
+                     *       "protocols": [
+                     *         "tcp"
+                     *       ],
+                     *       "targets": [
+                     *         "10.0.0.0/8"
+                     *       ],
+                     *       "note": "ticket 4711",
+                     *       "created_at": "2026-01-31T12:00:00.000Z",
+                     *       "labels": {
+                     *         "env": "prod",
+                     *         "example.com/tier": "db"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Grant"];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["GrantNotFound"];
+            408: components["responses"]["RequestTimeout"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];

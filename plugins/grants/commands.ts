@@ -88,14 +88,22 @@ const list = defineCommand({
   }
 })
 
+const grant = Type.String({ description: 'grant_id', values: ['/v1/grants', 'grant_id'] })
+
+const show = defineCommand({
+  name: 'grant show',
+  summary: 'Show one grant.',
+  args: Type.Object({ grant }),
+  positional: ['grant'],
+  run: async ({ api, args, print }) =>
+    print.data(await api.call('GET /v1/grants/{grant_id}', { path: { grant_id: args.grant } }))
+})
+
 const remove = defineCommand({
   name: 'grant delete',
   aliases: ['remove'],
   summary: 'Delete a grant, and the rules that no other grant allows.',
-  args: Type.Object({
-    grant: Type.String({ description: 'grant_id', values: ['/v1/grants', 'grant_id'] }),
-    yes: Yes
-  }),
+  args: Type.Object({ grant, yes: Yes }),
   positional: ['grant'],
   async run({ api, args: { grant }, print, confirm }) {
     await confirm(`Delete the grant ${grant}, and the rules that no other grant allows?`)
@@ -103,7 +111,7 @@ const remove = defineCommand({
   }
 })
 
-export const commands = [create, list, remove]
+export const commands = [create, list, show, remove]
 export const fills = [grantsKind]
 
 function withHint(error: unknown): never {

@@ -61,7 +61,7 @@ export function openGrants({ store, clock, filled, rules }: Services) {
     const given = parse(body)
     const values = recordFields.parse(fieldsIn(filled), body)
     const id = newId(clock.now())
-    const { row, after } = await change(resource(id, filled), async em => {
+    const { row, after } = await change(resourceOf(id, filled), async em => {
       if ((await em.count(User, { id: given.userId })) === 0)
         throw new Fault(userNotFound, `there is no user ${given.userId}`)
       const clientId = await clientIdOf(body, em)
@@ -78,7 +78,7 @@ export function openGrants({ store, clock, filled, rules }: Services) {
 
   /** Removes a grant and the rules that no other grant covers; other rules may get a target list, or a shorter one. */
   async function remove(id: string, { change }: Change) {
-    const { removed, refreshed } = await change(resource(id, filled), async em => {
+    const { removed, refreshed } = await change(resourceOf(id, filled), async em => {
       const grant = await find(id, em)
       await deleteGrants({ id }, filled, em)
       const left = await em.find(Grant, { userId: grant.userId, id: { $ne: id } })
@@ -94,7 +94,7 @@ export function openGrants({ store, clock, filled, rules }: Services) {
 
   /** Changes the note and the fields of other plugins: what the grant allows stays. */
   const update = (id: string, { note, ...fields }: UpdateBody, { change }: Change): Promise<GrantRow> =>
-    change(resource(id, filled), async em => {
+    change(resourceOf(id, filled), async em => {
       const grant = await find(id, em)
       if (note !== undefined) {
         await requireNew({ ...grant, note }, em)
@@ -131,7 +131,7 @@ function openReading({ store, filled }: Pick<Services, 'store' | 'filled'>) {
 }
 
 /** What a grant allows never changes, and is no part of its version. */
-const resource = (id: string, filled: SlotReader): Resource => ({
+export const resourceOf = (id: string, filled: SlotReader): Resource => ({
   kind: 'grant',
   id,
   async version(em) {

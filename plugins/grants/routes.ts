@@ -5,7 +5,7 @@ import { closed } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { clientNameAmbiguous } from '../clients/exports.ts'
 import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
-import { type GrantsService, grantAlreadyExists, grantNotFound } from './grants.ts'
+import { type GrantsService, grantAlreadyExists, grantNotFound, resourceOf } from './grants.ts'
 import {
   createBody,
   emptyProtocolSet,
@@ -67,6 +67,17 @@ const own = defineList({
   run: async ({ grants }: Deps, { query, principal: { userId } }) => grants.list({ userId }, query)
 })
 
+const show = defineRoute({
+  method: 'GET',
+  url: '/v1/grants/:grant_id',
+  action: 'grant.read',
+  access: 'superadmin',
+  summary: 'Returns one grant.',
+  schema: filled => ({ params: GrantParams, reply: grantRow(filled), errors: [grantNotFound] }),
+  record: ({ grant_id: id }, filled) => resourceOf(id, filled),
+  run: ({ grants }: Deps, { params }) => grants.read(params.grant_id)
+})
+
 const update = defineRoute({
   method: 'PATCH',
   url: '/v1/grants/:grant_id',
@@ -95,4 +106,4 @@ const remove = defineRoute({
   run: ({ grants }: Deps, call) => grants.remove(call.params.grant_id, call)
 })
 
-export const routes = [create, list, own, update, remove]
+export const routes = [create, list, own, show, update, remove]

@@ -43,6 +43,7 @@ const table = `
 
   GET    /v1/grants                                       superadmin  200
   POST   /v1/grants                                       superadmin  201
+  GET    /v1/grants/:id                                   superadmin  200
   PATCH  /v1/grants/:id                                   superadmin  200
   DELETE /v1/grants/:id                                   superadmin  200
 

@@ -49,7 +49,7 @@ t.test(
     await page.getByLabel('Port on the edge').fill(String(port))
     await page.getByLabel('Target host', { exact: true }).fill('127.0.0.1')
     await page.getByLabel('Target port', { exact: true }).fill(String(target.port))
-    await page.locator('summary', { hasText: 'Further fields' }).click()
+    await page.locator('summary', { hasText: 'More fields' }).click()
     const field = page.getByRole('group', { name: 'Source acl' })
     await field.getByText('Source addresses that may use the rule.').waitFor()
     await field.getByLabel('Deny').fill('192.0.2.1/24')

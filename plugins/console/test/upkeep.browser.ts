@@ -70,7 +70,7 @@ async function editsEdge(walk: Walk): Promise<void> {
 async function changesGrant(walk: Walk): Promise<void> {
   const { page } = walk
   await callAs(page, 'POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
-  await callAs(page, 'POST', '/v1/grants', {
+  const { grant_id } = await callAs<{ grant_id: string }>(page, 'POST', '/v1/grants', {
     user_id: 'ann',
     client_id: '*',
     listen_port_start: 8000,
@@ -84,6 +84,9 @@ async function changesGrant(walk: Walk): Promise<void> {
   await menu.click()
   await page.getByRole('menuitem', { name: 'Edit' }).click()
   await form.getByLabel('Note').fill('for the shop')
+  await callAs(page, 'PATCH', `/v1/grants/${grant_id}`, { note: 'for the office' })
+  await form.getByRole('button', { name: 'Save' }).click()
+  await both(walk, 'for the office', 'for the shop')
   await form.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('cell', { name: 'for the shop', exact: true }).waitFor()
   await menu.click()

@@ -15,9 +15,3 @@ export function labelsIn(lines: string): Labels {
   })
   return Object.fromEntries(pairs)
 }
-
-/** What a merge patch must say so that `next` is what is there. */
-export const labelsPatch = (before: Labels, next: Labels): Readonly<Record<string, string | null>> => ({
-  ...Object.fromEntries(Object.keys(before).map(key => [key, null])),
-  ...next
-})

@@ -11,7 +11,6 @@ import { State } from '../../parts/State.tsx'
 import { Table } from '../../parts/table/Table.tsx'
 import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
-import { useSummary } from '../overview/use-summary.ts'
 import { columnsOf } from '../rules/columns.tsx'
 import { isOn } from '../rules/filters.ts'
 import { useRules } from '../rules/queries.ts'
@@ -21,7 +20,6 @@ import { type Edge, useEdges, useEdgesById } from './queries.ts'
 
 export function Detail({ id }: { readonly id: string }) {
   const edges = useEdges()
-  useSummary()
   const isSuperadmin = useMe().data?.role === 'superadmin'
   return (
     <Loaded query={edges}>

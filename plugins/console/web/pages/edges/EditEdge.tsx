@@ -2,25 +2,18 @@ import { TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Reply, type Versioned, versioned } from '../../api/client.ts'
-import { useEdit } from '../../api/use-edit.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { labelText } from '../../parts/labels.ts'
-import { Overtaken } from '../../parts/Overtaken.tsx'
-import { isSame, patchOf, type Values } from '../../parts/schema-form/values.ts'
+import { useFieldsEdit } from '../../parts/use-fields-edit.tsx'
 import { text } from '../../text/text.ts'
 import type { Edge } from './queries.ts'
 
 type Record = Reply<'GET /v1/clients/{client_id}'>
 
-const fieldsOf = ({ client_name, address, labels }: Omit<Record, 'client_id'>) => ({
-  client_name,
-  address,
-  labels
-})
 const readEdge = (client_id: string) => versioned('GET /v1/clients/{client_id}', { path: { client_id } })
 
 interface Props {
@@ -38,41 +31,28 @@ export function EditEdge({ edge: { client_id }, onDone }: Props) {
   return <Loaded query={read}>{opened => <Fields opened={opened} onDone={onDone} />}</Loaded>
 }
 
-/** Name, address and labels; only what was changed is sent. */
-function Fields(props: { readonly opened: Versioned<Record>; readonly onDone: () => void }) {
-  const [opened] = useState(props.opened) // what is read later is not what the user has before him
+/** Name, address and labels. */
+function Fields({ opened, onDone }: { readonly opened: Versioned<Record>; readonly onDone: () => void }) {
   const { client_id, ...before } = opened.value
   const [name, setName] = useState(before.client_name)
   const [address, setAddress] = useState(before.address ?? '')
   const [labels, setLabels] = useState(before.labels)
-  const mine = {
-    client_name: name.trim(),
-    address: address.trim() || null,
-    labels
-  }
-  const { change, theirs } = useEdit<Record, Values>(opened, {
+  const { submit, change, overtaken } = useFieldsEdit(opened, {
+    fieldsOf: ({ client_name, address, labels }) => ({ client_name, address, labels }),
+    mine: { client_name: name.trim(), address: address.trim() || null, labels },
     read: () => readEdge(client_id),
-    save: (patch, headers) =>
-      call('PATCH /v1/clients/{client_id}', {
-        path: { client_id },
-        body: patch,
-        headers
-      }),
-    onSaved: () => {
-      notify(text.edges.saved(mine.client_name))
-      props.onDone()
+    save: (body, headers) => call('PATCH /v1/clients/{client_id}', { path: { client_id }, body, headers }),
+    onDone,
+    onSaved: () => notify(text.edges.saved(name.trim())),
+    inWords: {
+      client_name: [text.edges.name, value => value],
+      address: [text.edges.address, value => value],
+      labels: [text.labels.title, labelText]
     }
   })
-  const patch = patchOf(fieldsOf(before), mine)
   const { at, rest } = formErrors(change.error, { client_name: [], address: [], labels: [] })
   return (
-    <Form
-      does={text.save}
-      isBusy={change.isPending}
-      error={rest}
-      onSubmit={() => (isSame(patch, {}) ? props.onDone() : change.mutate(patch))}
-      onCancel={props.onDone}
-    >
+    <Form does={text.save} isBusy={change.isPending} error={rest} onSubmit={submit} onCancel={onDone}>
       <TextInput
         label={text.edges.name}
         value={name}
@@ -90,20 +70,7 @@ function Fields(props: { readonly opened: Versioned<Record>; readonly onDone: ()
         autoCapitalize="none"
       />
       <LabelsField value={labels} onChange={setLabels} error={at('labels')} />
-      {theirs && (
-        <Overtaken
-          fields={[
-            { key: 'client_name', name: text.edges.name, now: theirs.client_name, mine: mine.client_name },
-            { key: 'address', name: text.edges.address, now: theirs.address, mine: mine.address },
-            {
-              key: 'labels',
-              name: text.labels.title,
-              now: labelText(theirs.labels),
-              mine: labelText(mine.labels)
-            }
-          ].filter(({ key }) => key in patch)}
-        />
-      )}
+      {overtaken}
     </Form>
   )
 }

@@ -5,7 +5,6 @@ import { Command } from '../../parts/Command.tsx'
 import { State } from '../../parts/State.tsx'
 import { useNow } from '../../parts/use-now.ts'
 import { text } from '../../text/text.ts'
-import { useSummary } from '../overview/use-summary.ts'
 import { type Edge, useEdges } from './queries.ts'
 
 interface Props {
@@ -19,7 +18,6 @@ export function Invited({ invitation, edge, onAgain }: Props) {
   const { client_name: name, command, expires_at, askedAt } = invitation
   const now = useNow(1000)
   const edges = useEdges()
-  useSummary()
   // The server's clock and the browser's may differ a little: a connection that is new since then.
   const isNew = (at: string | null): boolean => at !== null && Date.parse(at) > askedAt - 60_000
   const arrived = edges.data?.find(found =>

@@ -10,7 +10,6 @@ import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
-import { useSummary } from '../overview/use-summary.ts'
 import { AddEdge } from './AddEdge.tsx'
 import { Codes } from './Codes.tsx'
 import { type Edge, useEdges } from './queries.ts'
@@ -70,7 +69,6 @@ const idOf = ({ client_id }: Edge): string => client_id
 /** /edges?state=disconnected */
 export function List() {
   const edges = useEdges()
-  useSummary()
   const [path, go] = useLocation()
   const [params, setParams] = useSearchParams()
   const state = params.get('state') ?? ''

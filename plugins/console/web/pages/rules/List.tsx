@@ -8,7 +8,6 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { type EdgesById, useEdgesById } from '../edges/queries.ts'
-import { useSummary } from '../overview/use-summary.ts'
 import { Actions } from './Actions.tsx'
 import { columnsOf } from './columns.tsx'
 import { FilterTools } from './FilterTools.tsx'
@@ -21,7 +20,6 @@ export function List() {
   const { filters, set, clear } = useFilters()
   const rules = useRules(filters.selector)
   const edges = useEdgesById()
-  useSummary()
   const columns = useMemo(() => columnsOf(edges), [edges])
   const rows = useChosen(rules.data, filters, edges)
   const isFiltered = Object.entries(filters).some(([name, value]) => name !== 'q' && value !== '')

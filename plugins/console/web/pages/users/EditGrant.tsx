@@ -1,43 +1,55 @@
 import { Text, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
+import { call, type Versioned, versioned } from '../../api/client.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
-import { labelsPatch } from '../../parts/labels.ts'
+import { Loaded } from '../../parts/Loaded.tsx'
+import { labelText } from '../../parts/labels.ts'
+import { useFieldsEdit } from '../../parts/use-fields-edit.tsx'
 import { text } from '../../text/text.ts'
 import { type Grant, nameOf } from './grant.tsx'
 
+const readGrant = (grant_id: string) => versioned('GET /v1/grants/{grant_id}', { path: { grant_id } })
+
+interface Props {
+  readonly grant: Grant
+  readonly onDone: () => void
+}
+
 /** Note and labels: what a grant allows does not change. */
-export function EditGrant({ grant, onDone }: { readonly grant: Grant; readonly onDone: () => void }) {
+export function EditGrant({ grant: { grant_id }, onDone }: Props) {
+  const read = useQuery({
+    queryKey: ['grant', grant_id],
+    queryFn: () => readGrant(grant_id),
+    staleTime: 0,
+    gcTime: 0
+  })
+  return <Loaded query={read}>{opened => <Fields opened={opened} onDone={onDone} />}</Loaded>
+}
+
+function Fields({ opened, onDone }: { readonly opened: Versioned<Grant>; readonly onDone: () => void }) {
+  const grant = opened.value
   const [note, setNote] = useState(grant.note ?? '')
   const [labels, setLabels] = useState(grant.labels)
-  const change = useMutation({
-    meta: { shown: true },
-    mutationFn: () =>
-      call('PATCH /v1/grants/{grant_id}', {
-        path: { grant_id: grant.grant_id },
-        body: {
-          note: note.trim() === '' ? null : note.trim(),
-          labels: { ...labelsPatch(grant.labels, labels) }
-        }
-      }),
-    onSuccess: () => {
-      notify(text.saved)
-      onDone()
+  const { submit, change, overtaken } = useFieldsEdit(opened, {
+    fieldsOf: ({ note, labels }) => ({ note, labels }),
+    mine: { note: note.trim() || null, labels },
+    read: () => readGrant(grant.grant_id),
+    save: (body, headers) =>
+      call('PATCH /v1/grants/{grant_id}', { path: { grant_id: grant.grant_id }, body, headers }),
+    onDone,
+    onSaved: () => notify(text.saved),
+    inWords: {
+      note: [text.grants.note, value => value],
+      labels: [text.labels.title, labelText]
     }
   })
   const { at, rest } = formErrors(change.error, { note: [], labels: [] })
   return (
-    <Form
-      does={text.save}
-      isBusy={change.isPending}
-      error={rest}
-      onSubmit={() => change.mutate()}
-      onCancel={onDone}
-    >
+    <Form does={text.save} isBusy={change.isPending} error={rest} onSubmit={submit} onCancel={onDone}>
       <Text size="sm">{nameOf(grant)}</Text>
       <TextInput
         label={text.grants.note}
@@ -47,6 +59,7 @@ export function EditGrant({ grant, onDone }: { readonly grant: Grant; readonly o
         data-autofocus
       />
       <LabelsField value={labels} onChange={setLabels} error={at('labels')} />
+      {overtaken}
     </Form>
   )
 }

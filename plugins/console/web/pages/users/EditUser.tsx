@@ -1,13 +1,12 @@
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call, type Versioned } from '../../api/client.ts'
-import { useEdit } from '../../api/use-edit.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
-import { labelsPatch, labelText } from '../../parts/labels.ts'
-import { Overtaken } from '../../parts/Overtaken.tsx'
+import { labelText } from '../../parts/labels.ts'
+import { useFieldsEdit } from '../../parts/use-fields-edit.tsx'
 import { text } from '../../text/text.ts'
 import { readUser, type User } from './queries.ts'
 import { RoleSelect } from './RoleSelect.tsx'
@@ -22,17 +21,17 @@ export function EditUser({ opened, onDone }: Props) {
   const [name, setName] = useState(before.display_name)
   const [role, setRole] = useState<string>(before.role)
   const [labels, setLabels] = useState(before.labels)
-  const { change, theirs } = useEdit<User, User['labels']>(opened, {
+  const { submit, change, overtaken } = useFieldsEdit(opened, {
+    fieldsOf: ({ display_name, role, labels }) => ({ display_name, role, labels }),
+    mine: { display_name: name, role: role as User['role'], labels },
     read: () => readUser(user_id),
-    save: (labels, headers) =>
-      call('PATCH /v1/users/{user_id}', {
-        path: { user_id },
-        body: { display_name: name, role: role as User['role'], labels },
-        headers
-      }),
-    onSaved: () => {
-      notify(text.saved)
-      onDone()
+    save: (body, headers) => call('PATCH /v1/users/{user_id}', { path: { user_id }, body, headers }),
+    onDone,
+    onSaved: () => notify(text.saved),
+    inWords: {
+      display_name: [text.users.name, value => value],
+      role: [text.users.role, value => text.users.roles[value]],
+      labels: [text.labels.title, labelText]
     }
   })
   const { at, rest } = formErrors(change.error, {
@@ -40,15 +39,8 @@ export function EditUser({ opened, onDone }: Props) {
     role: ['cannot_remove_self', 'last_superadmin'],
     labels: []
   })
-  const patch = labelsPatch((theirs ?? before).labels, labels) as User['labels'] // null removes one
   return (
-    <Form
-      does={text.save}
-      isBusy={change.isPending}
-      error={rest}
-      onSubmit={() => change.mutate(patch)}
-      onCancel={onDone}
-    >
+    <Form does={text.save} isBusy={change.isPending} error={rest} onSubmit={submit} onCancel={onDone}>
       <TextInput
         label={text.users.name}
         value={name}
@@ -59,19 +51,7 @@ export function EditUser({ opened, onDone }: Props) {
       />
       <RoleSelect value={role} onChange={setRole} error={at('role')} />
       <LabelsField value={labels} onChange={setLabels} error={at('labels')} />
-      {theirs && (
-        <Overtaken
-          fields={[
-            { name: text.users.name, now: theirs.display_name, mine: name },
-            {
-              name: text.users.role,
-              now: text.users.roles[theirs.role],
-              mine: text.users.roles[role as User['role']]
-            },
-            { name: text.labels.title, now: labelText(theirs.labels), mine: labelText(labels) }
-          ]}
-        />
-      )}
+      {overtaken}
     </Form>
   )
 }
