@@ -84,7 +84,7 @@ async function open(path: string): Promise<void> {
 /** What is pressed opens a dialog: a picture of it. */
 async function asked(name: string, press: () => Promise<void>): Promise<void> {
   await press()
-  await dialog.waitFor()
+  await dialog.locator('form, p, ul, dl, table').first().waitFor()
   await picture(name, [light, phone])
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })

@@ -83,6 +83,7 @@ async function changesGrant(walk: Walk): Promise<void> {
   const menu = page.getByRole('button', { name: /^Actions for .*8000/ })
   await menu.click()
   await page.getByRole('menuitem', { name: 'Edit' }).click()
+  await form.locator('[data-autofocus]:focus').waitFor() // whoever types goes on at once
   await form.getByLabel('Note').fill('for the shop')
   await callAs(page, 'PATCH', `/v1/grants/${grant_id}`, { note: 'for the office' })
   await form.getByRole('button', { name: 'Save' }).click()

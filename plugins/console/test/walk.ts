@@ -57,5 +57,8 @@ export async function walk(
 /** Resolves when the page has read what it shows. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor()
-  await page.locator('main [aria-busy=true]').first().waitFor({ state: 'detached' })
+  await page
+    .locator('main [aria-busy=true], header [aria-hidden=true]:disabled')
+    .first()
+    .waitFor({ state: 'detached' })
 }

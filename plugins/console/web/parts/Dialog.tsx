@@ -15,7 +15,7 @@ export const Dialog = ({ title, isOpen, onClose, size = 'md', children }: Props)
   <Modal.Root opened={isOpen} onClose={onClose} size={size}>
     <Modal.Overlay />
     <Modal.Content>
-      <Group justify="space-between" p="md" pb={0}>
+      <Group justify="space-between" align="start" wrap="nowrap" p="md" pb={0}>
         <Modal.Title fw={600}>{title}</Modal.Title>
         <Modal.CloseButton aria-label={text.close} />
       </Group>

@@ -1,5 +1,5 @@
 import { Button, Group, Stack } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { text } from '../text/text.ts'
 import { Refusal } from './Refusal.tsx'
 
@@ -13,26 +13,32 @@ interface Props {
 }
 
 /** Fields one below the other, what is wrong with all of them, and the button. */
-export const Form = ({ does, isBusy, error, onSubmit, onCancel, children }: Props) => (
-  <form
-    onSubmit={event => {
-      event.preventDefault()
-      onSubmit()
-    }}
-  >
-    <Stack>
-      {children}
-      <Refusal error={error} />
-      <Group>
-        <Button type="submit" loading={isBusy}>
-          {does}
-        </Button>
-        {onCancel && (
-          <Button variant="default" onClick={onCancel}>
-            {text.cancel}
+export function Form({ does, isBusy, error, onSubmit, onCancel, children }: Props) {
+  const form = useRef<HTMLFormElement>(null)
+  // A dialog moves the focus when it opens: a form that is read first comes later.
+  useEffect(() => form.current?.querySelector<HTMLElement>('[data-autofocus]')?.focus(), [])
+  return (
+    <form
+      ref={form}
+      onSubmit={event => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    >
+      <Stack>
+        {children}
+        <Refusal error={error} />
+        <Group>
+          <Button type="submit" loading={isBusy}>
+            {does}
           </Button>
-        )}
-      </Group>
-    </Stack>
-  </form>
-)
+          {onCancel && (
+            <Button variant="default" onClick={onCancel}>
+              {text.cancel}
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  )
+}

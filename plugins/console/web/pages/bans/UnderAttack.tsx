@@ -51,7 +51,7 @@ export function UnderAttack() {
                   <Button key="off" size="compact-xs" variant="default" onClick={() => ask(one)}>
                     {words.turnOff}
                   </Button>,
-                  <When key="until" at={one.until} />,
+                  <When key="until" at={one.until} form="brief" />,
                   <UserLink key="by" id={one.made_by} />,
                   one.reason
                 ]

@@ -30,19 +30,18 @@ export function Certificate({ certificate }: { readonly certificate: Shown }) {
           <When at={not_before} />
         </Fact>
         <Fact name={text.settings.origin}>{text.settings.origins[source]}</Fact>
-        <Fact name={text.settings.names}>{names.map(brief).join(', ')}</Fact>
+        <Fact name={text.settings.names}>{names.map(hostOf).join(', ')}</Fact>
       </Facts>
       <Rotation certificate={certificate} />
     </Stack>
   )
 }
 
-/** 'DNS:gate.example', 'IP Address:192.0.2.7' */
-const hostOf = (name: string): string => name.slice(name.indexOf(':') + 1)
-
-/** 'IP Address:0:0:0:0:0:0:0:1' is '::1', as everybody writes it. */
-const brief = (name: string): string =>
-  /^IP Address:.*:/.test(name) ? new URL(`http://[${hostOf(name)}]`).hostname.slice(1, -1) : hostOf(name)
+/** Of 'DNS:gate.example' the name; 'IP Address:0:0:0:0:0:0:0:1' is '::1', as everybody writes it. */
+function hostOf(name: string): string {
+  const host = name.slice(name.indexOf(':') + 1)
+  return /^IP Address:.*:/.test(name) ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host
+}
 
 /** A certificate changes while the server is stopped, by commands: what they do, and how far it is. */
 function Rotation({ certificate }: { readonly certificate: Shown }) {

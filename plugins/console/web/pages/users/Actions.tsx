@@ -46,7 +46,7 @@ export function Actions({ read, isSelf }: { readonly read: Versioned<User>; read
           </Button>
         </>
       )}
-      <Dialog isOpen={asked === 'edit'} onClose={close} title={text.edit}>
+      <Dialog isOpen={asked === 'edit'} onClose={close} title={text.edges.editTitle(user_id)}>
         <EditUser opened={read} onDone={close} />
       </Dialog>
       <Dialog isOpen={asked === 'reset'} onClose={close} title={text.users.resetTitle(user_id)}>

@@ -60,11 +60,14 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Omit<Props, '
     series: [{}, ...latest.current.lines.map(line => seriesOf(line, color))],
     axes: [
       { ...axis, space: 80, values: (_, times, _axis, _space, step) => times.map(timesOf(times, step)) },
-      { ...axis, size: 82, space: 36, values: (_, values) => values.map(latest.current.format) }
+      { ...axis, size: 82, space: 36, incrs: steps, values: (_, values) => values.map(latest.current.format) }
     ],
     hooks: { setCursor: [({ cursor }) => latest.current.onPoint(cursor.idx ?? null)] }
   }
 }
+
+/** Of the axis of values: there is no half connection. */
+const steps = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map(step => step * 10 ** power)).flat()
 
 const seriesOf = ({ name, color }: Line, shade: (name: string) => string): UPlot.Series => ({
   label: name,
