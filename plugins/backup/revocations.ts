@@ -12,13 +12,14 @@ const client = 'kernel_client'
 const kernelRevocations: readonly Revocation[] = [
   {
     table: 'kernel_spent_token',
-    sql: `insert or ignore into kernel_spent_token (hash, client_id, spent_at)
-      select hash, client_id, spent_at from old.kernel_spent_token`
+    sql: `insert into kernel_spent_token (hash, client_id, spent_at)
+      select hash, client_id, spent_at from old.kernel_spent_token where 1 = 1 on conflict do nothing`
   },
   {
     table: client,
-    sql: `insert or ignore into kernel_spent_token (hash, client_id, spent_at)
-      select token_hash, id, ? from kernel_client where token_hash is not null and ${isDeleted(client)}`
+    sql: `insert into kernel_spent_token (hash, client_id, spent_at)
+      select token_hash, id, ? from kernel_client where token_hash is not null and ${isDeleted(client)}
+      on conflict do nothing`
   },
   {
     table: client,
@@ -31,14 +32,14 @@ const kernelRevocations: readonly Revocation[] = [
     title: 'clients with the token of a later enrollment',
     sql: `update kernel_client set revoked_at = null,
       token_hash = (select o.token_hash from old.kernel_client o where o.id = kernel_client.id)
-      where ${isNow(client, 'o.token_hash is not null and o.token_hash is not kernel_client.token_hash')}
+      where ${isNow(client, 'o.token_hash is not null and o.token_hash is distinct from kernel_client.token_hash')}
       returning name`
   },
   {
     table: 'kernel_user',
     title: 'disabled users',
-    sql: `update kernel_user set disabled = 1 where disabled = 0
-      and (${isDeleted('kernel_user')} or ${isNow('kernel_user', 'o.disabled = 1')}) returning id as name`
+    sql: `update kernel_user set disabled = true where not disabled
+      and (${isDeleted('kernel_user')} or ${isNow('kernel_user', 'o.disabled')}) returning id as name`
   },
   {
     table: 'kernel_user',
@@ -91,7 +92,7 @@ export async function revokeAgain(
     if (title && rows.length > 0) revoked.push({ what: title, names: rows.map(({ name }) => name) })
   }
   const unknown = await em.execute<{ name: string }[]>(
-    'select name from old.kernel_client o where not exists (select 1 from main.kernel_client c where c.id = o.id)'
+    'select name from old.kernel_client o where not exists (select 1 from kernel_client c where c.id = o.id)'
   )
   if (unknown.length > 0)
     revoked.push({ what: 'clients to be enrolled again', names: unknown.map(({ name }) => name) })
