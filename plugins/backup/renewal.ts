@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Revocation } from '../../kernel/store/revocation.ts'
+import { attachOld } from '../../kernel/store/sqlite/words.ts'
 import { ownFile, readCertificate } from '../control/exports.ts'
 import { type RevokedAgain, revokeAgain, revokeUnconditionally } from './revocations.ts'
 
@@ -37,7 +38,7 @@ export async function renew(
   const old = join(oldDir, 'sluice.db')
   if (!existsSync(old)) return unread(`there is none in ${oldDir}`)
   try {
-    await em.execute('attach database ? as old', [old], 'run')
+    await attachOld(old, em)
     if (((await oldValue('lineage', em)) ?? (await oldValue('generation', em))) !== lineage)
       return unread(`${old} is not a later state of this backup`)
     return await inTransaction(em, async () => ({

@@ -74,7 +74,7 @@ export async function revokeUnconditionally(
   em: EntityManager
 ): Promise<void> {
   for (const { table, sql, isUnconditional } of revocations)
-    if (isUnconditional && (await hasTable('main', table, em))) await em.execute(sql)
+    if (isUnconditional && (await tables(em).has(table))) await em.execute(sql)
 }
 
 /** Repeats the revocations. Returns what was revoked, and the clients that the backup does not know. */
@@ -86,7 +86,7 @@ export async function revokeAgain(
   const revoked: RevokedAgain[] = []
   for (const { table, title, sql, isUnconditional } of [...kernelRevocations, ...revocations]) {
     if (isUnconditional) continue
-    if (!((await hasTable('main', table, em)) && (await hasTable('old', table, em)))) continue
+    if (!((await tables(em).has(table)) && (await tables(em).oldHas(table)))) continue
     const values = sql.includes('?') ? [now] : []
     const rows = await em.execute<{ name: string }[]>(sql, values, title ? 'all' : 'run')
     if (title && rows.length > 0) revoked.push({ what: title, names: rows.map(({ name }) => name) })
@@ -99,9 +99,12 @@ export async function revokeAgain(
   return revoked
 }
 
-async function hasTable(schema: 'main' | 'old', table: string, em: EntityManager): Promise<boolean> {
-  const rows = await em.execute(`select 1 from ${schema}.sqlite_master where type = 'table' and name = ?`, [
-    table
-  ])
-  return rows.length > 0
+function tables(em: EntityManager) {
+  const [helper, connection] = [em.getPlatform().getSchemaHelper(), em.getConnection()]
+  return {
+    has: async (name: string) => (await helper?.tableExists(connection, name, undefined)) ?? false,
+    oldHas: async (name: string) =>
+      (await helper?.getAllTables(connection, ['old']))?.some(({ table_name }) => table_name === name) ??
+      false
+  }
 }
