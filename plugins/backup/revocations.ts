@@ -18,7 +18,7 @@ const kernelRevocations: readonly Revocation[] = [
   {
     table: client,
     sql: `insert into kernel_spent_token (hash, client_id, spent_at)
-      select token_hash, id, ? from kernel_client where token_hash is not null and ${isDeleted(client)}
+      select token_hash, id, cast(? as bigint) from kernel_client where token_hash is not null and ${isDeleted(client)}
       on conflict do nothing`
   },
   {
