@@ -13,7 +13,7 @@ const kernelRevocations: readonly Revocation[] = [
   {
     table: 'kernel_spent_token',
     sql: `insert into kernel_spent_token (hash, client_id, spent_at)
-      select hash, client_id, spent_at from old.kernel_spent_token where 1 = 1 on conflict do nothing`
+      select hash, client_id, spent_at from old.kernel_spent_token where true on conflict do nothing`
   },
   {
     table: client,

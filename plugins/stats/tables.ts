@@ -105,7 +105,8 @@ export async function advanceEpoch(
 
 /**
  * Deletes old spans, at most 1,000; returns whether more are left. The last minute of an epoch stays: it may have been
- * reported in part, and when the agent is back, only the rest of its total may be added.
+ * reported in part, and when the agent is back, only the rest of its total may be added. Keys of other kinds are no
+ * numbers: PostgreSQL may cast before it looks at the kind.
  */
 export const pruneSpans = (beforeSecs: number, em: EntityManager): Promise<boolean> =>
   deleteRows(

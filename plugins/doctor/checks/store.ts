@@ -36,8 +36,8 @@ export const store = defineCheck<Id>({
   async run({ dir }) {
     const file = join(dir, 'sluice.db')
     if (!existsSync(file)) return [{ ok: 'the first start creates it' }]
+    const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0 // before it is opened: closing may empty it
     const found = await damageOf(file)
-    const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
     if (log > largeLogBytes)
       found.push({ id: 'store.log', message: `${file}-wal has ${Math.floor(log / 2 ** 20)} MiB` })
     return found.length > 0 ? found : [{ ok: `${Math.ceil(statSync(file).size / 2 ** 20)} MiB, whole` }]
