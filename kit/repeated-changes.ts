@@ -9,6 +9,7 @@ import { attributionOf, runningPlugin } from '../kernel/base/attribution.ts'
 import { reasonOf } from '../kernel/base/errors.ts'
 import type { Work } from '../kernel/http/route.ts'
 import type { Database } from '../kernel/store/open.ts'
+import { rowsWritten } from '../kernel/store/sqlite/words.ts'
 
 /** The result of a body, and the number of rows that it has written. */
 interface Run<T> {
@@ -86,14 +87,10 @@ async function undone<T>(em: EntityManager, work: Work<T>): Promise<T> {
 }
 
 async function countRows<T>(em: EntityManager, work: Work<T>): Promise<Run<T>> {
-  const written = async (): Promise<number> => {
-    const [row] = await em.execute<{ readonly n: number }[]>('select total_changes() as n')
-    return row?.n ?? 0
-  }
-  const before = await written()
+  const before = await rowsWritten(em)
   const result = await work(em)
   await em.flush()
-  return { result, rows: (await written()) - before }
+  return { result, rows: (await rowsWritten(em)) - before }
 }
 
 function differences<T>(first: Run<T>, second: Run<T>): string[] {

@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
+import { words as dialect, dialectIn } from './support/sql-dialect.ts'
 
 const root = join(import.meta.dirname, '..')
 const files = globSync('{kernel,plugins,agent,config,kit}/**/*.ts', { cwd: root }).filter(
@@ -118,6 +119,31 @@ t.test('on the server, only the store imports SQLite', async t => {
 
   t.same(found, [])
 })
+
+t.test('SQL is what SQLite and PostgreSQL both understand, but in the folder of a driver', async t => {
+  const server = files.filter(file =>
+    /^(?!agent\/|kernel\/store\/sqlite\/|plugins\/console\/web\/)/.test(file)
+  )
+  const booleans = server
+    .filter(file => file.endsWith('/entities.ts'))
+    .flatMap(file => [...textOf(file).matchAll(/(\w+): p\.boolean\(\)(?!\.formula)/g)])
+    .map(([, name = '']) => name.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`))
+  const found = server
+    .filter(file => !migrated.includes(file))
+    .flatMap(file => dialectIn(withoutComments(textOf(file)), booleans).map(what => `${file}: ${what}`))
+
+  t.same(found, [])
+  for (const { example, pattern } of dialect) t.match(example, pattern)
+  t.same(dialectIn('select id from kernel_user where disabled = 0', booleans).length, 1)
+})
+
+/** Migrations that stores have run, and that do not change. A store of PostgreSQL begins without them. */
+const migrated: readonly string[] = [
+  'plugins/quota/migrations/0003-bounds.ts',
+  'plugins/stats/migrations/0005-bounds.ts',
+  'plugins/traffic/migrations/0001-traffic.ts',
+  'plugins/traffic/migrations/0002-bounds.ts'
+]
 
 t.test('the kernel has at most 2,800 lines, and its driver of SQLite 900', async t => {
   const isDriver = (file: string) => file.startsWith('kernel/store/sqlite/')

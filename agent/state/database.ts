@@ -52,6 +52,12 @@ export function openStateDatabase(dir: string, durability: Durability = 'full'):
   }
 }
 
+/** Returns what SQLite finds to be damaged first. */
+export function damageIn(db: StateDatabase): string | null {
+  const found = db.prepare<[], { quick_check: string }>('pragma quick_check(1)').get()?.quick_check ?? 'ok'
+  return found === 'ok' ? null : found
+}
+
 const sqliteBusy = 5 // SQLITE_BUSY
 
 /**

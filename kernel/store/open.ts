@@ -5,7 +5,7 @@ import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf, schemaTooNew } from '../base/errors.ts'
 import { StoreDriver } from './sqlite/connection.ts'
 import { StoreEntityManager } from './sqlite/entity-manager.ts'
-import type { Transaction } from './sqlite/transaction.ts'
+import { copyTo } from './sqlite/words.ts'
 
 export interface Database {
   /** Runs for at most 30 s, with an identity map of its own. Not to be called inside `change`: use its `em`. */
@@ -66,7 +66,7 @@ export async function openStore(
     const executed = await migrator.getStorage().executed()
     refuseNewer(executed, plugins)
     if (executed.length > 0 && (await migrator.getPending()).length > 0)
-      await disk?.beforeMigrations(to => orm.em.execute('vacuum into ?', [to]))
+      await disk?.beforeMigrations(to => copyTo(to, orm.em))
     await migrator.up()
   } catch (error) {
     await orm.close(true)
@@ -75,19 +75,18 @@ export async function openStore(
   }
   const connection = orm.driver.getConnection()
   connection.openReader()
-  async function changeIn<T>(transaction: Transaction, work: (em: EntityManager) => Promise<T>): Promise<T> {
-    const em = orm.em.fork()
-    em.setTransactionContext(transaction)
-    const result = await withTimeout(15, 'a transaction', () => work(em))
-    await em.flush()
-    return result
-  }
   return {
     read: work => withTimeout(30, 'reading the store', () => work(orm.em.fork())),
     async change(work) {
       disk?.requireWritable()
       return connection.groups
-        .change(transaction => changeIn(transaction, work))
+        .change(async transaction => {
+          const em = orm.em.fork()
+          em.setTransactionContext(transaction)
+          const result = await withTimeout(15, 'a transaction', () => work(em))
+          await em.flush()
+          return result
+        })
         .catch((error: unknown) => disk?.failed(error) ?? Promise.reject(error))
     },
     close: () => orm.close(true)

@@ -19,6 +19,7 @@ import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { isAtLeast } from '../../kernel/base/version-range.ts'
 import type { Print } from '../../kernel/cli/command.ts'
 import { openStore, type PluginStore } from '../../kernel/store/open.ts'
+import { copyTo, damageIn, setMark } from '../../kernel/store/sqlite/words.ts'
 import { currentCertificate, nextFile } from '../control/exports.ts'
 import { requireOwnSchema } from './schema.ts'
 
@@ -61,7 +62,7 @@ export async function writeBackup(source: Source, to: string): Promise<{ file: s
     throw new Fault(wrongUsage, `${file} exists and is not a backup; it is not overwritten`)
   const draft = `${file}.${process.pid}.tmp`
   try {
-    await onStore(store, em => em.execute('vacuum into ?', [draft]))
+    await onStore(store, em => copyTo(draft, em))
     chmodSync(draft, 0o600)
     await onStore(draft, em => addParts(partsOf(source), em))
     sync(draft)
@@ -114,7 +115,7 @@ function partsOf({ dataDir, keys, version, now }: Source): Parts {
 async function addParts(parts: Parts, em: EntityManager): Promise<void> {
   await em.execute('create table sluice_backup (name text not null primary key, value text not null)')
   for (const row of Object.entries(parts)) await em.execute('insert into sluice_backup values (?, ?)', row)
-  await em.execute(`pragma application_id = ${applicationId}`)
+  await setMark(applicationId, em)
 }
 
 const maxPart = 2 ** 20
@@ -134,11 +135,10 @@ export async function unpack(
     const parts = Object.fromEntries(rows.map(({ name, value }) => [name, value])) as unknown as Parts // checked next
     if (parts.format !== format || !isAtLeast(ourVersion, parts.version))
       throw new Fault(wrongUsage, `the backup was made by sluice ${parts.version}, this is ${ourVersion}`)
-    const [state] = await em.execute<{ integrity_check: string }[]>('pragma integrity_check')
-    if (state?.integrity_check !== 'ok')
-      throw new Fault(wrongUsage, `the backup is damaged: ${state?.integrity_check}`)
+    const [damage] = await damageIn(em, 'whole')
+    if (damage !== undefined) throw new Fault(wrongUsage, `the backup is damaged: ${damage}`)
     await em.execute('drop table sluice_backup')
-    await em.execute('pragma application_id = 0')
+    await setMark(0, em)
     return parts
   })
 }

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Revocation } from '../../kernel/store/revocation.ts'
+import { attachOld } from '../../kernel/store/sqlite/words.ts'
 import { ownFile, readCertificate } from '../control/exports.ts'
 import { type RevokedAgain, revokeAgain, revokeUnconditionally } from './revocations.ts'
 
@@ -23,18 +24,22 @@ export async function renew(
   now: number,
   em: EntityManager
 ): Promise<Renewed> {
-  const before = await storeValue('main', 'generation', em)
-  const lineage = (await storeValue('main', 'lineage', em)) ?? before ?? '' // the first generation; restores keep it
+  const before = await storeValue('generation', em)
+  const lineage = (await storeValue('lineage', em)) ?? before ?? '' // the first generation; restores keep it
   const put = (name: string, value: string) =>
-    em.execute('insert or replace into kernel_fact (name, value) values (?, ?)', [name, value], 'run')
+    em.execute(
+      'insert into kernel_fact (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
+      [name, value],
+      'run'
+    )
   await put('lineage', lineage)
   await put('generation', randomBytes(16).toString('hex'))
   await revokeUnconditionally(revocations, em)
   const old = join(oldDir, 'sluice.db')
   if (!existsSync(old)) return unread(`there is none in ${oldDir}`)
   try {
-    await em.execute('attach database ? as old', [old], 'run')
-    if (((await storeValue('old', 'lineage', em)) ?? (await storeValue('old', 'generation', em))) !== lineage)
+    await attachOld(old, em)
+    if (((await oldValue('lineage', em)) ?? (await oldValue('generation', em))) !== lineage)
       return unread(`${old} is not a later state of this backup`)
     return await inTransaction(em, async () => ({
       revoked: await revokeAgain(revocations, now, em),
@@ -72,9 +77,8 @@ async function certificateOf(
   oldDir: string,
   em: EntityManager
 ): Promise<Pick<Renewed, 'certificate' | 'warnings'>> {
-  const pinned = await storeValue('old', 'leaf', em)
-  if (pinned === null || pinned === (await storeValue('main', 'leaf', em)))
-    return { certificate: null, warnings: [] }
+  const pinned = await oldValue('leaf', em)
+  if (pinned === null || pinned === (await storeValue('leaf', em))) return { certificate: null, warnings: [] }
   const file = ownFile(oldDir)
   if (!existsSync(file) || readCertificate({ certPath: file }).fingerprint !== pinned)
     return {
@@ -86,10 +90,9 @@ async function certificateOf(
   return { certificate: readFileSync(file, 'utf8'), warnings: [] }
 }
 
-async function storeValue(schema: 'main' | 'old', name: string, em: EntityManager): Promise<string | null> {
-  const rows = await em.execute<{ value: string }[]>(
-    `select value from ${schema}.kernel_fact where name = ?`,
-    [name]
-  )
+async function storeValue(name: string, em: EntityManager, table = 'kernel_fact'): Promise<string | null> {
+  const rows = await em.execute<{ value: string }[]>(`select value from ${table} where name = ?`, [name])
   return rows[0]?.value ?? null
 }
+
+const oldValue = (name: string, em: EntityManager) => storeValue(name, em, 'old.kernel_fact')

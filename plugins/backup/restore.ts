@@ -17,6 +17,7 @@ import { Releases } from '../../kernel/base/releases.ts'
 import { openDataDir } from '../../kernel/store/data-dir.ts'
 import type { PluginStore } from '../../kernel/store/open.ts'
 import type { Revocation } from '../../kernel/store/revocation.ts'
+import { emptyLog } from '../../kernel/store/sqlite/words.ts'
 import { checkFilesystem } from '../cli/exports.ts'
 import {
   namedCertificates,
@@ -114,11 +115,8 @@ const restoredFiles = (dataDir: string): string[] => [ownFile(dataDir), nextFile
 /** Writes the log of the old store into its file, so that one rename replaces it. A damaged store stays with its log. */
 async function closeStore(store: string): Promise<void> {
   if (!existsSync(store)) return
-  const isBusy = await onStore(store, async em => {
-    const [row] = await em.execute<{ busy: number }[]>('pragma wal_checkpoint(truncate)')
-    return row?.busy !== 0
-  }).catch(() => false) // it is kept beside the new one; the warning of `renew` names it
-  if (isBusy) throw new Fault(storeInUse, `another command reads ${store}; try again when it has ended`)
+  const isEmpty = await onStore(store, emptyLog).catch(() => true) // it is kept beside the new one; the warning of `renew` names it
+  if (!isEmpty) throw new Fault(storeInUse, `another command reads ${store}; try again when it has ended`)
 }
 
 /** Reports any error of SQLite as a damaged backup. */

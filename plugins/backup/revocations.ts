@@ -12,13 +12,14 @@ const client = 'kernel_client'
 const kernelRevocations: readonly Revocation[] = [
   {
     table: 'kernel_spent_token',
-    sql: `insert or ignore into kernel_spent_token (hash, client_id, spent_at)
-      select hash, client_id, spent_at from old.kernel_spent_token`
+    sql: `insert into kernel_spent_token (hash, client_id, spent_at)
+      select hash, client_id, spent_at from old.kernel_spent_token where true on conflict do nothing`
   },
   {
     table: client,
-    sql: `insert or ignore into kernel_spent_token (hash, client_id, spent_at)
-      select token_hash, id, ? from kernel_client where token_hash is not null and ${isDeleted(client)}`
+    sql: `insert into kernel_spent_token (hash, client_id, spent_at)
+      select token_hash, id, cast(? as bigint) from kernel_client where token_hash is not null and ${isDeleted(client)}
+      on conflict do nothing`
   },
   {
     table: client,
@@ -31,14 +32,14 @@ const kernelRevocations: readonly Revocation[] = [
     title: 'clients with the token of a later enrollment',
     sql: `update kernel_client set revoked_at = null,
       token_hash = (select o.token_hash from old.kernel_client o where o.id = kernel_client.id)
-      where ${isNow(client, 'o.token_hash is not null and o.token_hash is not kernel_client.token_hash')}
+      where ${isNow(client, 'o.token_hash is not null and o.token_hash is distinct from kernel_client.token_hash')}
       returning name`
   },
   {
     table: 'kernel_user',
     title: 'disabled users',
-    sql: `update kernel_user set disabled = 1 where disabled = 0
-      and (${isDeleted('kernel_user')} or ${isNow('kernel_user', 'o.disabled = 1')}) returning id as name`
+    sql: `update kernel_user set disabled = true where not disabled
+      and (${isDeleted('kernel_user')} or ${isNow('kernel_user', 'o.disabled')}) returning id as name`
   },
   {
     table: 'kernel_user',
@@ -73,7 +74,7 @@ export async function revokeUnconditionally(
   em: EntityManager
 ): Promise<void> {
   for (const { table, sql, isUnconditional } of revocations)
-    if (isUnconditional && (await hasTable('main', table, em))) await em.execute(sql)
+    if (isUnconditional && (await tables(em).has(table))) await em.execute(sql)
 }
 
 /** Repeats the revocations. Returns what was revoked, and the clients that the backup does not know. */
@@ -85,22 +86,25 @@ export async function revokeAgain(
   const revoked: RevokedAgain[] = []
   for (const { table, title, sql, isUnconditional } of [...kernelRevocations, ...revocations]) {
     if (isUnconditional) continue
-    if (!((await hasTable('main', table, em)) && (await hasTable('old', table, em)))) continue
+    if (!((await tables(em).has(table)) && (await tables(em).oldHas(table)))) continue
     const values = sql.includes('?') ? [now] : []
     const rows = await em.execute<{ name: string }[]>(sql, values, title ? 'all' : 'run')
     if (title && rows.length > 0) revoked.push({ what: title, names: rows.map(({ name }) => name) })
   }
   const unknown = await em.execute<{ name: string }[]>(
-    'select name from old.kernel_client o where not exists (select 1 from main.kernel_client c where c.id = o.id)'
+    'select name from old.kernel_client o where not exists (select 1 from kernel_client c where c.id = o.id)'
   )
   if (unknown.length > 0)
     revoked.push({ what: 'clients to be enrolled again', names: unknown.map(({ name }) => name) })
   return revoked
 }
 
-async function hasTable(schema: 'main' | 'old', table: string, em: EntityManager): Promise<boolean> {
-  const rows = await em.execute(`select 1 from ${schema}.sqlite_master where type = 'table' and name = ?`, [
-    table
-  ])
-  return rows.length > 0
+function tables(em: EntityManager) {
+  const [helper, connection] = [em.getPlatform().getSchemaHelper(), em.getConnection()]
+  return {
+    has: async (name: string) => (await helper?.tableExists(connection, name, undefined)) ?? false,
+    oldHas: async (name: string) =>
+      (await helper?.getAllTables(connection, ['old']))?.some(({ table_name }) => table_name === name) ??
+      false
+  }
 }

@@ -2,12 +2,13 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openStore, type PluginStore } from '../../kernel/store/open.ts'
+import { schemaOf } from '../../kernel/store/sqlite/words.ts'
 
 interface Entry {
   readonly type: string // table, index, trigger, view
   readonly name: string
   readonly owner: string // the table
-  readonly sql: string | null // null: an index that SQLite makes itself
+  readonly sql: string | null // null: the file is damaged
 }
 
 /** Refuses triggers, views, virtual and changed tables; nothing of the file has run yet. Throws Fault. */
@@ -15,7 +16,7 @@ export async function requireOwnSchema(stores: readonly PluginStore[], em: Entit
   const rows = await em.execute<{ name: string }[]>('select name from schema_migration')
   const executed = new Set(rows.map(({ name }) => name))
   const expected = new Map((await schemaAfter(stores, executed)).map(entry => [keyOf(entry), entry]))
-  const found = (await schemaOf(em)).filter(entry => !isOfSqlite(entry) && entry.name !== 'sluice_backup')
+  const found = (await schemaOf<Entry>(em)).filter(({ name }) => name !== 'sluice_backup')
   const absent = absentPlugins(stores, executed)
   for (const entry of found) {
     const ours = expected.get(keyOf(entry))
@@ -23,7 +24,7 @@ export async function requireOwnSchema(stores: readonly PluginStore[], em: Entit
       throw refused(`${entry.type} ${entry.name} is not of sluice or its plugins`)
   }
   const names = new Set(found.map(keyOf))
-  const missing = [...expected.keys()].find(key => !names.has(key) && !isOfSqlite(expected.get(key)))
+  const missing = [...expected.keys()].find(key => !names.has(key))
   if (missing !== undefined) throw refused(`it lacks ${missing}`)
 }
 
@@ -38,14 +39,11 @@ async function schemaAfter(stores: readonly PluginStore[], executed: ReadonlySet
   })
   const reference = await openStore(':memory:', migrated)
   try {
-    return await reference.read(schemaOf)
+    return await reference.read(schemaOf<Entry>)
   } finally {
     await reference.close()
   }
 }
-
-const schemaOf = (em: EntityManager): Promise<Entry[]> =>
-  em.execute<Entry[]>('select type, name, tbl_name as owner, sql from main.sqlite_schema')
 
 /** Prefixes of tables of plugins that the store has had and this configuration does not load. */
 const absentPlugins = (stores: readonly PluginStore[], executed: ReadonlySet<string>): string[] =>
@@ -58,11 +56,6 @@ const isOf = (prefixes: readonly string[], { type, owner, sql }: Entry): boolean
   (type === 'table' || type === 'index') &&
   !/^\s*create\s+virtual/i.test(sql ?? '') &&
   prefixes.some(prefix => owner === prefix || owner.startsWith(`${prefix}_`))
-
-const isOfSqlite = (entry: Entry | undefined): boolean =>
-  entry !== undefined &&
-  ((entry.type === 'table' && /^sqlite_(sequence|stat\d)$/.test(entry.name)) ||
-    (entry.type === 'index' && entry.sql === null))
 
 const keyOf = ({ type, name }: Entry): string => `${type} ${name}`
 

@@ -21,10 +21,9 @@ export function openContext(given: Given): { context: DoctorContext; close: () =
     if (given.role !== 'server' || !existsSync(file)) return []
     store ??= openStore(file, []) // without plugins: no migration runs
     return (await store).read(async em => {
-      const tables = await em.execute("select 1 from sqlite_master where type = 'table' and name = ?", [
-        table
-      ])
-      return tables.length === 0 ? [] : em.execute<R[]>(sql)
+      const schema = em.getPlatform().getSchemaHelper()
+      const exists = await schema?.tableExists(em.getConnection(), table, undefined)
+      return exists ? em.execute<R[]>(sql) : []
     })
   }
 

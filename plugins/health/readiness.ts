@@ -48,8 +48,10 @@ async function examine(name: string, check: () => Promise<string>): Promise<Chec
 function openStoreCheck(store: Deps['store']): () => Promise<string> {
   let known: { readonly dev: number; readonly ino: number } | undefined
   return async () => {
-    const [database] = await store.read(em => em.execute<{ file: string }[]>('pragma database_list'))
-    const file = database?.file ?? ''
+    const file = await store.read(async em => {
+      await em.execute('select 1 from schema_migration limit 1')
+      return String(em.config.get('dbName'))
+    })
     const now = await stat(file).catch(() => null)
     known ??= now ?? undefined
     if (!now || now.dev !== known?.dev || now.ino !== known.ino) throw new Error('its directory is gone')

@@ -41,16 +41,16 @@ interface PartRow extends Pick<Rule, 'id' | 'clientId'> {
 }
 
 const parts = `
-  select part.id, part.parent, part.client_id as clientId, coalesce(client.name, '') as name, part.state,
-    part.state_reason as stateReason,
-    part.before is null and (part.targets <> whole.targets or part.listen_from <> whole.listen_from
+  select part.id, part.parent, part.client_id as "clientId", coalesce(client.name, '') as name, part.state,
+    part.state_reason as "stateReason",
+    case when part.before is null and (part.targets <> whole.targets or part.listen_from <> whole.listen_from
       or part.listen_to <> whole.listen_to or part.prefer_ipv6 <> whole.prefer_ipv6
-      or part.paused <> whole.paused) as differs
+      or part.paused <> whole.paused) then 1 else 0 end as differs
   from rules part join rules whole on whole.id = part.parent left join kernel_client client on client.id = part.client_id
   where part.parent in (?) and (part.state <> 'draining' or whole.state = 'draining')`
 
 const refused = `
-  select '' as id, part.parent, part.client_id as clientId, client.name, 'failed' as state, part.code as stateReason,
+  select '' as id, part.parent, part.client_id as "clientId", client.name, 'failed' as state, part.code as "stateReason",
     0 as differs
   from rules_refused_part part join kernel_client client on client.id = part.client_id where part.parent in (?)`
 
@@ -64,7 +64,7 @@ export async function edgesOf(
   if (wholes.length === 0) return new Map()
   const ids = wholes.map(({ id }) => id)
   const marks = ids.map(() => '?').join(', ')
-  const sql = `${parts} union all ${refused} order by name, clientId`.replaceAll('(?)', `(${marks})`)
+  const sql = `${parts} union all ${refused} order by name, "clientId"`.replaceAll('(?)', `(${marks})`)
   const rows = Map.groupBy(await em.execute<PartRow[]>(sql, [...ids, ...ids]), ({ parent }) => parent)
   return new Map(
     wholes.map(whole => {

@@ -36,8 +36,8 @@ export const queries = {
     for (let at = 0; at < ids.length; at += idsPerQuery) {
       const some = ids.slice(at, at + idsPerQuery)
       const rules = await em.execute<ScopeRow[]>(
-        `select id, client_id as clientId, owner, listen_from as listenFrom, listen_to as listenTo, targets,
-         former_targets as formerTargets, former_ports as formerPorts from rules where id in (${some.map(() => '?').join(', ')})`,
+        `select id, client_id as "clientId", owner, listen_from as "listenFrom", listen_to as "listenTo", targets,
+         former_targets as "formerTargets", former_ports as "formerPorts" from rules where id in (${some.map(() => '?').join(', ')})`,
         some
       )
       for (const { id, targets, formerTargets, formerPorts, ...rule } of rules) {
@@ -54,17 +54,14 @@ export const queries = {
 
   /** Returns, by id, the id under which the API has the rule: for a part that of its whole. */
   async shownIds(ids: readonly string[], em: EntityManager): Promise<Map<string, string>> {
-    const rows = await em.execute<{ id: string; shownId: string }[]>(
-      'select id, coalesce(parent, id) as shownId from rules where id in (select value from json_each(?))',
-      [JSON.stringify(ids)]
-    )
-    return new Map(rows.map(({ id, shownId }) => [id, shownId]))
+    const rows = await em.find(Rule, { id: { $in: [...ids] } }, { fields: ['id', 'parent'] })
+    return new Map(rows.map(({ id, parent }) => [id, parent ?? id]))
   },
 
   /** Returns the parts of a whole; any other rule is its own only part. */
   partsOf: (id: string, em: EntityManager): Promise<Pick<Rule, 'id' | 'clientId'>[]> =>
     em.execute(
-      `select id, client_id as clientId from rules where parent = ? or (id = ? and client_id <> '${noClient}') order by id`,
+      `select id, client_id as "clientId" from rules where parent = ? or (id = ? and client_id <> '${noClient}') order by id`,
       [id, id]
     ),
 
@@ -80,7 +77,7 @@ export const queries = {
       >)[]
   > =>
     em.execute(
-      `select id, coalesce(parent, id) as shownId, client_id as clientId, owner, protocol, listen_from as listenFrom, listen_to as listenTo, state
+      `select id, coalesce(parent, id) as "shownId", client_id as "clientId", owner, protocol, listen_from as "listenFrom", listen_to as "listenTo", state
        from rules where id > ? and client_id <> '${noClient}' order by id limit ?`,
       [after, take]
     ),
@@ -98,9 +95,9 @@ export const queries = {
 async function countWholes(owner: string | null, em: EntityManager) {
   const part = 'exists (select 1 from rules part where part.parent = whole.id'
   const refused = 'exists (select 1 from rules_refused_part part where part.parent = whole.id)'
-  const [row] = await em.execute<{ active: number | null; failed: number | null }[]>(
-    `select sum(${part}) and not ${part} and part.state <> 'active') and not ${refused}) as active,
-     sum(${part} and part.state = 'failed') or ${refused}) as failed
+  const [row] = await em.execute<{ active: number; failed: number }[]>(
+    `select count(*) filter (where ${part}) and not ${part} and part.state <> 'active') and not ${refused}) as active,
+     count(*) filter (where ${part} and part.state = 'failed') or ${refused}) as failed
      from rules whole where whole.client_id = '${noClient}' ${owner === null ? '' : 'and whole.owner = ?'}`,
     owner === null ? [] : [owner]
   )

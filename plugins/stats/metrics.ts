@@ -70,7 +70,7 @@ export function openMetrics({ store, rules, activeConnections }: Services): Metr
 
 function totalsOf(ids: readonly string[], em: EntityManager): Promise<JournalRow[]> {
   return em.execute<JournalRow[]>(
-    `select rule_id as ruleId, kind, key, ${selectedCounts} from stats_total
+    `select rule_id as "ruleId", kind, key, ${selectedCounts} from stats_total
      where rule_id in (${ids.map(() => '?').join(', ')}) and kind in ('rule', 'rejected')`,
     [...ids]
   )

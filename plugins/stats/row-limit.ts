@@ -53,7 +53,7 @@ export async function foldReasons(added: readonly OwnedRow[], em: EntityManager)
   const known = new Map<string, Set<string>>()
   for (const some of slices([...new Set(rejections.map(({ ruleId }) => ruleId))])) {
     const stored = await em.execute<{ ruleId: string; key: string }[]>(
-      `select rule_id as ruleId, key from stats_total
+      `select rule_id as "ruleId", key from stats_total
        where kind = 'rejected' and rule_id in (${some.map(() => '?').join(', ')})`,
       [...some]
     )

@@ -59,11 +59,11 @@ export function openRuleOwners({ rules }: { readonly rules: Rules }) {
   async function reconcile(em: EntityManager): Promise<void> {
     const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
     const known = await em.execute<{ clientId: string }[]>(
-      'select client_id as clientId from stats_epoch union select client_id from stats_holder'
+      'select client_id as "clientId" from stats_epoch union select client_id from stats_holder'
     )
     for (const { clientId } of known) if (!clients.has(clientId)) await forgetClient(clientId, em)
     const committed = await em.execute<{ ruleId: string; clientId: string }[]>(
-      'select distinct rule_id as ruleId, client_id as clientId from stats_total'
+      'select distinct rule_id as "ruleId", client_id as "clientId" from stats_total'
     )
     const ids = committed.map(({ ruleId }) => ruleId)
     const owners = await of(ids, em)

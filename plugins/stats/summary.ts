@@ -40,14 +40,14 @@ export const openSummary =
     }))
   }
 
-/** Leaves out deleted rules, whose totals are kept until their last report. `total`, unlike `sum`, cannot overflow. */
+/** Leaves out deleted rules, whose totals are kept until their last report. A sum of reals, unlike one of integers, cannot overflow. */
 async function sumBytes({ role, userId }: Principal, em: EntityManager) {
-  const [sum] = await em.execute<{ bytes_in: number; bytes_out: number }[]>(
-    `select min(${maxCount}, total(bytes_in)) as bytes_in, min(${maxCount}, total(bytes_out)) as bytes_out
-     from stats_total
+  const [sum] = await em.execute<{ bytes_in: number | null; bytes_out: number | null }[]>(
+    `select ${['bytes_in', 'bytes_out'].map(column => `sum(cast(${column} as double precision)) as ${column}`)} from stats_total
      where kind = 'rule' and rule_id not in (select rule_id from stats_holder)
      ${role === 'superadmin' ? '' : 'and owner = ?'}`,
     role === 'superadmin' ? [] : [userId]
   )
-  return { bytes_in: Number(sum?.bytes_in ?? 0), bytes_out: Number(sum?.bytes_out ?? 0) }
+  const bounded = (bytes: number | null | undefined): number => Math.min(maxCount, bytes ?? 0)
+  return { bytes_in: bounded(sum?.bytes_in), bytes_out: bounded(sum?.bytes_out) }
 }

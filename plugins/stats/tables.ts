@@ -21,7 +21,10 @@ const perStatement = 200
 const placeholders = `?, ?, ?, ?, ?, ${columns.map(() => '?').join(', ')}`
 const replaced = columns.map(column => `${column} = excluded.${column}`).join(', ')
 const increased = columns
-  .map(column => `${column} = min(${maxCount}, stats_total.${column} + excluded.${column})`)
+  .map(column => {
+    const sum = `stats_total.${column} + excluded.${column}`
+    return `${column} = case when ${sum} > ${maxCount} then ${maxCount} else ${sum} end`
+  })
   .join(', ')
 
 /** Returns the committed counts of the rows by `rowKey`, without those that are new. */
@@ -33,7 +36,7 @@ export async function committedCounts(
   const found = new Map<string, Counts>()
   for (const some of slices(rows)) {
     const committed = await em.execute<JournalRow[]>(
-      `select rule_id as ruleId, kind, key, ${selectedCounts} from stats_row
+      `select rule_id as "ruleId", kind, key, ${selectedCounts} from stats_row
        where client_id = ? and epoch = ? and (rule_id, kind, key) in (values ${some.map(() => '(?, ?, ?)')})`,
       [of.clientId, of.epoch, ...some.flatMap(({ ruleId, kind, key }) => [ruleId, kind, key])]
     )
@@ -86,10 +89,10 @@ export async function advanceEpoch(
   em: EntityManager
 ): Promise<{ isNew: boolean; isCompleted: boolean }> {
   const { affectedRows: known } = await em.execute<{ affectedRows: number }>(
-    `update stats_epoch set seq = max(seq, ?), minute = coalesce(?, minute),
+    `update stats_epoch set seq = case when seq < ? then ? else seq end, minute = coalesce(?, minute),
        booked_at = case when seq < ? then ? else booked_at end
      where client_id = ? and epoch = ?`,
-    [seq, minute, seq, committedAt, clientId, epoch],
+    [seq, seq, minute, seq, committedAt, clientId, epoch],
     'run'
   )
   const isNew = known === 0
@@ -102,11 +105,13 @@ export async function advanceEpoch(
 
 /**
  * Deletes old spans, at most 1,000; returns whether more are left. The last minute of an epoch stays: it may have been
- * reported in part, and when the agent is back, only the rest of its total may be added.
+ * reported in part, and when the agent is back, only the rest of its total may be added. Keys of other kinds are no
+ * numbers: PostgreSQL may cast before it looks at the kind.
  */
 export const pruneSpans = (beforeSecs: number, em: EntityManager): Promise<boolean> =>
   deleteRows(
-    `natural join stats_epoch where kind in ('minute', 'hour') and key < ? and cast(key as bigint) < minute`,
+    `natural join stats_epoch where kind in ('minute', 'hour') and key < ?
+       and case when kind in ('minute', 'hour') then cast(key as bigint) end < minute`,
     String(beforeSecs),
     em
   )
@@ -119,7 +124,7 @@ export const pruneEnded = (beforeMs: number, em: EntityManager): Promise<boolean
   deleteRows(
     `natural join (
        select client_id, epoch from stats_epoch as ended where booked_at < ? and exists (
-         select 1 from stats_epoch where client_id = ended.client_id and booked_at > ended.booked_at))`,
+         select 1 from stats_epoch where client_id = ended.client_id and booked_at > ended.booked_at)) past`,
     beforeMs,
     em
   )
@@ -160,7 +165,7 @@ export async function pruneEpochs(kept: number, beforeMs: number, em: EntityMana
     `delete from stats_epoch where booked_at < ? and (client_id, epoch) in (
        select client_id, epoch from (
          select client_id, epoch, row_number() over (partition by client_id order by booked_at desc) as rank
-         from stats_epoch)
+         from stats_epoch) ranked
        where rank > ?)`,
     [beforeMs, kept],
     'run'

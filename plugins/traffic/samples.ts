@@ -29,6 +29,12 @@ export const maxBytes = Number.MAX_SAFE_INTEGER
 const perStatement = 200
 const seriesPerRound = 100
 const samplesPerRound = 1000
+const increased = ['bytes_in', 'bytes_out']
+  .map(column => {
+    const sum = `traffic_sample.${column} + excluded.${column}`
+    return `${column} = case when ${sum} > ${maxBytes} then ${maxBytes} else ${sum} end`
+  })
+  .join(', ')
 
 /** Adds committed bytes, without samples that are older than their retention. */
 export async function add(
@@ -42,9 +48,7 @@ export async function add(
     await em.execute(
       `insert into traffic_sample (series, span_secs, ts, bytes_in, bytes_out)
        values ${some.map(() => '(?, ?, ?, ?, ?)')}
-       on conflict (series, span_secs, ts) do update
-       set bytes_in = min(${maxBytes}, bytes_in + excluded.bytes_in),
-         bytes_out = min(${maxBytes}, bytes_out + excluded.bytes_out)`,
+       on conflict (series, span_secs, ts) do update set ${increased}`,
       some.flatMap(row => [ids.get(keyOf(row)), row.spanSecs, row.ts, row.bytesIn, row.bytesOut]),
       'run'
     )
@@ -73,18 +77,24 @@ function sum(committed: readonly CommittedBytes[], nowSecs: number): SampleRow[]
 
 async function idsOf(rows: readonly SeriesKey[], em: EntityManager): Promise<Map<string, number>> {
   const wanted = [...new Map(rows.map(row => [keyOf(row), row])).values()]
-  const ids = new Map<string, number>()
-  for (const some of slices(wanted)) {
-    const pairs = some.flatMap(({ userId, clientId }) => [userId, clientId])
+  const ids = await knownIdsOf(wanted, em)
+  const added = wanted.filter(row => !ids.has(keyOf(row))) // only these, as each try to insert uses up an id
+  for (const some of slices(added))
     await em.execute(
       `insert into traffic_series (user_id, client_id) values ${some.map(() => '(?, ?)')} on conflict do nothing`,
-      pairs,
+      some.flatMap(({ userId, clientId }) => [userId, clientId]),
       'run'
     )
+  return new Map([...ids, ...(await knownIdsOf(added, em))])
+}
+
+async function knownIdsOf(wanted: readonly SeriesKey[], em: EntityManager): Promise<Map<string, number>> {
+  const ids = new Map<string, number>()
+  for (const some of slices(wanted)) {
     const found = await em.execute<{ id: number; user_id: string; client_id: string }[]>(
       `select id, user_id, client_id from traffic_series
        where (user_id, client_id) in (values ${some.map(() => '(?, ?)')})`,
-      pairs
+      some.flatMap(({ userId, clientId }) => [userId, clientId])
     )
     for (const { id, user_id: userId, client_id: clientId } of found) ids.set(keyOf({ userId, clientId }), id)
   }
@@ -119,7 +129,7 @@ export async function disown(userId: string, unusedName: string, em: EntityManag
  */
 export async function pruneAfter(after: number, nowSecs: number, em: EntityManager): Promise<number | null> {
   const [{ last } = { last: null }] = await em.execute<{ last: number | null }[]>(
-    'select max(id) as last from (select id from traffic_series where id > ? order by id limit ?)',
+    'select max(id) as last from (select id from traffic_series where id > ? order by id limit ?) next',
     [after, seriesPerRound]
   )
   if (last === null) return null
@@ -127,8 +137,8 @@ export async function pruneAfter(after: number, nowSecs: number, em: EntityManag
     const { affectedRows } = await em.execute<{ affectedRows: number }>(
       `delete from traffic_sample where (series, span_secs, ts) in (
          select old.series, old.span_secs, old.ts from traffic_series
-         cross join traffic_sample old on old.series = traffic_series.id
-         where id > ? and id <= ? and old.span_secs = ? and old.ts < ? limit ?)`,
+         cross join traffic_sample old
+         where old.series = traffic_series.id and id > ? and id <= ? and old.span_secs = ? and old.ts < ? limit ?)`,
       [after, last, spanSecsOf[bucket], nowSecs - keptSecs[bucket], samplesPerRound],
       'run'
     )

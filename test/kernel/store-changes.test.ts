@@ -249,14 +249,20 @@ t.test('rows that a deletion takes along are forgotten, too', async t => {
       'create table child (id text primary key, parent text references parent on delete cascade)'
     )
     await em.execute(`insert into parent values ('p')`)
+    await em.execute(
+      'create table grandchild (id text primary key, child text references child on delete cascade)'
+    )
     await em.execute(`insert into child values ('c', 'p')`)
+    await em.execute(`insert into grandchild values ('g', 'c')`)
   })
-  const children = remembered(['child'], async (_, em) =>
-    (await em.execute<unknown[]>('select id from child')).map(String)
-  )
+  const rowsOf = (table: string) =>
+    remembered([table], async (_, em) => (await em.execute<unknown[]>(`select id from ${table}`)).map(String))
+  const [children, grandchildren] = [rowsOf('child'), rowsOf('grandchild')]
   t.equal((await store.read(em => children('', em))).length, 1)
+  t.equal((await store.read(em => grandchildren('', em))).length, 1)
 
   await store.change(em => em.execute('delete from parent where id = ?', ['p'], 'run'))
 
   t.equal((await store.read(em => children('', em))).length, 0)
+  t.equal((await store.read(em => grandchildren('', em))).length, 0)
 })

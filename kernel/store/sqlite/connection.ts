@@ -18,7 +18,7 @@ import {
 import { Groups } from './groups.ts'
 import { queryOf } from './query.ts'
 import { type Query, type Result, Statements } from './statements.ts'
-import { type Shared, Transaction } from './transaction.ts'
+import { Group, Transaction } from './transaction.ts'
 import { Versions } from './versions.ts'
 
 const pragmas = [
@@ -42,8 +42,9 @@ type Params = readonly unknown[] | Dictionary<unknown>
 export class StoreConnection extends BaseSqliteConnection {
   readonly versions = new Versions()
   readonly groups = new Groups({
-    begin: () => this.#begin(),
-    exclusively: work => this.#exclusively(work)
+    begin: () => new Group(this.#open()),
+    exclusively: work => this.#exclusively(work),
+    committed: tables => this.versions.changed(tables)
   })
   #writer: Statements | null = null
   #reader: Statements | null = null
@@ -104,26 +105,6 @@ export class StoreConnection extends BaseSqliteConnection {
   ): Promise<T> {
     if (ctx instanceof Transaction) return ctx.within(() => work(ctx as never))
     return this.groups.change(transaction => work(transaction as never))
-  }
-
-  #begin() {
-    const statements = this.#open()
-    const control = (sql: string) => statements.run({ sql, values: [] })
-    const shared: Shared = { statements, written: new Set(), failure: null }
-    control('begin')
-    return {
-      part: () => new Transaction(shared),
-      isOpen: () => statements.inTransaction,
-      commit: () => {
-        if (!statements.inTransaction)
-          throw shared.failure ?? new TypeError('the transaction was rolled back')
-        control('commit')
-        this.versions.changed(shared.written)
-      },
-      rollback: () => {
-        if (statements.inTransaction) control('rollback')
-      }
-    }
   }
 
   #exclusively<T>(work: () => Promise<T>): Promise<T> {

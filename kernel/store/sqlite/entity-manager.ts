@@ -35,12 +35,9 @@ export class StoreEntityManager extends SqlEntityManager<StoreDriver> {
   }
 
   override async count(entity: unknown, where: unknown = {}, options: object = {}): Promise<number> {
-    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
-    const query = table && new PlainQuery(table)
-    const condition = query?.where(where) ?? null
-    if (!table || !query || condition === null)
-      return super.count(entity as EntityName<object>, where as object, options)
-    const sql = `select count(*) as count from ${table.sql}${clause(condition)}`
+    const query = this.#plain(entity, where, options)
+    if (!query) return super.count(entity as EntityName<object>, where as object, options)
+    const sql = `select count(*) as count from ${query.table.sql}${query.clause}`
     const [row] = await this.execute<{ count: number }[]>(sql, query.params)
     return row?.count ?? 0
   }
@@ -51,58 +48,43 @@ export class StoreEntityManager extends SqlEntityManager<StoreDriver> {
     data: unknown,
     options: object = {}
   ): Promise<number> {
-    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
-    const query = table && new PlainQuery(table)
-    const values = query?.values(data) ?? null
-    const condition = values && query ? query.where(where) : null
-    if (!table || !query || !values || condition === null)
+    const query = this.#plain(entity, where, options)
+    const columns = query?.values(data)
+    if (!query || !columns)
       return super.nativeUpdate(entity as EntityName<object>, where as object, data as object, options)
-    const set = values.columns.map(column => `${column} = ?`).join(', ')
-    return this.#affected(`update ${table.sql} set ${set}${clause(condition)}`, query)
+    const set = columns.map(column => `${column} = ?`).join(', ')
+    return this.#affected(`update ${query.table.sql} set ${set}${query.clause}`, query)
   }
 
   override async nativeDelete(entity: unknown, where: unknown, options: object = {}): Promise<number> {
-    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
-    const query = table && new PlainQuery(table)
-    const condition = query?.where(where) ?? null
-    if (!table || !query || condition === null)
-      return super.nativeDelete(entity as EntityName<object>, where as object, options)
-    return this.#affected(`delete from ${table.sql}${clause(condition)}`, query)
+    const query = this.#plain(entity, where, options)
+    if (!query) return super.nativeDelete(entity as EntityName<object>, where as object, options)
+    return this.#affected(`delete from ${query.table.sql}${query.clause}`, query)
   }
 
   override async insert(entity: unknown, data: unknown, options: object = {}): Promise<never> {
-    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
-    const query = table && new PlainQuery(table)
-    const values = query?.values(data) ?? null
-    const [key, ...others] = table?.keys ?? []
+    const query = this.#plain(entity, {}, options)
+    const into = query?.into(data)
+    const [key, ...others] = query?.table.keys ?? []
     const isGiven = key !== undefined && others.length === 0 && Reflect.get(Object(data), key) !== undefined
-    if (!table || !query || !values || !isGiven)
+    if (!query || !into || !isGiven)
       return (await super.insert(entity as EntityName<object>, data as object, options)) as never
-    const marks = values.columns.map(() => '?').join(', ')
-    await this.#affected(`insert into ${table.sql} (${values.columns.join(', ')}) values (${marks})`, query)
+    await this.#affected(into.sql, query)
     return Reflect.get(Object(data), key) as never
   }
 
   /** By the primary key. */
   override async upsert(entity: unknown, data: unknown, options: object = {}): Promise<never> {
-    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
-    const query = table && new PlainQuery(table)
-    const values = query?.values(data) ?? null
-    const hasKey = table?.keys.every(key => Reflect.get(Object(data), key) !== undefined)
-    if (!table || !query || !values || !hasKey)
+    const query = this.#plain(entity, {}, options)
+    const into = query?.into(data)
+    const hasKey = query?.table.keys.every(key => Reflect.get(Object(data), key) !== undefined)
+    if (!query || !into || !hasKey)
       return (await super.upsert(entity as EntityName<object>, data as object, options)) as never
-    const { columns } = values
-    const keys = table.keys.flatMap(key => table.columns.get(key)?.field ?? [])
-    const set = columns
-      .filter(column => !keys.includes(column))
-      .map(column => `${column} = excluded.${column}`)
-    const marks = columns.map(() => '?').join(', ')
-    await this.#affected(
-      `insert into ${table.sql} (${columns.join(', ')}) values (${marks}) on conflict (${keys.join(', ')}) do ${
-        set.length === 0 ? 'nothing' : `update set ${set.join(', ')}`
-      }`,
-      query
-    )
+    const keys = query.table.keys.flatMap(key => query.table.columns.get(key)?.field ?? [])
+    const others = into.columns.filter(column => !keys.includes(column))
+    const set = others.map(column => `${column} = excluded.${column}`).join(', ')
+    const action = set === '' ? 'nothing' : `update set ${set}`
+    await this.#affected(`${into.sql} on conflict (${keys.join(', ')}) do ${action}`, query)
     return { ...(data as object) } as never
   }
 
@@ -111,37 +93,36 @@ export class StoreEntityManager extends SqlEntityManager<StoreDriver> {
     by: unknown,
     { where = {}, ...options }: { readonly where?: unknown } = {}
   ): Promise<Record<string, number>> {
-    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
-    const column = typeof by === 'string' ? table?.columns.get(by) : undefined
-    const query = table && new PlainQuery(table)
-    const condition = query?.where(where) ?? null
-    if (!table || !query || !column || condition === null)
+    const query = this.#plain(entity, where, options)
+    const column = typeof by === 'string' ? query?.table.columns.get(by)?.sql : undefined
+    if (!query || column === undefined)
       return super.countBy(entity as EntityName<object>, by as never, { where, ...options } as object)
-    const sql = `select ${column.sql} as key, count(*) as count from ${table.sql}${clause(condition)} group by ${column.sql}`
+    const sql = `select ${column} as key, count(*) as count from ${query.table.sql}${query.clause} group by ${column}`
     const rows = await this.execute<{ key: string; count: number }[]>(sql, query.params)
     return Object.fromEntries(rows.map(({ key, count }) => [key, count]))
   }
 
   async #rows(entity: unknown, where: unknown, options: object): Promise<readonly unknown[] | null> {
-    const table = isPlain(options) ? this.#tableOf(entity) : null
-    if (!table || !isPlain(options)) return null
-    const query = new PlainQuery(table)
-    const [selected, condition, order] = [
-      query.select(options.fields),
-      query.where(where),
-      query.orderBy(options.orderBy)
-    ]
-    if (!selected || condition === null || order === null) return null
+    if (!isPlain(options)) return null
+    const query = this.#plain(entity, where, {})
+    const [selected, order] = [query?.select(options.fields), query?.orderBy(options.orderBy)]
+    if (!query || !selected || order == null) return null
     const { limit, offset } = options
     if (limit !== undefined || offset !== undefined) query.params.push(limit ?? -1, offset ?? 0)
     const page = limit === undefined && offset === undefined ? '' : ' limit ? offset ?'
-    const sql = `select ${selected.sql} from ${table.sql}${clause(condition)}${order}${page}`
+    const sql = `select ${selected.sql} from ${query.table.sql}${query.clause}${order}${page}`
     return selected.read(await this.execute<unknown[]>(sql, query.params))
   }
 
   async #affected(sql: string, { params }: PlainQuery): Promise<number> {
     const { affectedRows } = await this.execute<{ affectedRows: number }>(sql, params, 'run')
     return affectedRows
+  }
+
+  /** Returns null where MikroORM makes the statement. */
+  #plain(entity: unknown, where: unknown, options: object): PlainQuery | null {
+    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
+    return table && new PlainQuery(table).of(where)
   }
 
   #tableOf(entity: unknown): Table | null {
@@ -154,5 +135,3 @@ export class StoreEntityManager extends SqlEntityManager<StoreDriver> {
     return table
   }
 }
-
-const clause = (condition: string): string => (condition === '' ? '' : ` where ${condition}`)

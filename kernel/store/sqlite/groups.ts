@@ -1,20 +1,14 @@
 // Changes that wait are made one after another in one transaction, which is synced once. None has been made before that.
 import { AsyncResource } from 'node:async_hooks'
 import { setImmediate } from 'node:timers/promises'
-import type { Transaction } from './transaction.ts'
+import { type Group, Transaction } from './transaction.ts'
 
 const maxChanges = 32 // of a group: the first one waits for the last
-
-interface Group {
-  part(): Transaction
-  isOpen(): boolean
-  commit(): void // throws if SQLite has rolled back by itself
-  rollback(): void
-}
 
 interface Writer {
   begin(): Group
   exclusively<T>(work: () => Promise<T>): Promise<T>
+  committed(tables: Iterable<string>): void
 }
 
 interface Change {
@@ -63,16 +57,18 @@ export class Groups {
     let group: Group | null = null
     try {
       group = this.#writer.begin()
-      while (begun.length < maxChanges && group.isOpen()) {
+      while (begun.length < maxChanges && group.isOpen) {
         const change = this.#waiting.shift()
         if (!change) break
-        begun.push({ change, tell: await change.run(group.part()) })
+        begun.push({ change, tell: await change.run(new Transaction(group)) })
         await setImmediate() // the event loop goes on; whoever comes meanwhile is part of the group
       }
-      group.commit()
+      group.requireOpen()
+      group.control('commit')
+      this.#writer.committed(group.written)
       for (const { tell } of begun) tell()
     } catch (error) {
-      group?.rollback()
+      if (group?.isOpen) group.control('rollback')
       const failed = begun.length > 0 ? begun.map(({ change }) => change) : this.#waiting.splice(0, 1)
       for (const { fail } of failed) fail(error)
     }

@@ -32,11 +32,6 @@ export interface Selected {
   readonly read: (rows: readonly unknown[]) => readonly unknown[]
 }
 
-export interface Sql {
-  readonly sql: string
-  readonly params: readonly unknown[]
-}
-
 type Where = Readonly<Record<string, unknown>>
 
 const alias = 'own'
@@ -108,21 +103,28 @@ const operators: Readonly<Record<string, string>> = {
 
 /** Makes the parts of one statement. A part returns null where the query is none of a plain table. */
 export class PlainQuery {
-  readonly #table: Table
+  readonly table: Table
   readonly params: unknown[] = []
+  clause = '' // of the condition
 
   constructor(table: Table) {
-    this.#table = table
+    this.table = table
+  }
+
+  of(where: unknown): this | null {
+    const condition = this.#where(where)
+    if (condition !== null && condition !== '') this.clause = ` where ${condition}`
+    return condition === null ? null : this
   }
 
   select(fields: readonly string[] | undefined): Selected | null {
-    if (!fields) return this.#table.all
-    const columns = [...new Set([...this.#table.keys, ...fields])].map(name => this.#table.columns.get(name))
+    if (!fields) return this.table.all
+    const columns = [...new Set([...this.table.keys, ...fields])].map(name => this.table.columns.get(name))
     return columns.every(column => column !== undefined) ? selectedOf(columns) : null
   }
 
-  /** The condition without the word `where`; '' for all rows. */
-  where(where: unknown): string | null {
+  /** '' for all rows. */
+  #where(where: unknown): string | null {
     if (!isObject(where)) return null
     const parts: string[] = []
     for (const name of Object.keys(where)) {
@@ -136,10 +138,10 @@ export class PlainQuery {
   #part(name: string, value: unknown): string | null {
     if (name === '$and' || name === '$or') return Array.isArray(value) ? this.#each(value, name) : null
     if (name === '$not') {
-      const inner = this.where(value)
+      const inner = this.#where(value)
       return inner === null || inner === '' ? null : `not (${inner})`
     }
-    const column = this.#table.columns.get(name)
+    const column = this.table.columns.get(name)
     if (!column || column.write || column.isComputed) return null
     if (Array.isArray(value)) return this.#isIn(column.sql, value, 'in')
     if (!isObject(value)) return this.#compared(column.sql, '$eq', value)
@@ -150,7 +152,7 @@ export class PlainQuery {
   }
 
   #each(conditions: readonly unknown[], name: '$and' | '$or'): string | null {
-    const all = conditions.map(condition => this.where(condition))
+    const all = conditions.map(condition => this.#where(condition))
     const parts = name === '$and' ? all.filter(part => part !== '') : all // '' is true of every row
     if (name === '$and' && parts.length === 0) return ''
     if (parts.length === 0 || parts.some(part => part === null || part === '')) return null
@@ -185,7 +187,7 @@ export class PlainQuery {
     for (const one of Array.isArray(order) ? order : [order]) {
       if (!isObject(one)) return null
       for (const [name, direction] of Object.entries(one)) {
-        const column = this.#table.columns.get(name)
+        const column = this.table.columns.get(name)
         if (!column || !(direction === 'asc' || direction === 'desc')) return null
         parts.push(`${column.sql} ${direction}`)
       }
@@ -193,17 +195,26 @@ export class PlainQuery {
     return parts.length === 0 ? '' : ` order by ${parts.join(', ')}`
   }
 
-  /** The values to store, by column; null where one is no plain value. */
-  values(data: unknown): { readonly columns: readonly string[] } | null {
+  /** The columns to set; null where a value is no plain one. */
+  values(data: unknown): readonly string[] | null {
     if (!isObject(data)) return null
-    const columns: string[] = []
+    const [columns, values]: [string[], unknown[]] = [[], []]
     for (const [name, value] of Object.entries(data)) {
-      const column = this.#table.columns.get(name)
+      const column = this.table.columns.get(name)
       if (!column || column.isComputed || value === undefined || isRaw(value)) return null
       if (!column.write && typeof value === 'object' && value !== null) return null
       columns.push(column.field)
-      this.params.push(value === null || !column.write ? value : column.write(value))
+      values.push(value === null || !column.write ? value : column.write(value))
     }
-    return columns.length === 0 ? null : { columns }
+    this.params.unshift(...values) // before those of the condition
+    return columns.length === 0 ? null : columns
+  }
+
+  into(data: unknown): { readonly sql: string; readonly columns: readonly string[] } | null {
+    const columns = this.values(data)
+    const marks = columns?.map(() => '?').join(', ')
+    return (
+      columns && { sql: `insert into ${this.table.sql} (${columns.join(', ')}) values (${marks})`, columns }
+    )
   }
 }

@@ -28,7 +28,7 @@ export interface Query {
 export class Statements {
   readonly #database: Database.Database
   readonly #kept = new Map<string, Prepared>()
-  #children = new Map<string, readonly string[]>()
+  #children: ReadonlyMap<string, readonly string[]> | null = null
 
   constructor(file: string, pragmas: readonly string[]) {
     this.#database = new Database(file)
@@ -79,22 +79,13 @@ export class Statements {
   /** What is no such statement may change the schema. */
   #forget(): void {
     this.#kept.clear()
-    this.#children.clear()
+    this.#children = null
   }
 
   /** The tables that lose rows with those of this table: `on delete cascade`, also of children. */
   #childrenOf(table: string): readonly string[] {
-    if (this.#children.size === 0) this.#children = childrenIn(this.#database)
-    const found = new Set<string>()
-    const add = (parent: string): void => {
-      for (const child of this.#children.get(parent) ?? [])
-        if (!found.has(child)) {
-          found.add(child)
-          add(child)
-        }
-    }
-    add(table)
-    return [...found]
+    this.#children ??= childrenIn(this.#database)
+    return this.#children.get(table) ?? []
   }
 
   close(): void {
@@ -105,8 +96,12 @@ export class Statements {
 function childrenIn(database: Database.Database): Map<string, string[]> {
   const rows = database
     .prepare(
-      `select distinct child.name as child, key."table" as parent
-       from sqlite_schema child join pragma_foreign_key_list(child.name) key where child.type = 'table'`
+      `with recursive own (parent, child) as (
+         select key."table", child.name from sqlite_schema child join pragma_foreign_key_list(child.name) key
+         where child.type = 'table'),
+       lost (parent, child) as (
+         select * from own union select lost.parent, own.child from lost join own on own.parent = lost.child)
+       select * from lost`
     )
     .all() as { child: string; parent: string }[]
   const children = Map.groupBy(rows, ({ parent }) => parent)

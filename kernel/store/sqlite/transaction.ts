@@ -1,57 +1,74 @@
 import type { Query, Result, Statements } from './statements.ts'
 
-/** What the changes of one transaction of SQLite share. */
-export interface Shared {
+/** One transaction of SQLite, which changes share. */
+export class Group {
   readonly statements: Statements
-  readonly written: Set<string> // tables; '*' for any
+  readonly written = new Set<string>() // tables; '*' for any
   /** SQLite rolls back by itself, when the disk is full for example. */
-  failure: unknown
+  failure: unknown = null
+
+  constructor(statements: Statements) {
+    this.statements = statements
+    this.control('begin')
+  }
+
+  get isOpen(): boolean {
+    return this.statements.inTransaction
+  }
+
+  /** What would follow would be no part of a transaction. */
+  requireOpen(): void {
+    if (!this.isOpen) throw this.failure ?? new TypeError('the transaction was rolled back')
+  }
+
+  control(sql: string): void {
+    this.statements.run({ sql, values: [] })
+  }
 }
 
 /** One change in a transaction that it may share with others. */
 export class Transaction {
-  readonly #shared: Shared
+  readonly #group: Group
   #depth = 0
   #hasEnded = false
 
-  constructor(shared: Shared) {
-    this.#shared = shared
+  constructor(group: Group) {
+    this.#group = group
   }
 
   run(query: Query): Result {
     if (this.#hasEnded)
       throw new TypeError('the change has ended; its transaction was committed or rolled back')
-    this.#requireOpen()
-    const { statements, written } = this.#shared
+    this.#group.requireOpen()
     try {
-      return statements.run(query, tables => {
-        for (const table of tables ?? ['*']) written.add(table)
+      return this.#group.statements.run(query, tables => {
+        for (const table of tables ?? ['*']) this.#group.written.add(table)
       })
     } catch (error) {
-      if (!statements.inTransaction) this.#shared.failure = error
+      if (!this.#group.isOpen) this.#group.failure = error
       throw error
     }
   }
 
   /** True if one of the tables has, or may have, rows here that are not committed. */
   hasWritten(tables: readonly string[]): boolean {
-    const { written } = this.#shared
+    const { written } = this.#group
     return written.size > 0 && (written.has('*') || tables.some(table => written.has(table)))
   }
 
   /** Undoes what `work` has done when it throws. */
   async within<T>(work: () => Promise<T>): Promise<T> {
     const name = `part${++this.#depth}`
-    this.#control(`savepoint ${name}`)
+    this.#group.control(`savepoint ${name}`)
     try {
       const result = await work()
-      this.#requireOpen()
-      this.#control(`release ${name}`)
+      this.#group.requireOpen()
+      this.#group.control(`release ${name}`)
       return result
     } catch (error) {
-      if (this.#shared.statements.inTransaction) {
-        this.#control(`rollback to ${name}`)
-        this.#control(`release ${name}`)
+      if (this.#group.isOpen) {
+        this.#group.control(`rollback to ${name}`)
+        this.#group.control(`release ${name}`)
       }
       throw error
     } finally {
@@ -66,15 +83,5 @@ export class Transaction {
         this.#hasEnded = true
       })
     )
-  }
-
-  /** What would follow would be no part of a transaction. */
-  #requireOpen(): void {
-    if (!this.#shared.statements.inTransaction)
-      throw this.#shared.failure ?? new TypeError('the transaction was rolled back')
-  }
-
-  #control(sql: string): void {
-    this.#shared.statements.run({ sql, values: [] })
   }
 }

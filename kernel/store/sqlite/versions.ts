@@ -12,8 +12,6 @@ export class Versions {
   }
 
   of(tables: readonly string[]): number {
-    let newest = this.#ofAny
-    for (const table of tables) newest = Math.max(newest, this.#of.get(table) ?? 0)
-    return newest
+    return Math.max(this.#ofAny, ...tables.map(table => this.#of.get(table) ?? 0))
   }
 }

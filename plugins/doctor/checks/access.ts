@@ -41,7 +41,7 @@ export const users = defineCheck<UserId>({
   async run({ dir, now, query, keys }) {
     const enabled = await query<{ id: string; role: string }>(
       'kernel_user',
-      'select id, role from kernel_user where disabled = 0 order by id'
+      'select id, role from kernel_user where not disabled order by id'
     )
     const found: Finding<UserId>[] = []
     if (!existsSync(join(dir, 'sluice.db'))) return [{ ok: 'the first start prints how to make the first' }]
@@ -52,7 +52,7 @@ export const users = defineCheck<UserId>({
       found.push({ id: 'users.one_administrator', message: `only ${administrators[0]?.id} is a superadmin` })
     const without = await query<{ id: string }>(
       'auth_password',
-      `select id from kernel_user where disabled = 0
+      `select id from kernel_user where not disabled
        and id not in (select user_id from auth_password) and id not in (select user_id from auth_session)
        and id not in (select user_id from kernel_credential
          where revoked_at is null and coalesce(expires_at, ${now} + 1) > ${now}) order by id`
@@ -62,7 +62,7 @@ export const users = defineCheck<UserId>({
     const late = await query<{ id: string }>(
       'auth_password',
       `select user_id as id from auth_password join kernel_user on kernel_user.id = user_id
-       where disabled = 0 and expires_at < ${now} order by user_id`
+       where not disabled and expires_at < ${now} order by user_id`
     )
     if (late.length > 0)
       found.push({ id: 'users.password_expired', message: listOf(late.map(({ id }) => id)) })
@@ -87,10 +87,9 @@ export const credentials = defineCheck({
   },
   async run({ now, query }) {
     const valid = `from kernel_credential where revoked_at is null and coalesce(expires_at, ${now} + 1) > ${now}`
-    const rows = await query<{ id: string; user: string; soon: number; idle: number }>(
+    const rows = await query<{ id: string; user: string; expires: number | null; used: number }>(
       'kernel_credential',
-      `select id, user_id as user, coalesce(expires_at < ${now + 7 * dayMs}, 0) as soon,
-         expires_at is null and coalesce(last_used_at, created_at) < ${now - 90 * dayMs} as idle
+      `select id, user_id as user, expires_at as expires, coalesce(last_used_at, created_at) as used
        ${valid} order by user_id, id`
     )
     const found = (id: 'credentials.expire' | 'credentials.unused', of: typeof rows) =>
@@ -108,11 +107,11 @@ export const credentials = defineCheck({
     const all = [
       ...found(
         'credentials.expire',
-        rows.filter(({ soon }) => soon === 1)
+        rows.filter(({ expires }) => expires !== null && expires < now + 7 * dayMs)
       ),
       ...found(
         'credentials.unused',
-        rows.filter(({ idle }) => idle === 1)
+        rows.filter(({ expires, used }) => expires === null && used < now - 90 * dayMs)
       )
     ]
     return all.length > 0 ? all : [{ ok: `${rows.length} valid` }]

@@ -135,17 +135,17 @@ export const journal = defineCheck({
   async run({ dir }) {
     const file = join(dir, 'state.db')
     if (!existsSync(file)) return [{ ok: 'the first start creates it' }]
-    const { openStateDatabase } = await import('../../../agent/state/database.ts')
+    const { damageIn, openStateDatabase } = await import('../../../agent/state/database.ts')
     const { statSync } = await import('node:fs')
-    let state: unknown
+    let damage: string | null
     try {
       const db = openStateDatabase(dir)
-      state = db.prepare<[], { quick_check: unknown }>('pragma quick_check(1)').get()?.quick_check
+      damage = damageIn(db)
       db.close()
     } catch (error) {
-      state = reasonOf(error)
+      damage = reasonOf(error)
     }
-    if (state !== 'ok') return [{ id: 'journal.damaged', message: `${file}: ${state}` }]
+    if (damage !== null) return [{ id: 'journal.damaged', message: `${file}: ${damage}` }]
     const bytes = statSync(file).size
     const message = `${file} has ${Math.ceil(bytes / 2 ** 20)} MiB`
     return bytes > maxJournalBytes ? [{ id: 'journal.large', message }] : [{ ok: message }]

@@ -25,11 +25,11 @@ export const clock = defineCheck({
   },
   async run({ now, host, query }) {
     const found: Finding<'clock.behind' | 'clock.unsynchronized' | 'clock.zone_unknown'>[] = []
-    const [row] = await query<{ last: number | null }>(
+    const [row] = await query<{ seen: number | null; enrolled: number | null }>(
       'kernel_client',
-      'select max(max(coalesce(last_seen_at, 0)), max(enrolled_at)) as last from kernel_client'
+      'select max(last_seen_at) as seen, max(enrolled_at) as enrolled from kernel_client'
     )
-    const ahead = (row?.last ?? 0) - now
+    const ahead = Math.max(row?.seen ?? 0, row?.enrolled ?? 0) - now
     if (ahead > aheadMs)
       found.push({
         id: 'clock.behind',

@@ -52,6 +52,19 @@ export const rules = defineCheck<RuleId>({
 
 const nearly = 0.9
 
+interface QuotaRow {
+  readonly user: string
+  readonly client: string // its name
+  readonly used: number
+  readonly bytes: number // a month
+  readonly start: number // of the period, Unix seconds
+}
+
+function monthAfter(secs: number): number {
+  const date = new Date(secs * 1000)
+  return date.setUTCMonth(date.getUTCMonth() + 1)
+}
+
 export const quotas = defineCheck({
   name: 'quotas',
   of: ['server'],
@@ -68,13 +81,12 @@ export const quotas = defineCheck({
     }
   },
   async run({ now, query }) {
-    const rows = await query<{ user: string; client: string; share: number }>(
+    const rows = await query<QuotaRow>(
       'quota',
-      `select user_id as user, coalesce(name, client_id) as client, (used - credit) * 1.0 / monthly_bytes as share
+      `select user_id as user, coalesce(name, client_id) as client, used - credit as used, monthly_bytes as bytes,
+         period_start as start
        from quota left join kernel_client on kernel_client.id = client_id
-       where monthly_bytes > 0 and used - credit >= ${nearly} * monthly_bytes
-       and unixepoch(period_start, 'unixepoch', '+1 month') > ${Math.floor(now / 1000)}
-       order by share desc, user, client`
+       where monthly_bytes > 0 and used - credit >= ${nearly} * monthly_bytes order by user_id, client`
     )
     const found = (
       id: 'quotas.exhausted' | 'quotas.near',
@@ -83,14 +95,18 @@ export const quotas = defineCheck({
       rows.length === 0
         ? []
         : [{ id, message: listOf(rows.map(({ user, client }) => `${user} on ${client}`)) }]
+    const shares = rows
+      .filter(({ start }) => monthAfter(start) > now)
+      .map(row => ({ ...row, share: row.used / row.bytes }))
+      .sort((a, b) => b.share - a.share)
     const all = [
       ...found(
         'quotas.exhausted',
-        rows.filter(({ share }) => share >= 1)
+        shares.filter(({ share }) => share >= 1)
       ),
       ...found(
         'quotas.near',
-        rows.filter(({ share }) => share < 1)
+        shares.filter(({ share }) => share < 1)
       )
     ]
     return all.length > 0 ? all : [{ ok: 'none is nearly used up' }]

@@ -1,6 +1,8 @@
 // The store: whole, of a schema that this program knows, and saved elsewhere.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { openStore } from '../../../kernel/store/open.ts'
+import { brokenReferences, damageIn } from '../../../kernel/store/sqlite/words.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 import { ageOf, plural } from '../words.ts'
 
@@ -31,21 +33,32 @@ export const store = defineCheck<Id>({
         'end the programs that keep the store open for long, such as a shell of sqlite3: the log is emptied when nobody reads'
     }
   },
-  async run({ dir, query }) {
+  async run({ dir }) {
     const file = join(dir, 'sluice.db')
     if (!existsSync(file)) return [{ ok: 'the first start creates it' }]
-    const found: Finding<Id>[] = []
-    const state = await query<{ quick_check: string }>('kernel_fact', 'pragma quick_check(3)')
-    for (const { quick_check: text } of state)
-      if (text !== 'ok') found.push({ id: 'store.damaged', message: `${file}: ${text}` })
-    const [broken] = await query<{ table: string }>('kernel_fact', 'pragma foreign_key_check')
-    if (broken) found.push({ id: 'store.reference', message: `${file}: in the table ${broken.table}` })
-    const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+    const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0 // before it is opened: closing may empty it
+    const found = await damageOf(file)
     if (log > largeLogBytes)
       found.push({ id: 'store.log', message: `${file}-wal has ${Math.floor(log / 2 ** 20)} MiB` })
     return found.length > 0 ? found : [{ ok: `${Math.ceil(statSync(file).size / 2 ** 20)} MiB, whole` }]
   }
 })
+
+async function damageOf(file: string): Promise<Finding<Id>[]> {
+  const opened = await openStore(file, []) // without plugins: no migration runs
+  try {
+    const { damage, broken } = await opened.read(async em => ({
+      damage: await damageIn(em, 'quick'),
+      broken: (await brokenReferences(em)).slice(0, 1)
+    }))
+    return [
+      ...damage.map(text => ({ id: 'store.damaged' as const, message: `${file}: ${text}` })),
+      ...broken.map(table => ({ id: 'store.reference' as const, message: `${file}: in the table ${table}` }))
+    ]
+  } finally {
+    await opened.close()
+  }
+}
 
 export const backup = defineCheck({
   name: 'backup',
