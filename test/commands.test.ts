@@ -30,7 +30,7 @@ const expected =
   client set-address, client revoke, client delete, rule push, rule list, rule show,
   rule set-limit, rule remove, rule stats, user create, user list, user show, user update,
   user delete, user reset-password, credential issue, credential list, credential revoke,
-  credential rotate, grant create, grant list, grant delete, owner-limit set, owner-limit show,
+  credential rotate, grant create, grant list, grant show, grant delete, owner-limit set, owner-limit show,
   owner-limit list, owner-limit delete, quota set, quota show, quota list, quota clear,
   quota delete, traffic user, traffic client, traffic global, audit, settings show,
   settings set-endpoint, settings clear-endpoint, apply, export, diff, plugin list, plugin new,
@@ -84,7 +84,7 @@ t.test('each command has a manual page with its arguments, options and examples'
 })
 
 t.test('the help of a group names what can be done there', async t => {
-  t.match((await parse(['--help'])).text, /^ {2}grant +create, delete, label, list$/m)
+  t.match((await parse(['--help'])).text, /^ {2}grant +create, delete, label, list, show$/m)
 })
 
 t.test('the examples in the help of a command are its own, and valid', async t => {
