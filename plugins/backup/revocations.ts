@@ -73,8 +73,9 @@ export async function revokeUnconditionally(
   revocations: readonly Revocation[],
   em: EntityManager
 ): Promise<void> {
+  const own = await tablesOf('main', em)
   for (const { table, sql, isUnconditional } of revocations)
-    if (isUnconditional && (await tables(em).has(table))) await em.execute(sql)
+    if (isUnconditional && own.has(table)) await em.execute(sql)
 }
 
 /** Repeats the revocations. Returns what was revoked, and the clients that the backup does not know. */
@@ -84,9 +85,9 @@ export async function revokeAgain(
   em: EntityManager
 ): Promise<RevokedAgain[]> {
   const revoked: RevokedAgain[] = []
+  const both = (await tablesOf('main', em)).intersection(await tablesOf('old', em))
   for (const { table, title, sql, isUnconditional } of [...kernelRevocations, ...revocations]) {
-    if (isUnconditional) continue
-    if (!((await tables(em).has(table)) && (await tables(em).oldHas(table)))) continue
+    if (isUnconditional || !both.has(table)) continue
     const values = sql.includes('?') ? [now] : []
     const rows = await em.execute<{ name: string }[]>(sql, values, title ? 'all' : 'run')
     if (title && rows.length > 0) revoked.push({ what: title, names: rows.map(({ name }) => name) })
@@ -99,12 +100,7 @@ export async function revokeAgain(
   return revoked
 }
 
-function tables(em: EntityManager) {
-  const [helper, connection] = [em.getPlatform().getSchemaHelper(), em.getConnection()]
-  return {
-    has: async (name: string) => (await helper?.tableExists(connection, name, undefined)) ?? false,
-    oldHas: async (name: string) =>
-      (await helper?.getAllTables(connection, ['old']))?.some(({ table_name }) => table_name === name) ??
-      false
-  }
+async function tablesOf(schema: 'main' | 'old', em: EntityManager): Promise<Set<string>> {
+  const found = await em.getPlatform().getSchemaHelper()?.getAllTables(em.getConnection(), [schema])
+  return new Set(found?.map(({ table_name }) => table_name))
 }

@@ -58,8 +58,8 @@ type Answered = (answer: Answer) => void
 function sendByTcp({ port, address, header, serverName }: Sending, answered: Answered): () => void {
   const socket = connect({ host: address, port })
   if (header) socket.write(header)
-  const stream =
-    serverName === null ? socket : connectTls({ socket, servername: serverName, rejectUnauthorized: false }) // callers judge certificates
+  const asAnybody = { socket, rejectUnauthorized: false } // callers judge certificates
+  const stream = serverName === null ? socket : connectTls({ ...asAnybody, servername: serverName })
   stream.write(byte)
   stream.once('data', (data: Buffer) => answered({ bytes: data.length }))
   const failed = (error: NodeJS.ErrnoException): void =>
@@ -68,6 +68,7 @@ function sendByTcp({ port, address, header, serverName }: Sending, answered: Ans
   if (stream !== socket) stream.on('error', failed)
   socket.once('close', () => answered({ endedBy: null }))
   return () => {
+    if (socket.connecting) return void socket.destroy() // the system would go on for minutes
     stream.end()
     socket.destroySoon()
   }

@@ -1,13 +1,12 @@
 import { TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Reply, type Versioned, versioned } from '../../api/client.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
 import { labelText } from '../../parts/labels.ts'
+import { Opened } from '../../parts/Opened.tsx'
 import { useFieldsEdit } from '../../parts/use-fields-edit.tsx'
 import { text } from '../../text/text.ts'
 import type { Edge } from './queries.ts'
@@ -21,15 +20,11 @@ interface Props {
   readonly onDone: () => void
 }
 
-export function EditEdge({ edge: { client_id }, onDone }: Props) {
-  const read = useQuery({
-    queryKey: ['edge', client_id],
-    queryFn: () => readEdge(client_id),
-    staleTime: 0,
-    gcTime: 0
-  })
-  return <Loaded query={read}>{opened => <Fields opened={opened} onDone={onDone} />}</Loaded>
-}
+export const EditEdge = ({ edge: { client_id }, onDone }: Props) => (
+  <Opened of={['edge', client_id]} read={() => readEdge(client_id)}>
+    {opened => <Fields opened={opened} onDone={onDone} />}
+  </Opened>
+)
 
 /** Name, address and labels. */
 function Fields({ opened, onDone }: { readonly opened: Versioned<Record>; readonly onDone: () => void }) {

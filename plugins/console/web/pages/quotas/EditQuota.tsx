@@ -1,4 +1,3 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Versioned } from '../../api/client.ts'
 import { useEdit } from '../../api/use-edit.ts'
@@ -6,7 +5,7 @@ import { notify } from '../../app/notices.ts'
 import { bytes } from '../../format.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
-import { Loaded } from '../../parts/Loaded.tsx'
+import { Opened } from '../../parts/Opened.tsx'
 import { Overtaken } from '../../parts/Overtaken.tsx'
 import { SizeField } from '../../parts/SizeField.tsx'
 import { text } from '../../text/text.ts'
@@ -17,15 +16,11 @@ interface Props {
   readonly onDone: () => void
 }
 
-export function EditQuota({ quota, onDone }: Props) {
-  const read = useQuery({
-    queryKey: ['quota', quota.user_id, quota.client_id],
-    queryFn: () => readQuota(pathOf(quota)),
-    staleTime: 0,
-    gcTime: 0
-  })
-  return <Loaded query={read}>{opened => <Size opened={opened} onDone={onDone} />}</Loaded>
-}
+export const EditQuota = ({ quota, onDone }: Props) => (
+  <Opened of={['quota', quota.user_id, quota.client_id]} read={() => readQuota(pathOf(quota))}>
+    {opened => <Size opened={opened} onDone={onDone} />}
+  </Opened>
+)
 
 function Size({ opened, onDone }: { readonly opened: Versioned<Quota>; readonly onDone: () => void }) {
   const [size, setSize] = useState<number | null>(opened.value.monthly_bytes)

@@ -1,13 +1,12 @@
 import { Text, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Versioned, versioned } from '../../api/client.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
 import { labelText } from '../../parts/labels.ts'
+import { Opened } from '../../parts/Opened.tsx'
 import { useFieldsEdit } from '../../parts/use-fields-edit.tsx'
 import { text } from '../../text/text.ts'
 import { type Grant, nameOf } from './grant.tsx'
@@ -20,15 +19,11 @@ interface Props {
 }
 
 /** Note and labels: what a grant allows does not change. */
-export function EditGrant({ grant: { grant_id }, onDone }: Props) {
-  const read = useQuery({
-    queryKey: ['grant', grant_id],
-    queryFn: () => readGrant(grant_id),
-    staleTime: 0,
-    gcTime: 0
-  })
-  return <Loaded query={read}>{opened => <Fields opened={opened} onDone={onDone} />}</Loaded>
-}
+export const EditGrant = ({ grant: { grant_id }, onDone }: Props) => (
+  <Opened of={['grant', grant_id]} read={() => readGrant(grant_id)}>
+    {opened => <Fields opened={opened} onDone={onDone} />}
+  </Opened>
+)
 
 function Fields({ opened, onDone }: { readonly opened: Versioned<Grant>; readonly onDone: () => void }) {
   const grant = opened.value
