@@ -1,7 +1,6 @@
 // What a request costs the store, in counts: a figure that grows is a finding, whatever the machine.
-import SQLite from 'better-sqlite3'
 import t from 'tap'
-import { Statements } from '../../../kernel/store/sqlite/statements.ts'
+import { recordStatements } from '../../../test/support/statements.ts'
 import { rulesFixture } from '../../rules/test/fixture.ts'
 
 t.test('a request runs few statements, prepares none anew, and a change syncs once', async t => {
@@ -9,33 +8,19 @@ t.test('a request runs few statements, prepares none anew, and a change syncs on
   const ann = await user('ann')
   await connect(await enroll())
   for (let at = 0; at < 50; at++) await push({ listen_port: 8_000 + at })
-  const [run, prepare] = [Statements.prototype.run, SQLite.prototype.prepare]
-  t.teardown(() => {
-    Statements.prototype.run = run
-    SQLite.prototype.prepare = prepare
-  })
-  const sql: string[] = []
-  let prepared = 0
-  Statements.prototype.run = function (query, writes) {
-    sql.push(query.sql)
-    return run.call(this, query, writes)
-  }
-  SQLite.prototype.prepare = function (this: SQLite.Database, text: string) {
-    prepared++
-    return prepare.call(this, text)
-  } as typeof prepare
+  const asked = recordStatements(t)
   const costOf = async (request: () => Promise<unknown>) => {
     await request() // prepares, and stores when the token was used
     await request() // remembers who asks
-    sql.length = 0
-    prepared = 0
+    asked.reset()
     await request()
+    const { sql, prepared } = asked
     return { statements: sql.length, prepared, commits: sql.filter(text => text === 'commit').length }
   }
   let port = 9_000
 
   t.same(await costOf(() => call('GET', '/v1/users/me', undefined, ann)), {
-    statements: 1,
+    statements: 0,
     prepared: 0,
     commits: 0
   })
