@@ -1,6 +1,8 @@
 // What a request costs the store, in counts: a figure that grows is a finding, whatever the machine.
 import t from 'tap'
+import { plugins as builtin } from '../../../config/plugins.ts'
 import { recordStatements } from '../../../test/support/statements.ts'
+import { Rule } from '../../rules/entities.ts'
 import { rulesFixture } from '../../rules/test/fixture.ts'
 
 t.test('a request runs few statements, prepares none anew, and a change syncs once', async t => {
@@ -34,4 +36,25 @@ t.test('a request runs few statements, prepares none anew, and a change syncs on
   const created = await costOf(() => push({ listen_port: port++ }))
   t.match(created, { prepared: 0, commits: 3 }) // the rule, the client's answer, the outcome of the entry
   t.ok(created.statements <= 30, `${created.statements} statements`)
+})
+
+t.test('a page of rules asks the store as often for 50 rules as for one, whatever plugins add', async t => {
+  const { call, enroll, push, server } = await rulesFixture(t, { plugins: Object.keys(builtin) })
+  await enroll()
+  const queued = (listen_port: number) =>
+    push({ listen_port, if_offline: 'queue', labels: { env: 'prod' }, expires_at: '2030-01-01T00:00:00Z' })
+  const asked = recordStatements(t)
+  const pageOf = async () => {
+    const { store } = server.depsOf('rules')
+    await store.change(em => em.nativeUpdate(Rule, {}, { state: 'active' }))
+    await call('GET', '/v1/rules?limit=50') // prepares
+    asked.reset()
+    const { body } = await call<unknown[]>('GET', '/v1/rules?limit=50')
+    return { rules: body.length, statements: asked.sql.length, prepared: asked.prepared }
+  }
+
+  await queued(8_000)
+  t.same(await pageOf(), { rules: 1, statements: 7, prepared: 0 })
+  for (let at = 1; at < 50; at++) await queued(8_000 + at)
+  t.same(await pageOf(), { rules: 50, statements: 7, prepared: 0 })
 })
