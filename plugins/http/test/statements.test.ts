@@ -15,6 +15,7 @@ t.test('a request runs few statements, prepares none anew, and a change syncs on
     SQLite.prototype.prepare = prepare
   })
   const sql: string[] = []
+  const texts: string[] = []
   let prepared = 0
   Statements.prototype.run = function (query, writes) {
     sql.push(query.sql)
@@ -22,6 +23,7 @@ t.test('a request runs few statements, prepares none anew, and a change syncs on
   }
   SQLite.prototype.prepare = function (this: SQLite.Database, text: string) {
     prepared++
+    texts.push(text)
     return prepare.call(this, text)
   } as typeof prepare
   const costOf = async (request: () => Promise<unknown>) => {
@@ -49,4 +51,11 @@ t.test('a request runs few statements, prepares none anew, and a change syncs on
   const created = await costOf(() => push({ listen_port: port++ }))
   t.match(created, { prepared: 0, commits: 3 }) // the rule, the client's answer, the outcome of the entry
   t.ok(created.statements <= 30, `${created.statements} statements`)
+  const limited = texts.filter(text => /\blimit\b/.test(text))
+  t.ok(limited.length > 2, `${limited.length} statements with a limit`)
+  t.same(
+    limited.filter(text => /\blimit \?(?! \+ 0)/.test(text)),
+    [],
+    'SQLite would prepare them anew at each run'
+  )
 })
