@@ -88,8 +88,8 @@ async function connect({ clock, log }: SessionOptions, bundle: Bundle, signal: A
   }
 }
 
-const delayed = ({ name, run }: BoundHandler, ready: Promise<void>): BoundHandler => ({
-  name,
+const delayed = ({ run, ...handler }: BoundHandler, ready: Promise<void>): BoundHandler => ({
+  ...handler,
   run: (...args) => ready.then(() => run(...args))
 })
 

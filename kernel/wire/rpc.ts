@@ -34,7 +34,7 @@ interface Options {
   readonly write: (frame: Uint8Array) => void
   readonly clock: Clock
   readonly log: Log
-  readonly handled: () => void // called after each message
+  readonly handled: () => void // called after each message or group
   readonly deadlineMs: number | undefined // of a request; default 10 s
 }
 
@@ -49,7 +49,7 @@ type HandlerName = Pick<BoundHandler, 'name' | 'plugin'>
 const maxQueuedBytes = 1024 * 1024
 const queuedBytesOf = ({ body }: Incoming): number => body.length + 256
 
-/** Handles messages and requests one after another. Responses bypass that queue: they carry the id of their request. */
+/** Handles messages and requests one after another, or in groups. Responses bypass that queue: they carry the id of their request. */
 export class Rpc implements MessageChannel {
   readonly #options: Options
   readonly #pending = new Map<number, PromiseWithResolvers<Response>>() // requests of this end, by id
@@ -124,10 +124,13 @@ export class Rpc implements MessageChannel {
   async #handleQueue(): Promise<void> {
     if (this.#isHandling) return
     this.#isHandling = true
+    const group: Promise<void>[] = []
     for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
       this.#queuedBytes -= queuedBytesOf(next)
       const handle = this.#handle.bind(this, next)
-      await (next.request === '' ? handle() : currentRequestId.run(next.request, handle))
+      group.push(next.request === '' ? handle() : currentRequestId.run(next.request, handle))
+      if (this.#queue[0]?.name === next.name && this.#handlers.get(next.name)?.isGrouped) continue
+      await Promise.all(group.splice(0))
       this.#options.handled()
     }
     this.#isHandling = false

@@ -49,14 +49,10 @@ export class Stream {
     this.#clock = clock
     this.#log = log
     this.#frameBytes = limits.frameBytes ?? frameLimit
-    const write = (body: Uint8Array): void => this.#write(encodeFrame(body))
     this.#rpc = new Rpc({
-      codec,
-      handlers,
-      write,
+      ...{ codec, handlers, clock, log },
+      write: body => this.#write(encodeFrame(body)),
       handled: this.#readOn,
-      clock,
-      log,
       deadlineMs: limits.deadlineMs
     })
     this.channel = { send: this.#rpc.send, request: this.#rpc.request }

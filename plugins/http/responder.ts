@@ -37,10 +37,13 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
   ): Promise<FastifyReply> {
     const { status, isList, reply: format } = context.route
     if (context.etag !== null) reply.header('etag', context.etag)
-    if (format === 'text')
+    if (format === 'text' && !(result instanceof Readable))
       return send(context, reply, { status, reason: null, body: String(result) }, textType)
-    if (format === 'media') {
-      const media: Media = { status, ...(result as Media) }
+    if (format === 'text' || format === 'media') {
+      const media: Media = {
+        status,
+        ...(result instanceof Readable ? { type: textType, body: result } : (result as Media))
+      }
       await decisions.complete(context, { status: media.status ?? status, reason: null, body: '' })
       return sendMedia(reply, media)
     }

@@ -32,7 +32,12 @@ export interface Before {
 export const Rule = defineEntity({
   name: 'Rule',
   tableName: 'rules',
-  indexes: [{ name: 'rules_client_id_listen_from_index', properties: ['clientId', 'listenFrom'] }],
+  indexes: [
+    { name: 'rules_client_id_listen_from_index', properties: ['clientId', 'listenFrom'] },
+    { name: 'rules_range_index', properties: ['clientId', 'listenTo'], where: 'listen_to > listen_from' },
+    { name: 'rules_moved_index', properties: ['clientId'], where: 'moved_from is not null' },
+    { name: 'rules_client_id_owner_state_index', properties: ['clientId', 'owner', 'state'] }
+  ],
   properties: {
     id: p.string().length(26).primary(),
     clientId: p.string().length(26), // '' of a whole, whose parts are on clients

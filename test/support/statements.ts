@@ -5,6 +5,7 @@ import { Statements } from '../../kernel/store/sqlite/statements.ts'
 
 export interface Asked {
   readonly sql: string[] // of the statements that ran
+  readonly texts: string[] // of all that were prepared
   prepared: number
   reset(): void
 }
@@ -18,6 +19,7 @@ export function recordStatements(t: Pick<Test, 'teardown'>): Asked {
   })
   const asked: Asked = {
     sql: [],
+    texts: [],
     prepared: 0,
     reset() {
       asked.sql.length = 0
@@ -30,6 +32,7 @@ export function recordStatements(t: Pick<Test, 'teardown'>): Asked {
   }
   SQLite.prototype.prepare = function (this: SQLite.Database, text: string) {
     asked.prepared++
+    asked.texts.push(text)
     return prepare.call(this, text)
   } as typeof prepare
   return asked

@@ -36,6 +36,13 @@ t.test('a request runs few statements, prepares none anew, and a change syncs on
   const created = await costOf(() => push({ listen_port: port++ }))
   t.match(created, { prepared: 0, commits: 3 }) // the rule, the client's answer, the outcome of the entry
   t.ok(created.statements <= 30, `${created.statements} statements`)
+  const limited = asked.texts.filter(text => /\blimit\b/.test(text))
+  t.ok(limited.length > 2, `${limited.length} statements with a limit`)
+  t.same(
+    limited.filter(text => /\blimit \?(?! \+ 0)/.test(text)),
+    [],
+    'SQLite would prepare them anew at each run'
+  )
 })
 
 t.test('a page of rules asks the store as often for 50 rules as for one, whatever plugins add', async t => {
