@@ -30,7 +30,7 @@ export interface MessageChannel {
 
 interface Options {
   readonly codec: Codec
-  readonly handlers: readonly BoundHandler[]
+  readonly handlers: Handlers
   readonly write: (frame: Uint8Array) => void
   readonly clock: Clock
   readonly log: Log
@@ -44,6 +44,8 @@ interface Incoming extends Response {
 }
 
 type HandlerName = Pick<BoundHandler, 'name' | 'plugin'>
+/** A list, or what finds a handler when its message has come. */
+export type Handlers = readonly BoundHandler[] | ((name: string) => BoundHandler | undefined)
 
 // Bounds the messages that wait to be handled; beyond, no more are read. Each costs its bytes and 256 more.
 const maxQueuedBytes = 1024 * 1024
@@ -56,18 +58,13 @@ export class Rpc implements MessageChannel {
   readonly #queue: Incoming[] = []
   #queuedBytes = 0
   #isHandling = false
-  #handlers: ReadonlyMap<string, BoundHandler> = new Map()
+  handlers: Handlers // the stream replaces them
   #closed: Refused | null = null
   #lastId = 0
 
   constructor(options: Options) {
     this.#options = options
-    this.serve(options.handlers)
-  }
-
-  /** Replaces the handlers. */
-  serve(handlers: readonly BoundHandler[]): void {
-    this.#handlers = new Map(handlers.map(handler => [handler.name, handler]))
+    this.handlers = options.handlers
   }
 
   readonly send: MessageChannel['send'] = (message, body) =>
@@ -134,7 +131,9 @@ export class Rpc implements MessageChannel {
   }
 
   async #handle({ name: fullName, body, id }: Incoming): Promise<void> {
-    const handler = this.#handlers.get(fullName)
+    const { handlers } = this
+    const handler =
+      typeof handlers === 'function' ? handlers(fullName) : handlers.find(({ name }) => name === fullName)
     const name = fullName.slice(0, 100)
     try {
       if (!handler) throw new Refused('wire.unknown_message', `unknown message ${name}`)
