@@ -3,7 +3,7 @@ import { type Clock, latest } from '../base/clock.ts'
 import { Fault, unauthenticated, userDisabled } from '../base/errors.ts'
 import type { AuthenticatedCaller } from '../http/principal.ts'
 import type { Database } from '../store/open.ts'
-import { remembered } from '../store/sqlite/remember.ts'
+import { remembered } from '../store/sql/remember.ts'
 import { Credential, SpentToken, User } from './entities.ts'
 import { hashOf, isSame } from './secret.ts'
 

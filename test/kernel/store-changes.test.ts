@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { User } from '../../kernel/identity/entities.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import { remembered } from '../../kernel/store/sqlite/remember.ts'
+import { remembered } from '../../kernel/store/sql/remember.ts'
 import { Statements } from '../../kernel/store/sqlite/statements.ts'
 
 const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })

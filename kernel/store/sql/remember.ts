@@ -1,6 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { StoreConnection } from './connection.ts'
-import { Transaction } from './transaction.ts'
+import { Versions } from './versions.ts'
 
 const maxKeys = 10_000 // of one question; beyond, the one that was asked least recently is forgotten
 
@@ -8,6 +7,22 @@ interface Known<V> {
   readonly value: V
   readonly version: number // of the tables, when it was read
 }
+
+/** A connection whose commits tell what they have written. */
+interface Versioned {
+  readonly versions: Versions
+}
+
+const isVersioned = (connection: object): connection is Versioned =>
+  'versions' in connection && connection.versions instanceof Versions
+
+/** A transaction that knows which tables it has written to. */
+interface Writing {
+  hasWritten(tables: readonly string[]): boolean
+}
+
+const isWriting = (transaction: unknown): transaction is Writing =>
+  typeof transaction === 'object' && transaction !== null && 'hasWritten' in transaction
 
 /**
  * Returns a function that asks the store, and remembers the answers until a commit writes to one of the tables. For what
@@ -18,13 +33,13 @@ export function remembered<V>(
   tables: readonly string[],
   load: (key: string, em: EntityManager) => Promise<V>
 ): (key: string, em: EntityManager) => Promise<V> {
-  const all = new WeakMap<StoreConnection, Map<string, Known<V>>>() // a process may have several stores
+  const all = new WeakMap<object, Map<string, Known<V>>>() // a process may have several stores
 
   return async (key, em) => {
     const connection = em.getConnection()
-    if (!(connection instanceof StoreConnection)) return load(key, em)
+    if (!isVersioned(connection)) return load(key, em)
     const transaction: unknown = em.getTransactionContext()
-    const isChanging = () => transaction instanceof Transaction && transaction.hasWritten(tables)
+    const isChanging = () => isWriting(transaction) && transaction.hasWritten(tables)
     if (isChanging()) return load(key, em)
     const answers = all.get(connection) ?? new Map<string, Known<V>>()
     all.set(connection, answers)
