@@ -1,5 +1,4 @@
 // A control stream with one kind of managed object, 'thing', and no plugin.
-import { join } from 'node:path'
 import type { Test } from 'tap'
 import { Type } from 'typebox'
 import type { Clock } from '../../../kernel/base/clock.ts'
@@ -17,7 +16,7 @@ import { Client, ManagedObjectRow } from '../../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
 import { type Slot, slotReader } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
-import { type Database, openStore } from '../../../kernel/store/open.ts'
+import type { Database } from '../../../kernel/store/open.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { controlMessages } from '../../../kernel/wire/control.ts'
 import { wireMessages } from '../../../kernel/wire/envelope.ts'
@@ -37,6 +36,7 @@ import {
 } from '../../../kit/scripted-agent.ts'
 import { type LogLine, recordLog } from '../../../kit/test-server.ts'
 import { Echo } from '../../../test/support/echo.ts'
+import { openStoreIn } from '../../../test/support/store.ts'
 import { openControl } from '../control.ts'
 import plugin from '../plugin.ts'
 
@@ -113,7 +113,7 @@ export async function controlFixture(t: Test, options: Options = {}): Promise<Co
   ]
   const dir = t.testdir()
   let bound = 0
-  const store = await openStore(join(dir, 'sluice.db'), [kernelStore, plugin])
+  const store = await openStoreIn(t, dir, [kernelStore, plugin])
   const control = await openControl({
     config: { control_listen: '127.0.0.1:0' },
     dataDir: dir,
