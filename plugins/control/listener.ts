@@ -146,13 +146,18 @@ export class Listener {
 }
 
 function openDeadline(clock: Kernel['clock'], passed: () => void) {
-  let cancel: Release = () => {}
+  const none: Release = () => {}
+  let release = none
+  const cancel = (): void => {
+    void release()
+    release = none // an agent that is connected keeps no timer of its handshake
+  }
   return {
     set(ms: number): void {
-      void cancel()
-      cancel = clock.after(ms, passed)
+      cancel()
+      release = clock.after(ms, passed)
     },
-    cancel: () => void cancel()
+    cancel
   }
 }
 

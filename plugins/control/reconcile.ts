@@ -33,7 +33,7 @@ export async function reconcile(options: Options): Promise<void> {
   const wanted = await sendable(options)
   const removals = rows.filter(({ removal }) => removal !== null)
   if (removals.length === 0 && digest === digestOf(generation, wanted)) {
-    await Promise.all(wanted.map(row => record(row, applied)))
+    await Promise.all((await unsettled(options, wanted)).map(row => record(row, applied)))
     return
   }
   const present = await inventory(options)
@@ -68,6 +68,21 @@ async function sendable({ rows, window }: Options): Promise<ManagedObject[]> {
   for (let at = 0; at < rows.length; at += chunkSize)
     wanted.push(...(await window.load(rows.slice(at, at + chunkSize))).keys())
   return wanted
+}
+
+/** Returns the rows of which the store does not have already that they are applied. */
+async function unsettled(
+  { kinds, store }: Options,
+  wanted: readonly ManagedObject[]
+): Promise<ManagedObject[]> {
+  const found: ManagedObject[] = []
+  for (const [kind, rows] of Map.groupBy(wanted, row => row.kind))
+    for (let at = 0; at < rows.length; at += chunkSize) {
+      const some = rows.slice(at, at + chunkSize)
+      const settled = await store.read(async em => (await kinds.get(kind)?.settled?.(some, em)) ?? new Set())
+      found.push(...some.filter(({ id }) => !settled.has(id)))
+    }
+  return found
 }
 
 /** Reads all pages of the agent's inventory. */

@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { grouped } from '../grouped.ts'
+import { openShared } from '../shared.ts'
 import { openTurns } from '../turns.ts'
 
 t.test('what concerns all goes on in slices, in order, one in each turn of the event loop', async t => {
@@ -50,4 +51,13 @@ t.test('a group that fails tells all of its own, and no other', async t => {
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled']
   )
+})
+
+t.test('agents that announce the same share one object; of the 101st kind each has its own', async t => {
+  const shared = openShared()
+  const kept = Array.from({ length: 100 }, (_, i) => shared({ udp: `1.${i}.0` }))
+
+  for (const [i, one] of kept.entries()) t.equal(shared({ udp: `1.${i}.0` }), one)
+  t.not(shared({ udp: '2.0.0' }), shared({ udp: '2.0.0' }))
+  t.equal(shared(null), null)
 })

@@ -104,8 +104,13 @@ async function reportOf(at: number): Promise<number> {
   })
   const epoch = at.toString(16).padStart(32, '0')
   const body = { epoch, seq: round + 1, part: 0, last: true, live: [], rows }
-  await agent.channel.request(StatsReport, body, { deadlineMs: 60_000 })
-  return performance.now() - began
+  for (;;)
+    try {
+      await agent.channel.request(StatsReport, body, { deadlineMs: 60_000 })
+      return performance.now() - began
+    } catch (error) {
+      if (agent.ended.aborted) throw error // otherwise, as an agent does, it sends the report again
+    }
 }
 
 await serveOrders(async (order: FleetOrder) => {
