@@ -5,6 +5,7 @@ import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf, schemaTooNew } from '../base/errors.ts'
 import { StoreDriver } from './sqlite/connection.ts'
 import { StoreEntityManager } from './sqlite/entity-manager.ts'
+import { type Memory, openMemory } from './sqlite/remember.ts'
 import { copyTo } from './sqlite/words.ts'
 
 export interface Database {
@@ -12,6 +13,7 @@ export interface Database {
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   /** Runs one transaction, for at most 15 s; other changes wait for it. Resolves when it is on disk. */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
+  readonly remembered: Memory
   close(): Promise<void>
 }
 
@@ -75,8 +77,10 @@ export async function openStore(
   }
   const connection = orm.driver.getConnection()
   connection.openReader()
+  const read: Database['read'] = work => withTimeout(30, 'reading the store', () => work(orm.em.fork()))
   return {
-    read: work => withTimeout(30, 'reading the store', () => work(orm.em.fork())),
+    read,
+    remembered: openMemory(connection.versions, read),
     async change(work) {
       disk?.requireWritable()
       return connection.groups

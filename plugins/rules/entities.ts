@@ -74,6 +74,14 @@ export const Rule = defineEntity({
 })
 export type Rule = InferEntity<typeof Rule>
 
+/** What records show, or need to know what to show. */
+export const shownColumns = [
+  ...(['clientId', 'owner', 'placedBy', 'protocol', 'listenFrom', 'listenTo', 'targets'] as const),
+  ...(['preferIpv6', 'fields', 'paused', 'state', 'stateReason'] as const),
+  ...(['createdAt', 'updatedAt', 'stateChangedAt'] as const)
+]
+export type ShownRule = Pick<Rule, 'id' | (typeof shownColumns)[number]>
+
 /** A client that is to have a part of a whole, and cannot. */
 export const RefusedPart = defineEntity({
   name: 'RefusedPart',
