@@ -55,7 +55,7 @@ export class StoreConnection extends BaseSqliteConnection {
     this.connected = true
   }
 
-  /** Reads wait neither for changes nor for one another. Not in memory, where each connection has a database of its own. */
+  /** Reads wait for changes that are under way, and not for one another. Not in memory, where each connection has a database of its own. */
   openReader(): void {
     if (this.#file() === ':memory:') return
     this.#reader = new Statements(this.#file(), [...pragmas, 'query_only = on'])
@@ -86,7 +86,7 @@ export class StoreConnection extends BaseSqliteConnection {
 
   async #runAlone(query: Query): Promise<Result> {
     if (this.#reader && select.test(query.sql)) {
-      if (this.groups.inChange.getStore()) await this.#last // what a hook has begun in a change sees the change
+      if (this.groups.isRunning) await this.#last // what a hook has begun in a change sees the change
       if (this.#reader) return this.#reader.run(query)
     }
     return this.#exclusively(async () => {

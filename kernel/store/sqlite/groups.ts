@@ -1,5 +1,5 @@
 // Changes that wait are made one after another in one transaction, which is synced once. None has been made before that.
-import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
+import { AsyncResource } from 'node:async_hooks'
 import { setImmediate } from 'node:timers/promises'
 import { type Group, Transaction } from './transaction.ts'
 
@@ -17,7 +17,6 @@ interface Change {
 }
 
 export class Groups {
-  readonly inChange = new AsyncLocalStorage<true>() // what a change has begun, also without waiting for it
   readonly #writer: Writer
   readonly #waiting: Change[] = []
   #isRunning = false
@@ -26,11 +25,14 @@ export class Groups {
     this.#writer = writer
   }
 
+  get isRunning(): boolean {
+    return this.#isRunning
+  }
+
   /** Resolves when the change is on disk. A change that throws is undone alone. */
   change<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const begin = (transaction: Transaction) => this.inChange.run(true, () => work(transaction))
-      const inContext = AsyncResource.bind(begin) // of the caller, not of the change that began the group
+      const inContext = AsyncResource.bind(work) // of the caller, not of the change that began the group
       const run = (transaction: Transaction) =>
         transaction
           .whole(() => inContext(transaction))
