@@ -36,13 +36,14 @@ export const Rule = defineEntity({
     { name: 'rules_client_id_listen_from_index', properties: ['clientId', 'listenFrom'] },
     { name: 'rules_range_index', properties: ['clientId', 'listenTo'], where: 'listen_to > listen_from' },
     { name: 'rules_moved_index', properties: ['clientId'], where: 'moved_from is not null' },
-    { name: 'rules_client_id_owner_state_index', properties: ['clientId', 'owner', 'state'] }
+    { name: 'rules_client_id_owner_state_index', properties: ['clientId', 'owner', 'state'] },
+    { name: 'rules_owner_parent_id_index', properties: ['owner', 'parent', 'id'] }
   ],
   properties: {
     id: p.string().length(26).primary(),
     clientId: p.string().length(26), // '' of a whole, whose parts are on clients
     parent: p.string().length(26).nullable().index('rules_parent_index'), // of a part: the id of its whole
-    owner: p.string().length(32).index('rules_owner_index'),
+    owner: p.string().length(32),
     placedBy: p.string().length(32).defaultRaw("''").index('rules_placed_by_index'), // its owner, or a superadmin
     /** By the role of today; `rules.admit` does not apply to such a rule. */
     placedBySuperadmin: p.boolean().formula(

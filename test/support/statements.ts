@@ -5,7 +5,7 @@ import { Statements } from '../../kernel/store/sqlite/statements.ts'
 
 export interface Asked {
   readonly sql: string[] // of the statements that ran
-  readonly texts: string[] // of all that were prepared
+  readonly texts: string[] // that were prepared, also before a reset
   prepared: number
   reset(): void
 }

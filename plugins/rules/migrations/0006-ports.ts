@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations'
 
-/** Finds who has a port, and counts the rules of a client and of its owners, without reading all of them. */
+/** Finds who has a port, and counts and pages the rules of a client and of an owner, without reading all of them. */
 export class Rules0006 extends Migration {
   override up(): void {
     this.addSql(
@@ -8,5 +8,7 @@ export class Rules0006 extends Migration {
     )
     this.addSql('create index "rules_moved_index" on "rules" ("client_id") where moved_from is not null')
     this.addSql('create index "rules_client_id_owner_state_index" on "rules" ("client_id", "owner", "state")')
+    this.addSql('drop index "rules_owner_index"')
+    this.addSql('create index "rules_owner_parent_id_index" on "rules" ("owner", "parent", "id")')
   }
 }

@@ -1,6 +1,7 @@
 // What a new rule costs does not grow with the rules that are there already.
 import t from 'tap'
 import { Statements } from '../../../kernel/store/sqlite/statements.ts'
+import { recordStatements } from '../../../test/support/statements.ts'
 import { rulesFixture } from './fixture.ts'
 
 t.test('the checks of a new rule find their rows in indexes, and read no other rules', async t => {
@@ -44,6 +45,25 @@ t.test('the checks of a new rule find their rows in indexes, and read no other r
     ),
     [],
     'no search of all rules of the client reads more than an index'
+  )
+})
+
+t.test('a user is shown with the number of its rules, which an index alone counts', async t => {
+  const { server, call, enroll, push, user } = await rulesFixture(t)
+  await user('ann')
+  await enroll()
+  await push({ owner: 'ann', if_offline: 'queue' })
+  const asked = recordStatements(t)
+
+  t.match(await call('PATCH', '/v1/users/ann', { display_name: 'Ann' }), { body: { rule_count: 1 } })
+
+  const [count = ''] = asked.sql.filter(sql => /count.* from `rules`/.test(sql))
+  const plan = await server
+    .depsOf('rules')
+    .store.read(em => em.execute<{ detail: string }[]>(`explain query plan ${count}`, ['["ann"]']))
+  t.match(
+    plan.map(({ detail }) => detail).filter(step => /\bown\b/.test(step)),
+    [/^SEARCH own USING COVERING INDEX rules_owner_parent_id_index \(owner=\? AND parent=\?\)/]
   )
 })
 
