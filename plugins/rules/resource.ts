@@ -28,7 +28,7 @@ export async function etagsOf(rules: readonly Rule[], filled: SlotReader, em: En
   return new Map([...versions].map(([id, version]) => [id, etagText(version)]))
 }
 
-/** A whole has no revision: its parts have. */
+/** Of what has no revision: a whole, whose parts have one, and a rule that no agent holds. */
 const definitionOf = ({
   listenFrom,
   listenTo,
@@ -61,10 +61,10 @@ async function versionsOf(
   }
   return new Map(
     rules.map(rule => {
-      const { id, updatedAt } = rule
+      const { id } = rule
       if (isWhole(rule)) return [id, [...definitionOf(rule), ...(own.get(id) ?? [])]]
       const [revision, values] = [revisions.get(id), own.get(id) ?? []]
-      if (revision === undefined) return [id, [updatedAt, ...values]]
+      if (revision === undefined) return [id, [...definitionOf(rule), ...values]]
       return [id, values.length === 0 ? revision : [revision, ...values]]
     })
   )
