@@ -35,7 +35,7 @@ export async function etagsOf(
   return new Map([...versions].map(([id, version]) => [id, etagText(version)]))
 }
 
-/** A whole has no revision: its parts have. */
+/** Of what has no revision: a whole, whose parts have one, and a rule that no agent holds. */
 const definitionOf = ({
   listenFrom,
   listenTo,
@@ -67,12 +67,11 @@ async function versionsOf(
   const countedOf = countedIn(filled)
   return new Map(
     rules.map(rule => {
-      const { id, updatedAt } = rule
+      const { id } = rule
       const all = values.get(id) ?? {}
       const own = countedOf(rule).flatMap(({ key }) => (all[key] == null ? [] : [all[key]]))
-      if (isWhole(rule)) return [id, [...definitionOf(rule), ...own]]
-      const revision = revisions.get(id)
-      if (revision === undefined) return [id, [updatedAt, ...own]]
+      const revision = isWhole(rule) ? undefined : revisions.get(id)
+      if (revision === undefined) return [id, [...definitionOf(rule), ...own]]
       return [id, own.length === 0 ? revision : [revision, ...own]]
     })
   )

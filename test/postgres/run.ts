@@ -1,5 +1,5 @@
 // Runs the tests of the store, and those of plugins that use it most, on a PostgreSQL of their own: npm run test:postgres.
-// Arguments are test files; without any, all of tests.ts.
+// Arguments are options of tap, and test files; without any file, all of tests.ts.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, chownSync, globSync, mkdtempSync, rmSync } from 'node:fs'
@@ -90,8 +90,9 @@ async function test(): Promise<number> {
   const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
   await (await openStore(at('sluice'), [kernelStore, ...inDependencyOrder(plugins)])).close()
   const given = process.argv.slice(2)
-  const files = given.length > 0 ? given : testsOnPostgres(root)
-  const run = spawn(join(root, 'node_modules/.bin/tap'), ['--disable-coverage', ...files], {
+  const isWhole = given.every(word => word.startsWith('-'))
+  const words = isWhole ? [...given, ...testsOnPostgres(root)] : given
+  const run = spawn(join(root, 'node_modules/.bin/tap'), ['--disable-coverage', ...words], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, SLUICE_TEST_STORE_URL: at('sluice').url }
