@@ -228,6 +228,12 @@ export async function pruneEpochs(kept: number, beforeMs: number, em: EntityMana
   )
 }
 
+/** Of 200 rows, and of powers of two: a statement for every number of rows would fill the store's prepared ones. */
 export function* slices<T>(rows: readonly T[]): Iterable<readonly T[]> {
-  for (let i = 0; i < rows.length; i += perStatement) yield rows.slice(i, i + perStatement)
+  for (let at = 0; at < rows.length; ) {
+    const left = rows.length - at
+    const size = left >= perStatement ? perStatement : 2 ** Math.floor(Math.log2(left))
+    yield rows.slice(at, at + size)
+    at += size
+  }
 }
