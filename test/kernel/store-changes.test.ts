@@ -30,14 +30,14 @@ async function open(t: Test) {
   return { store, sql, countOf, rename, nameOf }
 }
 
-t.test('128 changes at once are synced twice, and each is on disk when it is acknowledged', async t => {
+t.test('64 changes at once are synced twice, and each is on disk when it is acknowledged', async t => {
   const { store, countOf } = await open(t)
   const other = new SQLite(join(t.testdirName, 'sluice.db'), { readonly: true })
   t.teardown(() => other.close())
   const isCommitted = other.prepare('select count(*) from kernel_user where id = ?').pluck()
 
   const made = await Promise.all(
-    Array.from({ length: 128 }, async (_, at) => {
+    Array.from({ length: 64 }, async (_, at) => {
       await store.change(em => em.insert(User, userOf(`user-${at}`)))
       return isCommitted.get(`user-${at}`)
     })

@@ -3,7 +3,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { setImmediate } from 'node:timers/promises'
 import { type Group, Transaction } from './transaction.ts'
 
-const maxChanges = 64 // of a group: the first one waits for the last, and all wait while the disk syncs
+const maxChanges = 32 // of a group: the first one waits for the last
 const turnMs = 3 // of changes that wait already; then the event loop goes on
 
 interface Writer {
