@@ -5485,6 +5485,12 @@ export interface components {
                 total: number;
             };
         };
+        StoreOutcomeUnknownError: components["schemas"]["Error"] & {
+            error?: {
+                /** @constant */
+                code?: "store_outcome_unknown";
+            };
+        };
         StoreUnavailableError: components["schemas"]["Error"] & {
             error?: {
                 /** @constant */
@@ -6383,6 +6389,16 @@ export interface components {
                 "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["StoreUnavailableError"];
             };
         };
+        /** @description Service Unavailable: `bootstrap_required`, `store_outcome_unknown`, `store_unavailable`. */
+        UnavailableChange: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["StoreOutcomeUnknownError"] | components["schemas"]["StoreUnavailableError"];
+            };
+        };
         /** @description Unsupported Media Type: `unsupported_media_type`. */
         UnsupportedMediaType: {
             headers: {
@@ -6514,7 +6530,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "apply.kinds": {
@@ -6628,7 +6644,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "apply.renew": {
@@ -6691,7 +6707,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "apply.end": {
@@ -6745,7 +6761,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "audit.list": {
@@ -6894,14 +6910,14 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            /** @description Service Unavailable: `busy`, `store_unavailable`. */
+            /** @description Service Unavailable: `busy`, `store_outcome_unknown`, `store_unavailable`. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BusyError"] | components["schemas"]["StoreUnavailableError"];
+                    "application/json": components["schemas"]["BusyError"] | components["schemas"]["StoreOutcomeUnknownError"] | components["schemas"]["StoreUnavailableError"];
                 };
             };
         };
@@ -6945,7 +6961,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "auth.onboard": {
@@ -7035,14 +7051,14 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            /** @description Service Unavailable: `busy`, `store_unavailable`. */
+            /** @description Service Unavailable: `busy`, `store_outcome_unknown`, `store_unavailable`. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BusyError"] | components["schemas"]["StoreUnavailableError"];
+                    "application/json": components["schemas"]["BusyError"] | components["schemas"]["StoreOutcomeUnknownError"] | components["schemas"]["StoreUnavailableError"];
                 };
             };
         };
@@ -7262,7 +7278,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "ban.lift": {
@@ -7312,7 +7328,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "change.last": {
@@ -7496,7 +7512,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "enrollment.cancel": {
@@ -7550,7 +7566,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "client.list": {
@@ -7797,7 +7813,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "client.delete": {
@@ -7859,7 +7875,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "client.change": {
@@ -7971,7 +7987,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "enrollment.renew": {
@@ -8062,7 +8078,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "client.rename": {
@@ -8164,7 +8180,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "owner_rate_limit.owners": {
@@ -8408,7 +8424,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "owner_rate_limit.delete": {
@@ -8475,7 +8491,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "quota.list-client": {
@@ -8603,7 +8619,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "traffic.of-client": {
@@ -8781,7 +8797,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "under_attack.off": {
@@ -8835,7 +8851,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "connection.list": {
@@ -9014,7 +9030,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
             504: components["responses"]["AckTimeout"];
         };
     };
@@ -9069,7 +9085,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
             504: components["responses"]["AckTimeout"];
         };
     };
@@ -9400,7 +9416,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "grant.list": {
@@ -9606,7 +9622,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "grant.read": {
@@ -9735,7 +9751,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "grant.change": {
@@ -9851,7 +9867,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "installer.read": {
@@ -10558,7 +10574,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
             504: components["responses"]["AckTimeout"];
         };
     };
@@ -10937,7 +10953,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
             504: components["responses"]["AckTimeout"];
         };
     };
@@ -11019,7 +11035,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
             504: components["responses"]["AckTimeout"];
         };
     };
@@ -11253,7 +11269,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
             504: components["responses"]["AckTimeout"];
         };
     };
@@ -11476,7 +11492,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
             504: components["responses"]["AckTimeout"];
         };
     };
@@ -11666,7 +11682,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
             504: components["responses"]["AckTimeout"];
         };
     };
@@ -11766,7 +11782,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
             504: components["responses"]["AckTimeout"];
         };
     };
@@ -12151,7 +12167,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
             504: components["responses"]["AckTimeout"];
         };
     };
@@ -12270,7 +12286,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "certificate.read": {
@@ -12527,7 +12543,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "source_list.delete": {
@@ -12589,7 +12605,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "stats.summary": {
@@ -12852,7 +12868,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "under_attack.off_for_all": {
@@ -12899,7 +12915,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "user.list": {
@@ -13082,14 +13098,14 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            /** @description Service Unavailable: `bootstrap_required`, `busy`, `store_unavailable`. */
+            /** @description Service Unavailable: `bootstrap_required`, `busy`, `store_outcome_unknown`, `store_unavailable`. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["BusyError"] | components["schemas"]["StoreUnavailableError"];
+                    "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["BusyError"] | components["schemas"]["StoreOutcomeUnknownError"] | components["schemas"]["StoreUnavailableError"];
                 };
             };
         };
@@ -13231,7 +13247,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "user.update": {
@@ -13352,7 +13368,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "credential.list": {
@@ -13515,7 +13531,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "credential.revoke": {
@@ -13590,7 +13606,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "credential.rotate": {
@@ -13677,7 +13693,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "password.reset": {
@@ -13759,14 +13775,14 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            /** @description Service Unavailable: `bootstrap_required`, `busy`, `store_unavailable`. */
+            /** @description Service Unavailable: `bootstrap_required`, `busy`, `store_outcome_unknown`, `store_unavailable`. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["BusyError"] | components["schemas"]["StoreUnavailableError"];
+                    "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["BusyError"] | components["schemas"]["StoreOutcomeUnknownError"] | components["schemas"]["StoreUnavailableError"];
                 };
             };
         };
@@ -13963,7 +13979,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "quota.delete": {
@@ -14030,7 +14046,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "quota.update": {
@@ -14151,7 +14167,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
     "quota.status": {
@@ -14521,14 +14537,14 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            /** @description Service Unavailable: `bootstrap_required`, `busy`, `store_unavailable`. */
+            /** @description Service Unavailable: `bootstrap_required`, `busy`, `store_outcome_unknown`, `store_unavailable`. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["BusyError"] | components["schemas"]["StoreUnavailableError"];
+                    "application/json": components["schemas"]["BootstrapRequiredError"] | components["schemas"]["BusyError"] | components["schemas"]["StoreOutcomeUnknownError"] | components["schemas"]["StoreUnavailableError"];
                 };
             };
         };
@@ -14650,7 +14666,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UnavailableChange"];
         };
     };
 }

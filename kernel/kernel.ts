@@ -18,6 +18,7 @@ import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
 import { recordVersion } from './store/newest-version.ts'
 import { type Database, type Disk, openStore } from './store/open.ts'
+import { placeOf } from './store/sql/database.ts'
 import { openCodec } from './wire/codec.ts'
 import { wireMessages } from './wire/envelope.ts'
 import { bindHandlers } from './wire/message.ts'
@@ -100,8 +101,8 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
   const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
   const releases = new Releases()
   try {
-    const storeFile = openDataDir(dataDir, releases.defer)
-    const opened = await openStore(storeFile, [kernelStore, ...plugins], options.openDisk)
+    const place = placeOf(server, openDataDir(dataDir, releases.defer))
+    const opened = await openStore(place, [kernelStore, ...plugins], options.openDisk)
     releases.defer(opened.close)
     const store = options.storeOf?.(opened) ?? opened
     await recordVersion(store, options.version)

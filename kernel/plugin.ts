@@ -7,7 +7,7 @@ import type { Peer, UnauthenticatedPeer } from './control/peers.ts'
 import type { Route } from './http/route.ts'
 import type { Kernel } from './services.ts'
 import type { Fill, Slot } from './slot.ts'
-import type { Store } from './store/open.ts'
+import type { Store } from './store/sql/migrations.ts'
 import type { Handler, Message } from './wire/message.ts'
 
 export type { Kernel } from './services.ts'

@@ -1,6 +1,7 @@
 import { type Static, type TObject, Type } from 'typebox'
 import { ListenAddress, type PlaceOf, throwProblems, validateConfig } from './base/config.ts'
 import type { Plugin } from './plugin.ts'
+import { storeKeys } from './store/sql/database.ts'
 
 /** An address to listen on, with a default. */
 export const Listen = (fallback: string, description: string) =>
@@ -20,9 +21,7 @@ export const serverKeys = Type.Object({
     default: 'auto',
     description: 'json: one object per line; pretty: the same for people; auto: pretty on a terminal.'
   }),
-  store_url: Type.Optional(
-    Type.Enum(['sqlite:'], { description: 'The embedded SQLite file in data_dir; there is no other store.' })
-  )
+  ...storeKeys
 })
 
 export interface GivenConfig {

@@ -9,7 +9,9 @@ import { attributionOf, runningPlugin } from '../kernel/base/attribution.ts'
 import { reasonOf } from '../kernel/base/errors.ts'
 import type { Work } from '../kernel/http/route.ts'
 import type { Database } from '../kernel/store/open.ts'
-import { rowsWritten } from '../kernel/store/sqlite/words.ts'
+import { rowsWritten as writtenToPostgres } from '../kernel/store/postgres/words.ts'
+import { storeFileOf } from '../kernel/store/sql/database.ts'
+import { rowsWritten as writtenToSqlite } from '../kernel/store/sqlite/words.ts'
 
 /** The result of a body, and the number of rows that it has written. */
 interface Run<T> {
@@ -85,6 +87,9 @@ async function undone<T>(em: EntityManager, work: Work<T>): Promise<T> {
   if (!first) throw new TypeError('the savepoint was not undone')
   return first.result
 }
+
+const rowsWritten = async (em: EntityManager): Promise<number> =>
+  storeFileOf(em) === null ? writtenToPostgres(em) : writtenToSqlite(em)
 
 async function countRows<T>(em: EntityManager, work: Work<T>): Promise<Run<T>> {
   const before = await rowsWritten(em)

@@ -10,6 +10,7 @@ import { definePlugin, type Plugin } from '../kernel/plugin.ts'
 import { type Decision, decisionSlot } from '../plugins/http/exports.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import type { Teardown } from './scripted-agent.ts'
+import { openTestStore } from './test-store.ts'
 
 export const operatorToken = 'operator-token-of-the-test-kit-0123456789'
 
@@ -79,7 +80,7 @@ function refuseUndeclared(log: readonly LogLine[]): void {
     throw new TypeError(`routes gave errors that the \`errors\` of their schemas lack: ${found.join(', ')}`)
 }
 
-/** Starts a server in this process, with a real SQLite store, real sockets on free ports and a fake clock. */
+/** Starts a server in this process, with a real store, real sockets on free ports and a fake clock. */
 export async function testServer(
   t: Teardown & { testdir(): string },
   options: TestServerOptions = {}
@@ -89,6 +90,7 @@ export async function testServer(
   const decisions: Decision[] = []
   const log: LogLine[] = []
   chmodSync(dir, 0o700) // as a data directory must be, whatever the umask
+  const store = await openTestStore(dir, 'template')
   const plugins = [...(await load(new Set(['control', 'http', ...named]))), decisionRecorder(decisions)]
   const open = (ownKeys: object) =>
     boot({
@@ -98,6 +100,7 @@ export async function testServer(
         control_listen: '127.0.0.1:0',
         ...(named.includes('metrics') && { metrics_listen: '127.0.0.1:0' }),
         operator_token: operatorToken,
+        ...(store && { store_url: store.place.url }),
         ...keys,
         ...ownKeys
       },
@@ -122,7 +125,9 @@ export async function testServer(
     server = await open({ control_listen })
     isStopped = false
   }
-  t.teardown(stop)
+  t.teardown(async () => {
+    await stop().finally(store?.drop)
+  })
 
   return {
     get server() {

@@ -37,7 +37,7 @@ t.test('config/server.toml and config/agent.toml contain every key, and each par
     const shown = uncommented(file)
 
     t.same(validateConfig(schema, omit(shown, 'operator_token'), '').problems, [], file)
-    const known = Object.keys(schema.properties).filter(key => key !== 'plugins' && key !== 'store_url')
+    const known = Object.keys(schema.properties).filter(key => key !== 'plugins')
     t.same(
       known.filter(key => !(key in shown)),
       [],

@@ -44,6 +44,7 @@ export const userNotFound = defineCode('user_not_found', 404, 8)
 export const clientNotFound = defineCode('client_not_found', 404, 8)
 export const rateLimited = defineCode('rate_limited', 429, 6)
 export const storeUnavailable = defineCode('store_unavailable', 503, 6)
+export const storeOutcomeUnknown = defineCode('store_outcome_unknown', 503, 6)
 export const ackTimeout = defineCode('ack_timeout', 504, 7)
 
 // Sent on the control stream, without the HTTP status.
@@ -61,6 +62,7 @@ export const unsupportedFilesystem = defineCode('startup.unsupported_filesystem'
 export const startupInvalid = defineCode('startup.config_invalid', 500, 78)
 export const listenFailed = defineCode('startup.listen_failed', 500, 78)
 export const dataDirUnusable = defineCode('startup.data_dir_unusable', 500, 78)
+export const storeUnusable = defineCode('startup.store_unusable', 500, 78)
 export const tlsInvalid = defineCode('startup.tls_invalid', 500, 78)
 export const insecurePermissions = defineCode('startup.insecure_permissions', 500, 78)
 export const pluginFailed = defineCode('startup.plugin_failed', 500, 78)

@@ -1,7 +1,7 @@
 import type { Static, TObject, TProperties } from 'typebox'
 import type { Kernel } from '../services.ts'
 import type { Filled, Slot } from '../slot.ts'
-import type { PluginStore } from '../store/open.ts'
+import type { PluginStore } from '../store/sql/migrations.ts'
 import { Type } from './args.ts'
 
 /**

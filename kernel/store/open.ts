@@ -1,11 +1,12 @@
-import type { EntitySchema } from '@mikro-orm/core'
-import { type Migration, Migrator } from '@mikro-orm/migrations'
+import { Migrator } from '@mikro-orm/migrations'
 import { type EntityManager, MikroORM } from '@mikro-orm/sql'
 import { withTimeout } from '../base/attribution.ts'
-import { Fault, pluginFailed, reasonOf, schemaTooNew } from '../base/errors.ts'
+import { Fault, pluginFailed, reasonOf } from '../base/errors.ts'
+import type { DatabaseOptions, Place } from './sql/database.ts'
+import { migrationsOf, type PluginStore, refuseNewer } from './sql/migrations.ts'
+import { type Memory, openMemory } from './sql/remember.ts'
 import { StoreDriver } from './sqlite/connection.ts'
-import { StoreEntityManager } from './sqlite/entity-manager.ts'
-import { type Memory, openMemory } from './sqlite/remember.ts'
+import { SqliteEntityManager } from './sqlite/entity-manager.ts'
 import { copyTo } from './sqlite/words.ts'
 
 export interface Database {
@@ -26,29 +27,19 @@ export interface Disk {
   beforeMigrations(copyTo: (file: string) => Promise<unknown>): Promise<void>
 }
 
-/** The tables of one plugin. */
-export interface Store {
-  readonly entities: readonly EntitySchema[]
-  /** Named '<number>-<what>'; never renamed after a release. */
-  readonly migrations: readonly { readonly name: string; readonly class: MigrationClass }[]
-}
-export type MigrationClass = new (...args: ConstructorParameters<typeof Migration>) => Migration
-
-export interface PluginStore {
-  readonly name: string
-  readonly store?: Store
-}
-
-/** Opens the database and runs pending migrations. */
+/** Opens the database and runs pending migrations. Without plugins there are none, and a server may use it meanwhile. */
 export async function openStore(
-  file: string,
+  place: Place,
   plugins: readonly PluginStore[],
   openDisk?: (file: string) => Disk
 ): Promise<Database> {
+  const file = typeof place === 'string' ? place : null
+  const database: DatabaseOptions =
+    typeof place === 'string'
+      ? { driver: StoreDriver, entityManager: SqliteEntityManager, dbName: place }
+      : (await import('./postgres/options.ts')).optionsOf(place, plugins.length > 0)
   const orm = new MikroORM({
-    driver: StoreDriver,
-    entityManager: StoreEntityManager,
-    dbName: file,
+    ...database,
     entities: plugins.flatMap(({ store }) => [...(store?.entities ?? [])]),
     extensions: [Migrator],
     discovery: { warnWhenNoEntities: false },
@@ -59,10 +50,11 @@ export async function openStore(
       silent: true
     }
   })
-  await orm.connect()
-  const disk = openDisk?.(file)
   const started: string[] = []
+  let disk: Disk | undefined
   try {
+    await orm.connect()
+    disk = file === null ? undefined : openDisk?.(file)
     const migrator = new Migrator(orm.em)
     migrator.on('migrating', ({ name }) => void started.push(name))
     const executed = await migrator.getStorage().executed()
@@ -76,14 +68,14 @@ export async function openStore(
     throw new Fault(pluginFailed, `migration ${started.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
   const connection = orm.driver.getConnection()
-  connection.openReader()
+  await connection.openReader()
   const read: Database['read'] = work => withTimeout(30, 'reading the store', () => work(orm.em.fork()))
   return {
     read,
     remembered: openMemory(connection.versions, read),
     async change(work) {
       disk?.requireWritable()
-      return connection.groups
+      return connection
         .change(async transaction => {
           const em = orm.em.fork()
           em.setTransactionContext(transaction)
@@ -96,22 +88,3 @@ export async function openStore(
     close: () => orm.close(true)
   }
 }
-
-const migrationsOf = ({ name, store }: PluginStore) =>
-  (store?.migrations ?? []).map(migration => ({ ...migration, name: `${name}/${migration.name}` }))
-
-/** A plugin's schema version is the number of its last migration. Migrations of absent plugins are ignored. */
-function refuseNewer(executed: readonly string[], plugins: readonly PluginStore[]): void {
-  for (const { name, store } of plugins) {
-    const found = executed.filter(id => id.startsWith(`${name}/`)).map(id => id.slice(name.length + 1))
-    const [database, ours] = [newest(found), newest((store?.migrations ?? []).map(known => known.name))]
-    if (database > ours)
-      throw new Fault(
-        schemaTooNew,
-        `${name}: the database has schema ${database}, this build knows ${ours}; start the newer build again`
-      )
-  }
-}
-
-const newest = (names: readonly string[]): number =>
-  Math.max(0, ...names.map(name => Number.parseInt(name, 10)))

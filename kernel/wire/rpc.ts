@@ -30,7 +30,7 @@ export interface MessageChannel {
 
 interface Options {
   readonly codec: Codec
-  readonly handlers: readonly BoundHandler[]
+  readonly handlers: Handlers
   readonly write: (frame: Uint8Array) => void
   readonly clock: Clock
   readonly log: Log
@@ -44,6 +44,8 @@ interface Incoming extends Response {
 }
 
 type HandlerName = Pick<BoundHandler, 'name' | 'plugin'>
+/** A list, or what finds a handler when its message has come. */
+export type Handlers = readonly BoundHandler[] | ((name: string) => BoundHandler | undefined)
 
 // Bounds the messages that wait to be handled; beyond, no more are read. Each costs its bytes and 256 more.
 const maxQueuedBytes = 1024 * 1024
@@ -56,18 +58,13 @@ export class Rpc implements MessageChannel {
   readonly #queue: Incoming[] = []
   #queuedBytes = 0
   #isHandling = false
-  #handlers: ReadonlyMap<string, BoundHandler> = new Map()
+  handlers: Handlers // the stream replaces them
   #closed: Refused | null = null
   #lastId = 0
 
   constructor(options: Options) {
     this.#options = options
-    this.serve(options.handlers)
-  }
-
-  /** Replaces the handlers. */
-  serve(handlers: readonly BoundHandler[]): void {
-    this.#handlers = new Map(handlers.map(handler => [handler.name, handler]))
+    this.handlers = options.handlers
   }
 
   readonly send: MessageChannel['send'] = (message, body) =>
@@ -129,15 +126,18 @@ export class Rpc implements MessageChannel {
       this.#queuedBytes -= queuedBytesOf(next)
       const handle = this.#handle.bind(this, next)
       group.push(next.request === '' ? handle() : currentRequestId.run(next.request, handle))
-      if (this.#queue[0]?.name === next.name && this.#handlers.get(next.name)?.isGrouped) continue
+      if (this.#queue[0]?.name === next.name && this.#handlerOf(next.name)?.isGrouped) continue
       await Promise.all(group.splice(0))
       this.#options.handled()
     }
     this.#isHandling = false
   }
 
+  #handlerOf = (name: string, { handlers } = this): BoundHandler | undefined =>
+    typeof handlers === 'function' ? handlers(name) : handlers.find(handler => handler.name === name)
+
   async #handle({ name: fullName, body, id }: Incoming): Promise<void> {
-    const handler = this.#handlers.get(fullName)
+    const handler = this.#handlerOf(fullName)
     const name = fullName.slice(0, 100)
     try {
       if (!handler) throw new Refused('wire.unknown_message', `unknown message ${name}`)
@@ -161,12 +161,8 @@ export class Rpc implements MessageChannel {
   #refusalOf(error: unknown, { name, plugin }: HandlerName): Static<(typeof Refusal)['body']> {
     if (error instanceof Refused) return error
     if (error instanceof Fault) return { code: error.errorCode.code, message: error.message }
-    this.#options.log.error('control.handler_failed', `the handler of ${name} failed`, {
-      message: name,
-      plugin,
-      ...attributionOf(error),
-      error: stackOf(error)
-    })
+    const fields = { message: name, plugin, ...attributionOf(error), error: stackOf(error) }
+    this.#options.log.error('control.handler_failed', `the handler of ${name} failed`, fields)
     return { code: 'internal', message: `the handler of ${name} failed; the log of its end has the error` }
   }
 }

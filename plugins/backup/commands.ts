@@ -4,7 +4,8 @@ import { ownVersion } from '../../kernel/base/version.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
-import { noteBackup, writeBackup } from './file.ts'
+import { noteBackup, restoreDatabase, storeFileIn, writeBackup } from './file.ts'
+import { beginGeneration } from './renewal.ts'
 import { restore as restoreTo } from './restore.ts'
 
 const backup = defineCommand({
@@ -38,7 +39,8 @@ const restore = defineCommand({
   positional: ['file'],
   needs: 'data',
   reads: [revocationSlot],
-  async run({ args, dataDir, filled, stores, print }) {
+  async run({ args, dataDir, keys, filled, stores, print }) {
+    storeFileIn({ dataDir: dataDir(), keys: keys() }, restoreDatabase)
     const restored = await restoreTo({
       file: resolve(args.file),
       dataDir: dataDir(),
@@ -64,4 +66,20 @@ const restore = defineCommand({
   }
 })
 
-export const commands = [backup, restore]
+const renew = defineCommand({
+  name: 'store renew',
+  summary: 'Begin a new generation, after pg_restore: agents take over what the store says; stop the server.',
+  needs: 'data',
+  reads: [revocationSlot],
+  async run({ open, filled, print }) {
+    const { store } = await open('backup')
+    const revocations = filled(revocationSlot).map(({ value }) => value)
+    await store.change(em => beginGeneration(revocations, em))
+    print.line(
+      'What was revoked after the dump is valid again: check clients, users, credentials and grants.'
+    )
+    print.done('the store has a new generation; start the server', { renewed: true })
+  }
+})
+
+export const commands = [backup, restore, renew]

@@ -18,7 +18,9 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { isAtLeast } from '../../kernel/base/version-range.ts'
 import type { Print } from '../../kernel/cli/command.ts'
-import { openStore, type PluginStore } from '../../kernel/store/open.ts'
+import { openStore } from '../../kernel/store/open.ts'
+import { placeOf } from '../../kernel/store/sql/database.ts'
+import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { copyTo, damageIn, setMark } from '../../kernel/store/sqlite/words.ts'
 import { currentCertificate, nextFile } from '../control/exports.ts'
 import { requireOwnSchema } from './schema.ts'
@@ -52,9 +54,25 @@ export async function onStore<T>(file: string, work: (em: EntityManager) => Prom
   }
 }
 
+const saveDatabase = (url: string): string =>
+  `save it with PostgreSQL's own program: pg_dump --format=custom --no-owner --file=sluice.dump '${url}'; and save the data directory, which has the certificate and its key`
+
+export const restoreDatabase = (url: string): string =>
+  `stop the server, restore it with PostgreSQL's own program: pg_restore --clean --if-exists --no-owner --single-transaction --dbname='${url}' sluice.dump; then run sluice store renew`
+
+/** Returns the store's file. Throws where the store is in PostgreSQL, with what is to be done there. */
+export function storeFileIn(
+  { dataDir, keys }: Pick<Source, 'dataDir' | 'keys'>,
+  instead: (url: string) => string
+): string {
+  const place = placeOf(keys, join(dataDir, 'sluice.db'))
+  if (typeof place === 'string') return place
+  throw new Fault(wrongUsage, `the store is in PostgreSQL: ${instead(place.url)}`)
+}
+
 /** Writes a backup, also beside a running server: SQLite copies the state that was committed when it began. */
 export async function writeBackup(source: Source, to: string): Promise<{ file: string; bytes: number }> {
-  const store = join(source.dataDir, 'sluice.db')
+  const store = storeFileIn(source, saveDatabase)
   if (!existsSync(store))
     throw new Fault(wrongUsage, `there is no store in ${source.dataDir}; give its --data-dir or --config`)
   const file = backupFile(to, source.now)

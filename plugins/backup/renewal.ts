@@ -14,6 +14,25 @@ interface Renewed {
   readonly warnings: readonly string[]
 }
 
+/** Begins a new generation, and revokes what may have been used since. Returns the first generation, which restores keep. */
+export async function beginGeneration(
+  revocations: readonly Revocation[],
+  em: EntityManager
+): Promise<string> {
+  const before = await storeValue('generation', em)
+  const lineage = (await storeValue('lineage', em)) ?? before ?? ''
+  const put = (name: string, value: string) =>
+    em.execute(
+      'insert into kernel_fact (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
+      [name, value],
+      'run'
+    )
+  await put('lineage', lineage)
+  await put('generation', randomBytes(16).toString('hex'))
+  await revokeUnconditionally(revocations, em)
+  return lineage
+}
+
 /**
  * Begins a new generation, so that agents do not compare revisions with those before the restore, and repeats what the
  * store in `oldDir` has revoked since the backup.
@@ -24,17 +43,7 @@ export async function renew(
   now: number,
   em: EntityManager
 ): Promise<Renewed> {
-  const before = await storeValue('generation', em)
-  const lineage = (await storeValue('lineage', em)) ?? before ?? '' // the first generation; restores keep it
-  const put = (name: string, value: string) =>
-    em.execute(
-      'insert into kernel_fact (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
-      [name, value],
-      'run'
-    )
-  await put('lineage', lineage)
-  await put('generation', randomBytes(16).toString('hex'))
-  await revokeUnconditionally(revocations, em)
+  const lineage = await beginGeneration(revocations, em)
   const old = join(oldDir, 'sluice.db')
   if (!existsSync(old)) return unread(`there is none in ${oldDir}`)
   try {

@@ -1,7 +1,8 @@
 // A file that is restored may have been made by anybody: its schema must be the one that our migrations make.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { openStore, type PluginStore } from '../../kernel/store/open.ts'
+import { openStore } from '../../kernel/store/open.ts'
+import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { schemaOf } from '../../kernel/store/sqlite/words.ts'
 
 interface Entry {

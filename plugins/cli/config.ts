@@ -29,7 +29,8 @@ const keysOf = (plugins: readonly Plugin[]): TObject =>
 export function givenKeys({ plugins, file }: Source, given: Args): GivenKeys {
   const schema = keysOf(plugins)
   const flags = Object.fromEntries(Object.keys(schema.properties).map(key => [key, given[key]]))
-  if (file !== null && 'operator_token' in file.table) requirePrivateFile(file.path, 'operator_token')
+  for (const secret of ['operator_token', 'store_password'])
+    if (file !== null && secret in file.table) requirePrivateFile(file.path, secret)
   const { table, placeOf } = readKeys(schema, { file, env: process.env, flags })
   const { plugins: _, ...keys } = table
   return { keys, placeOf }

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { placeOf } from '../../kernel/store/sql/database.ts'
 import { namesOf, Rotation } from './rotation.ts'
 import { certificateSettings } from './settings.ts'
 import { showCertificate } from './show.ts'
@@ -10,7 +12,9 @@ const show = defineCommand({
   summary: 'Show the certificate that agents pin, and the next one; the server may run.',
   needs: 'data',
   async run(call) {
-    const shown = await showCertificate(call.dataDir(), certificateSettings(call.keys()))
+    const [dir, keys] = [call.dataDir(), call.keys()]
+    const place = placeOf(keys, join(dir, 'sluice.db'))
+    const shown = await showCertificate(dir, certificateSettings(keys), place)
     call.print.data({ ...shown, waiting_for: shown.waiting_for.map(({ name }) => name) })
   }
 })

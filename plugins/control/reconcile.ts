@@ -33,7 +33,7 @@ export async function reconcile(options: Options): Promise<void> {
   const wanted = await sendable(options)
   const removals = rows.filter(({ removal }) => removal !== null)
   if (removals.length === 0 && digest === digestOf(generation, wanted)) {
-    await Promise.all(wanted.map(row => record(row, applied)))
+    await Promise.all((await unsettled(options, wanted)).map(row => record(row, applied)))
     return
   }
   const present = await inventory(options)
@@ -68,6 +68,21 @@ async function sendable({ rows, window }: Options): Promise<ManagedObject[]> {
   for (let at = 0; at < rows.length; at += chunkSize)
     wanted.push(...(await window.load(rows.slice(at, at + chunkSize))).keys())
   return wanted
+}
+
+/** Returns the rows of which the store does not have already that they are applied. */
+async function unsettled(
+  { kinds, store }: Options,
+  wanted: readonly ManagedObject[]
+): Promise<ManagedObject[]> {
+  const found: ManagedObject[] = []
+  for (const [kind, rows] of Map.groupBy(wanted, row => row.kind))
+    for (let at = 0; at < rows.length; at += chunkSize) {
+      const some = rows.slice(at, at + chunkSize)
+      const settled = await store.read(async em => (await kinds.get(kind)?.settled?.(some, em)) ?? new Set())
+      found.push(...some.filter(({ id }) => !settled.has(id)))
+    }
+  return found
 }
 
 /** Reads all pages of the agent's inventory. */
@@ -107,6 +122,7 @@ async function recordRemovals(
 async function isRenewed({ store, peer, log }: Options, present: ObjectsOfAgent): Promise<boolean> {
   const { clientId: id } = peer
   const highest = highestIn(present)
+  if (await isGiven(store, id, highest)) return false
   const isImplausible = await store.change(async em => {
     if ((await em.count(Client, { id, revision: { $lt: highest - maxLeap } })) === 0) return false
     await renewGeneration(id, em)
@@ -119,6 +135,10 @@ async function isRenewed({ store, peer, log }: Options, present: ObjectsOfAgent)
   return true
 }
 
+/** Read before anything is changed: a fleet that returns does not queue for the store. */
+const isGiven = (store: Options['store'], id: string, revision: number): Promise<boolean> =>
+  store.read(async em => (await em.count(Client, { id, revision: { $gte: revision } })) > 0)
+
 const highestIn = (present: ObjectsOfAgent): number =>
   [...present.values()].reduce((max, { revision }) => Math.max(max, revision), 0)
 
@@ -130,9 +150,10 @@ async function catchUp({ rows, peer, store, wake }: Options, present: ObjectsOfA
   const { clientId } = peer
   const highest = highestIn(present)
   const behind = rows.filter(row => (present.get(objectKey(row))?.revision ?? 0) > row.revision)
-  await store.change(em =>
-    em.nativeUpdate(Client, { id: clientId, revision: { $lt: highest } }, { revision: highest })
-  )
+  if (!(await isGiven(store, clientId, highest)))
+    await store.change(em =>
+      em.nativeUpdate(Client, { id: clientId, revision: { $lt: highest } }, { revision: highest })
+    )
   for (let at = 0; at < behind.length; at += chunkSize)
     await store.change(async em => {
       for (const { kind, id } of behind.slice(at, at + chunkSize)) {

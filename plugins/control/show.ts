@@ -5,10 +5,15 @@ import { join } from 'node:path'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openStore } from '../../kernel/store/open.ts'
+import type { Place } from '../../kernel/store/sql/database.ts'
 import { type CertificateSettings, configuredFiles, currentCertificate } from './certificate.ts'
 import { countEnrolled, storeValue, unawareClients } from './pinned-certificate.ts'
 
-export async function showCertificate(dir: string, settings: CertificateSettings) {
+export async function showCertificate(
+  dir: string,
+  settings: CertificateSettings,
+  place: Place = join(dir, 'sluice.db')
+) {
   const present = currentCertificate(dir, settings)
   if (!present)
     throw new Fault(wrongUsage, `there is no certificate in ${dir} yet; the first start makes one`)
@@ -20,14 +25,14 @@ export async function showCertificate(dir: string, settings: CertificateSettings
     names: (subjectAltName ?? '').split(', ').filter(name => name !== ''),
     not_before: timestamp(validFromDate.getTime()),
     not_after: timestamp(validToDate.getTime()),
-    ...(await pinsIn(dir))
+    ...(await pinsIn(place))
   }
 }
 
-async function pinsIn(dir: string) {
-  const file = join(dir, 'sluice.db')
-  if (!existsSync(file)) return { pinned: null, enrolled_clients: 0, next: null, waiting_for: [] }
-  const store = await openStore(file, [])
+async function pinsIn(place: Place) {
+  if (typeof place === 'string' && !existsSync(place))
+    return { pinned: null, enrolled_clients: 0, next: null, waiting_for: [] }
+  const store = await openStore(place, [])
   try {
     return await store.read(async em => {
       const next = await storeValue('next_leaf', em)

@@ -5,6 +5,7 @@ import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import { lockStore } from '../../kernel/store/data-dir.ts'
 import { type Database, openStore } from '../../kernel/store/open.ts'
+import { type Place, placeOf } from '../../kernel/store/sql/database.ts'
 import type { DoctorContext, Sample } from './exports.ts'
 import { thisHost } from './host.ts'
 
@@ -17,9 +18,9 @@ export function openContext(given: Given): { context: DoctorContext; close: () =
   let page: Promise<readonly Sample[] | null> | undefined
 
   async function query<R>(table: string, sql: string): Promise<readonly R[]> {
-    const file = join(given.dir, 'sluice.db')
-    if (given.role !== 'server' || !existsSync(file)) return []
-    store ??= openStore(file, []) // without plugins: no migration runs
+    const place = storeOf(given)
+    if (given.role !== 'server' || place === null) return []
+    store ??= openStore(place, []) // without plugins: no migration runs
     return (await store).read(async em => {
       const schema = em.getPlatform().getSchemaHelper()
       const exists = await schema?.tableExists(em.getConnection(), table, undefined)
@@ -41,6 +42,12 @@ export function openContext(given: Given): { context: DoctorContext; close: () =
     },
     close: async () => (await store?.catch(() => null))?.close() // an error of the store was a finding
   }
+}
+
+/** Returns where the store of a server is; null before its first start. */
+export function storeOf({ dir, keys }: Pick<DoctorContext, 'dir' | 'keys'>): Place | null {
+  const place = placeOf(keys, join(dir, 'sluice.db'))
+  return typeof place !== 'string' || existsSync(place) ? place : null
 }
 
 /** Tries the lock of the directory, and releases it at once. */

@@ -4,6 +4,8 @@ import { access, constants, stat, statfs } from 'node:fs/promises'
 import { withTimeout } from '../../kernel/base/attribution.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { stateOf } from '../../kernel/store/postgres/words.ts'
+import { storeFileOf } from '../../kernel/store/sql/database.ts'
 import { type Answer, type Check, readinessOf } from '../metrics/exports.ts'
 
 type Deps = Pick<Kernel, 'store' | 'control' | 'clock'>
@@ -50,8 +52,12 @@ function openStoreCheck(store: Deps['store']): () => Promise<string> {
   return async () => {
     const file = await store.read(async em => {
       await em.execute('select 1 from schema_migration limit 1')
-      return String(em.config.get('dbName'))
+      const file = storeFileOf(em)
+      if (file === null && (await stateOf(em)).isCopy)
+        throw new Error('it is a standby, which takes no changes')
+      return file
     })
+    if (file === null) return 'it answers, and takes changes'
     const now = await stat(file).catch(() => null)
     known ??= now ?? undefined
     if (!now || now.dev !== known?.dev || now.ino !== known.ino) throw new Error('its directory is gone')

@@ -136,8 +136,9 @@ const pieceBytes = 64 * 1024
 
 /** Sends a long body in pieces: the connection of a slow reader, who takes one after another, is not cut. */
 export function sendBody(reply: FastifyReply, body: string | Buffer): FastifyReply {
-  if (Buffer.byteLength(body) <= pieceBytes) return reply.send(body)
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  if (typeof body === 'string' && !isLong(body)) return reply.send(body) // one write, with the headers
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body // a socket encodes a long text more slowly
+  if (bytes.length <= pieceBytes) return reply.send(bytes)
   const starts = Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, i) => i * pieceBytes)
   const pieces = starts.map(start => bytes.subarray(start, start + pieceBytes))
   return reply.header('content-length', bytes.length).send(Readable.from(pieces))

@@ -1,6 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Resource } from '../../kernel/http/route.ts'
-import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { etagText } from '../http/exports.ts'
 import { isWhole, Rule, type ShownRule } from './entities.ts'
@@ -61,9 +60,10 @@ async function versionsOf(
   filled: SlotReader,
   em: EntityManager
 ): Promise<Map<string, Version>> {
-  const where = { kind: ruleKind, id: { $in: rules.map(({ id }) => id) } }
-  const held = await em.find(ManagedObjectRow, where, { fields: ['revision'], disableIdentityMap: true })
-  const revisions = new Map(held.map(({ id, revision }) => [id, revision]))
+  const revisions = await revisionsOf(
+    rules.map(({ id }) => id),
+    em
+  )
   const countedOf = countedIn(filled)
   return new Map(
     rules.map(rule => {
@@ -76,4 +76,22 @@ async function versionsOf(
       return [id, own.length === 0 ? revision : [revision, ...own]]
     })
   )
+}
+
+const idsPerQuery = 999 // a statement of more than 1,000 values is not kept
+
+/** Found by the clients of the rules, with which the key of the table begins. */
+async function revisionsOf(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>()
+  for (let at = 0; at < ids.length; at += idsPerQuery) {
+    const some = ids.slice(at, at + idsPerQuery)
+    const rows = await em.execute<{ id: string; revision: number }[]>(
+      `select held.id, held.revision from rules
+       join kernel_held held on held.client_id = rules.client_id and held.kind = ? and held.id = rules.id
+       where rules.id in (${some.map(() => '?').join(', ')})`,
+      [ruleKind, ...some]
+    )
+    for (const { id, revision } of rows) found.set(id, revision)
+  }
+  return found
 }

@@ -8,7 +8,9 @@ import { refusalOf } from './reconciliation.ts'
 import { type AfterCommit, objectKeyOf, stateInForce } from './rule-states.ts'
 import type { Services } from './services.ts'
 
-export function openResults(services: Services): Pick<ObjectKind, 'recordResult' | 'resultRecorded'> {
+type Results = Pick<ObjectKind, 'settled' | 'recordResult' | 'resultRecorded'>
+
+export function openResults(services: Services): Results {
   const { states } = services
   const afterCommit = new WeakMap<ManagedObject, AfterCommit>()
 
@@ -28,6 +30,13 @@ export function openResults(services: Services): Pick<ObjectKind, 'recordResult'
   }
 
   return {
+    /** A fleet that returns has applied its rules before: `record` would change nothing. */
+    async settled(rows, em) {
+      const rules = await em.find(Rule, { id: { $in: rows.map(({ id }) => id) } })
+      const isSettled = (rule: Rule): boolean =>
+        rule.state === stateInForce(rule) && rule.stateReason == null && rule.existing == null
+      return new Set(rules.filter(isSettled).map(({ id }) => id))
+    },
     async recordResult(row, result, em) {
       const after = await record(row, result, em)
       if (after) afterCommit.set(row, after)

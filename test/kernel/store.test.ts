@@ -9,7 +9,8 @@ import { plugins as builtin } from '../../config/plugins.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { openDataDir } from '../../kernel/store/data-dir.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
-import { openStore, type PluginStore } from '../../kernel/store/open.ts'
+import { openStore } from '../../kernel/store/open.ts'
+import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 
 const allStores = async (): Promise<PluginStore[]> => [
   kernelStore,

@@ -15,11 +15,11 @@ import {
   raw,
   SqlitePlatform
 } from '@mikro-orm/sql'
+import { Versions } from '../sql/versions.ts'
 import { Groups } from './groups.ts'
 import { queryOf } from './query.ts'
 import { type Query, type Result, Statements } from './statements.ts'
 import { Group, Transaction } from './transaction.ts'
-import { Versions } from './versions.ts'
 
 const pragmas = [
   'journal_mode = wal',
@@ -105,6 +105,10 @@ export class StoreConnection extends BaseSqliteConnection {
   ): Promise<T> {
     if (ctx instanceof Transaction) return ctx.within(() => work(ctx as never))
     return this.groups.change(transaction => work(transaction as never))
+  }
+
+  change<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.groups.change(work)
   }
 
   #exclusively<T>(work: () => Promise<T>): Promise<T> {

@@ -1,137 +1,16 @@
-// MikroORM's entity manager, which makes plain queries without its query builder, and returns their rows as plain objects.
-import type { EntityName } from '@mikro-orm/core'
-import { SqlEntityManager } from '@mikro-orm/sql'
+import { StoreEntityManager } from '../sql/entity-manager.ts'
+import type { Dialect } from '../sql/plain-query.ts'
 import type { StoreDriver } from './connection.ts'
-import { PlainQuery, type Table, tableOf } from './plain-query.ts'
 
-const tables = new WeakMap<object, Table | null>()
-
-/** The options of queries that are made here. */
-interface Options {
-  readonly fields?: readonly string[]
-  readonly orderBy?: unknown
-  readonly limit?: number
-  readonly offset?: number
+const dialect: Dialect = {
+  isIn(column, values, sign) {
+    if (values.some(value => typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())))
+      return null // SQLite's JSON has no such text
+    return { sql: `${column} ${sign} (select value from json_each(?))`, param: JSON.stringify(values) }
+  },
+  nulls: { asc: '', desc: '' } // as it is
 }
-const known = new Set(['fields', 'orderBy', 'limit', 'offset', 'disableIdentityMap', 'refresh'])
-const isPlain = (options: object): options is Options => Object.keys(options).every(key => known.has(key))
 
-/**
- * Rows are read as what they are: no object stands for a row, none is read twice because it is known, and a change of it is
- * `nativeUpdate`. What this class does not know, MikroORM does.
- */
-export class StoreEntityManager extends SqlEntityManager<StoreDriver> {
-  // The results are those of the class above, whose types are the contract.
-  override async find(entity: unknown, where: unknown, options: object = {}): Promise<never> {
-    const rows = await this.#rows(entity, where, options)
-    return (rows ?? super.find(entity as EntityName<object>, where as object, options)) as never
-  }
-
-  override async findOne(entity: unknown, where: unknown, options: object = {}): Promise<never> {
-    const rows = await this.#rows(entity, where, { ...options, limit: 1 })
-    return (
-      rows ? (rows[0] ?? null) : super.findOne(entity as EntityName<object>, where as object, options)
-    ) as never
-  }
-
-  override async count(entity: unknown, where: unknown = {}, options: object = {}): Promise<number> {
-    const query = this.#plain(entity, where, options)
-    if (!query) return super.count(entity as EntityName<object>, where as object, options)
-    const sql = `select count(*) as count from ${query.table.sql}${query.clause}`
-    const [row] = await this.execute<{ count: number }[]>(sql, query.params)
-    return row?.count ?? 0
-  }
-
-  override async nativeUpdate(
-    entity: unknown,
-    where: unknown,
-    data: unknown,
-    options: object = {}
-  ): Promise<number> {
-    const query = this.#plain(entity, where, options)
-    const columns = query?.values(data)
-    if (!query || !columns)
-      return super.nativeUpdate(entity as EntityName<object>, where as object, data as object, options)
-    const set = columns.map(column => `${column} = ?`).join(', ')
-    return this.#affected(`update ${query.table.sql} set ${set}${query.clause}`, query)
-  }
-
-  override async nativeDelete(entity: unknown, where: unknown, options: object = {}): Promise<number> {
-    const query = this.#plain(entity, where, options)
-    if (!query) return super.nativeDelete(entity as EntityName<object>, where as object, options)
-    return this.#affected(`delete from ${query.table.sql}${query.clause}`, query)
-  }
-
-  override async insert(entity: unknown, data: unknown, options: object = {}): Promise<never> {
-    const query = this.#plain(entity, {}, options)
-    const into = query?.into(data)
-    const [key, ...others] = query?.table.keys ?? []
-    const isGiven = key !== undefined && others.length === 0 && Reflect.get(Object(data), key) !== undefined
-    if (!query || !into || !isGiven)
-      return (await super.insert(entity as EntityName<object>, data as object, options)) as never
-    await this.#affected(into.sql, query)
-    return Reflect.get(Object(data), key) as never
-  }
-
-  /** By the primary key. */
-  override async upsert(entity: unknown, data: unknown, options: object = {}): Promise<never> {
-    const query = this.#plain(entity, {}, options)
-    const into = query?.into(data)
-    const hasKey = query?.table.keys.every(key => Reflect.get(Object(data), key) !== undefined)
-    if (!query || !into || !hasKey)
-      return (await super.upsert(entity as EntityName<object>, data as object, options)) as never
-    const keys = query.table.keys.flatMap(key => query.table.columns.get(key)?.field ?? [])
-    const others = into.columns.filter(column => !keys.includes(column))
-    const set = others.map(column => `${column} = excluded.${column}`).join(', ')
-    const action = set === '' ? 'nothing' : `update set ${set}`
-    await this.#affected(`${into.sql} on conflict (${keys.join(', ')}) do ${action}`, query)
-    return { ...(data as object) } as never
-  }
-
-  override async countBy(
-    entity: unknown,
-    by: unknown,
-    { where = {}, ...options }: { readonly where?: unknown } = {}
-  ): Promise<Record<string, number>> {
-    const query = this.#plain(entity, where, options)
-    const column = typeof by === 'string' ? query?.table.columns.get(by)?.sql : undefined
-    if (!query || column === undefined)
-      return super.countBy(entity as EntityName<object>, by as never, { where, ...options } as object)
-    const sql = `select ${column} as key, count(*) as count from ${query.table.sql}${query.clause} group by ${column}`
-    const rows = await this.execute<{ key: string; count: number }[]>(sql, query.params)
-    return Object.fromEntries(rows.map(({ key, count }) => [key, count]))
-  }
-
-  async #rows(entity: unknown, where: unknown, options: object): Promise<readonly unknown[] | null> {
-    if (!isPlain(options)) return null
-    const query = this.#plain(entity, where, {})
-    const [selected, order] = [query?.select(options.fields), query?.orderBy(options.orderBy)]
-    if (!query || !selected || order == null) return null
-    const { limit, offset } = options
-    if (limit !== undefined || offset !== undefined) query.params.push(limit ?? -1, offset ?? 0)
-    const page = limit === undefined && offset === undefined ? '' : ' limit ? offset ?'
-    const sql = `select ${selected.sql} from ${query.table.sql}${query.clause}${order}${page}`
-    return selected.read(await this.execute<unknown[]>(sql, query.params))
-  }
-
-  async #affected(sql: string, { params }: PlainQuery): Promise<number> {
-    const { affectedRows } = await this.execute<{ affectedRows: number }>(sql, params, 'run')
-    return affectedRows
-  }
-
-  /** Returns null where MikroORM makes the statement. */
-  #plain(entity: unknown, where: unknown, options: object): PlainQuery | null {
-    const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
-    return table && new PlainQuery(table).of(where)
-  }
-
-  #tableOf(entity: unknown): Table | null {
-    const meta = this.getMetadata().find(entity as EntityName<object>)
-    if (!meta) return null
-    const found = tables.get(meta)
-    if (found !== undefined) return found
-    const table = tableOf(meta)
-    tables.set(meta, table)
-    return table
-  }
+export class SqliteEntityManager extends StoreEntityManager<StoreDriver> {
+  protected override readonly dialect = dialect
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { newId } from '../../../kernel/base/id.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { notOnPostgres } from '../../../test/support/store.ts'
 import type { AuditLog } from '../audit-log.ts'
 import { auditFixture, matchAll } from './fixture.ts'
 
@@ -87,20 +88,24 @@ t.test('a minute has at most 1,000 entries of unauthenticated callers, which cou
   t.match(first.entries[0], { remote_addr: null, reason: 'unauthenticated', count: 216 })
 })
 
-t.test('a flood of denials writes once a second and does not fill the disk', async t => {
-  const { call, entries, clock, dir } = await auditFixture(t)
-  const size = (): number =>
-    ['sluice.db', 'sluice.db-wal'].reduce((sum, file) => sum + statSync(join(dir, file)).size, 0)
-  await call('GET', '/v1/audit', undefined, unauthenticated)
-  const before = size()
+t.test(
+  'a flood of denials writes once a second and does not fill the disk',
+  { skip: notOnPostgres('it reads the file of SQLite') },
+  async t => {
+    const { call, entries, clock, dir } = await auditFixture(t)
+    const size = (): number =>
+      ['sluice.db', 'sluice.db-wal'].reduce((sum, file) => sum + statSync(join(dir, file)).size, 0)
+    await call('GET', '/v1/audit', undefined, unauthenticated)
+    const before = size()
 
-  for (let i = 0; i < 500; i++) await call('GET', '/v1/audit', undefined, unauthenticated)
+    for (let i = 0; i < 500; i++) await call('GET', '/v1/audit', undefined, unauthenticated)
 
-  t.equal(size(), before, 'not a byte for 500 refusals')
-  await clock.advance(1000)
-  t.ok(size() - before < 64 * 1024, `${size() - before} bytes after a second`)
-  matchAll(t, await entries(), [{ count: 501 }])
-})
+    t.equal(size(), before, 'not a byte for 500 refusals')
+    await clock.advance(1000)
+    t.ok(size() - before < 64 * 1024, `${size() - before} bytes after a second`)
+    matchAll(t, await entries(), [{ count: 501 }])
+  }
+)
 
 t.test('counts are written at a stop, and a restart within the minute continues them', async t => {
   const dir = t.testdir()

@@ -103,7 +103,9 @@ t.test(
       })
     const left = () =>
       store.read(em =>
-        em.execute('select actor, outcome, count(*) as rows from audit_entry group by actor, outcome')
+        em.execute(
+          'select actor, outcome, count(*) as rows from audit_entry group by actor, outcome order by actor, outcome'
+        )
       )
     await add(50, { actor: 'root', outcome: 'allow' })
     await add(20, { actor: 'root', outcome: 'deny' })

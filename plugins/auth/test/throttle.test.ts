@@ -1,8 +1,7 @@
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
-import { openStore } from '../../../kernel/store/open.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
+import { openStoreIn } from '../../../test/support/store.ts'
 import { Failures } from '../entities.ts'
 import auth from '../plugin.ts'
 import { openResetLimit } from '../reset-limit.ts'
@@ -13,7 +12,7 @@ const minuteMs = 60_000
 const ann: Attempt = { action: 'login', subject: 'ann', remoteAddr: '192.0.2.1' }
 
 async function throttleFixture(t: Test, { maxRows = 100_000, dir = t.testdir(), clock = fakeClock() } = {}) {
-  const store = await openStore(join(dir, 'sluice.db'), [kernelStore, auth])
+  const store = await openStoreIn(t, dir, [kernelStore, auth])
   t.teardown(() => store.close())
   const runningTime = openRunningTime({ store, clock })
   return { store, clock, dir, runningTime, throttle: openThrottle({ store, runningTime }, maxRows) }

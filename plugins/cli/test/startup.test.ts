@@ -85,8 +85,19 @@ t.test('an invalid directory, certificate, plugin, address or token: 78 each', a
       failedStart(join(dir, 'f'), { SVC_OPERATOR_TOKEN: 'short' })
     ],
     [
-      /^startup\.config_invalid: SVC_STORE_URL: store_url must be one of sqlite:$/m,
+      /^startup\.config_invalid: SVC_STORE_URL: store_url must be sqlite:, or postgres:/m,
       failedStart(join(dir, 'g'), { SVC_STORE_URL: 'sqlite:/elsewhere/store.db' })
+    ],
+    [
+      /^startup\.config_invalid: SVC_STORE_URL: store_url must be sqlite:, or postgres:(?![\s\S]*a-secret)/m,
+      failedStart(join(dir, 'h'), { SVC_STORE_URL: 'postgres://sluice:a-secret@127.0.0.1/sluice' })
+    ],
+    [
+      /^startup\.store_unusable: the database sluice at 127\.0\.0\.1:1 cannot be opened: .*start PostgreSQL(?![\s\S]*a-secret)/m,
+      failedStart(join(dir, 'i'), {
+        SVC_STORE_URL: 'postgres://sluice@127.0.0.1:1/sluice',
+        SVC_STORE_PASSWORD: 'a-secret'
+      })
     ]
   ]
   for (const [variable, value] of [

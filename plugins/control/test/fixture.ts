@@ -1,5 +1,4 @@
 // A control stream with one kind of managed object, 'thing', and no plugin.
-import { join } from 'node:path'
 import type { Test } from 'tap'
 import { Type } from 'typebox'
 import type { Clock } from '../../../kernel/base/clock.ts'
@@ -17,7 +16,7 @@ import { Client, ManagedObjectRow } from '../../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
 import { type Slot, slotReader } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
-import { type Database, openStore } from '../../../kernel/store/open.ts'
+import type { Database } from '../../../kernel/store/open.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { controlMessages } from '../../../kernel/wire/control.ts'
 import { wireMessages } from '../../../kernel/wire/envelope.ts'
@@ -37,6 +36,7 @@ import {
 } from '../../../kit/scripted-agent.ts'
 import { type LogLine, recordLog } from '../../../kit/test-server.ts'
 import { Echo } from '../../../test/support/echo.ts'
+import { openStoreIn } from '../../../test/support/store.ts'
 import { openControl } from '../control.ts'
 import plugin from '../plugin.ts'
 
@@ -86,6 +86,8 @@ export interface ControlFixture extends Actions {
   agent(token: string, script?: Partial<Script>, test?: Pick<Test, 'teardown'>): Promise<ScriptedAgent>
   /** Resolves when `n` results are recorded. */
   waitForResults(n: number): Promise<readonly string[]>
+  /** How often the handlers of an agent were made. */
+  handlersBound(): number
   events(name: string): readonly LogLine[]
 }
 
@@ -95,6 +97,7 @@ interface Options {
   readonly preAuthHandlers?: readonly BoundHandler[]
   readonly clock?: Clock
   readonly kinds?: readonly Partial<ObjectKind>[]
+  readonly storeOf?: (opened: Database) => Database // what the control stream gets
 }
 
 export async function controlFixture(t: Test, options: Options = {}): Promise<ControlFixture> {
@@ -109,17 +112,21 @@ export async function controlFixture(t: Test, options: Options = {}): Promise<Co
     ...(options.connection ? [connectionSlot.fill(options.connection)] : [])
   ]
   const dir = t.testdir()
-  const store = await openStore(join(dir, 'sluice.db'), [kernelStore, plugin])
+  let bound = 0
+  const store = await openStoreIn(t, dir, [kernelStore, plugin])
   const control = await openControl({
     config: { control_listen: '127.0.0.1:0' },
     dataDir: dir,
     version: '2.0.0',
-    store,
+    store: options.storeOf?.(store) ?? store,
     clock: options.clock ?? clock,
     log: recordLog(log),
     codec,
     filled: <T>(slot: Slot<T>) => slotReader('kernel', [{ name: 'things', fills }], () => ({}))(slot),
-    handlers: () => options.handlers ?? [],
+    handlers: () => {
+      bound += 1
+      return options.handlers ?? []
+    },
     preAuthHandlers: () => options.preAuthHandlers ?? []
   })
   await control.listen()
@@ -140,6 +147,7 @@ export async function controlFixture(t: Test, options: Options = {}): Promise<Co
       return connectAgent(test, { port: control.port(), fingerprint, token, messages, responses, ...script })
     },
     waitForResults,
+    handlersBound: () => bound,
     events: name => log.filter(({ event }) => event === name)
   }
 }

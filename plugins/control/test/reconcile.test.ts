@@ -50,6 +50,26 @@ t.test("an agent with the server's digest is sent nothing, and its rows are reco
   t.ok(control.peers.find(clientId))
 })
 
+t.test('of rows that a kind has stored as applied, a fleet that returns records nothing again', async t => {
+  const settled = async () => new Set(['a'])
+  const { enroll, agent, put, waitForResults } = await controlFixture(t, { kinds: [{ settled }] })
+  const { clientId, token } = await enroll()
+  await put(clientId, 'a', 'b')
+  const first = await agent(token)
+  await waitForResults(2)
+  await first.close()
+  const inventory = ['a', 'b'].map((id, i) => ({ kind: 'thing', id, revision: i + 1 }))
+
+  const again = await agent(token, { inventory, generation: first.welcome.generation })
+  await put(clientId, 'c')
+
+  t.same(await waitForResults(4), ['a@1 applied', 'b@2 applied', 'b@2 applied', 'c@3 applied'])
+  t.same(
+    again.received.map(({ body: { id } }) => id),
+    ['c']
+  )
+})
+
 t.test('only the difference is sent', async t => {
   const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()

@@ -1,6 +1,5 @@
 // Who can sign in.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { storeOf } from '../context.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 import { listOf, plural } from '../words.ts'
 
@@ -39,12 +38,12 @@ export const users = defineCheck<UserId>({
     }
   },
   async run({ dir, now, query, keys }) {
+    if (storeOf({ dir, keys }) === null) return [{ ok: 'the first start prints how to make the first' }]
     const enabled = await query<{ id: string; role: string }>(
       'kernel_user',
       'select id, role from kernel_user where not disabled order by id'
     )
     const found: Finding<UserId>[] = []
-    if (!existsSync(join(dir, 'sluice.db'))) return [{ ok: 'the first start prints how to make the first' }]
     const administrators = enabled.filter(({ role }) => role === 'superadmin')
     if (administrators.length === 0 && keys['operator_token'] === undefined)
       found.push({ id: 'users.no_administrator', message: 'there is no enabled superadmin' })

@@ -1,8 +1,12 @@
 // The store: whole, of a schema that this program knows, and saved elsewhere.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { Fault } from '../../../kernel/base/errors.ts'
 import { openStore } from '../../../kernel/store/open.ts'
+import { stateOf } from '../../../kernel/store/postgres/words.ts'
+import { type PostgresPlace, placeOf } from '../../../kernel/store/sql/database.ts'
 import { brokenReferences, damageIn } from '../../../kernel/store/sqlite/words.ts'
+import { storeOf } from '../context.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 import { ageOf, plural } from '../words.ts'
 
@@ -10,7 +14,7 @@ const largeLogBytes = 256 * 2 ** 20
 const dayMs = 86_400_000
 const backupEveryMs = 7 * dayMs
 
-type Id = 'store.damaged' | 'store.reference' | 'store.log'
+type Id = 'store.damaged' | 'store.reference' | 'store.log' | 'store.unusable'
 
 export const store = defineCheck<Id>({
   name: 'store',
@@ -31,11 +35,18 @@ export const store = defineCheck<Id>({
       when: 'the write-ahead log has more than 256 MiB',
       remedy:
         'end the programs that keep the store open for long, such as a shell of sqlite3: the log is emptied when nobody reads'
+    },
+    'store.unusable': {
+      status: 'fail',
+      when: 'the database of store_url cannot be opened',
+      remedy:
+        'the message has it: start PostgreSQL, or correct store_url, the password or the rights of the user'
     }
   },
-  async run({ dir }) {
-    const file = join(dir, 'sluice.db')
-    if (!existsSync(file)) return [{ ok: 'the first start creates it' }]
+  async run({ dir, keys }) {
+    const file = storeOf({ dir, keys })
+    if (file === null) return [{ ok: 'the first start creates it' }]
+    if (typeof file !== 'string') return examineDatabase(file)
     const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0 // before it is opened: closing may empty it
     const found = await damageOf(file)
     if (log > largeLogBytes)
@@ -43,6 +54,18 @@ export const store = defineCheck<Id>({
     return found.length > 0 ? found : [{ ok: `${Math.ceil(statSync(file).size / 2 ** 20)} MiB, whole` }]
   }
 })
+
+/** Damage is for PostgreSQL to find: the program has no right to read its files. */
+async function examineDatabase(place: PostgresPlace): Promise<Finding<Id>[]> {
+  try {
+    const opened = await openStore(place, [])
+    const { version, bytes } = await opened.read(stateOf).finally(opened.close)
+    return [{ ok: `PostgreSQL ${version}, ${Math.ceil(bytes / 2 ** 20)} MiB; pg_amcheck looks for damage` }]
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return [{ id: 'store.unusable', message: error.message }]
+  }
+}
 
 async function damageOf(file: string): Promise<Finding<Id>[]> {
   const opened = await openStore(file, []) // without plugins: no migration runs
@@ -75,7 +98,9 @@ export const backup = defineCheck({
       remedy: 'run sluice backup DIRECTORY every day, by a timer, and keep the files on another host'
     }
   },
-  async run({ dir, now, query }) {
+  async run({ dir, keys, now, query }) {
+    if (typeof placeOf(keys, dir) !== 'string')
+      return [{ ok: 'the store is in PostgreSQL, which saves it: pg_dump, or an archive of its log' }]
     const record = join(dir, 'last-backup') // which the plugin backup writes: the time, RFC 3339
     const last = existsSync(record) ? Date.parse(readFileSync(record, 'utf8').trim()) : null
     const [row] = await query<{ first: number | null }>(

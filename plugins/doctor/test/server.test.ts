@@ -151,6 +151,19 @@ t.test('a configuration that opens the API, and addresses that cannot be used, a
   })
 })
 
+t.test('a database that cannot be opened is a finding', async t => {
+  const url = 'postgres://sluice@127.0.0.1:1/sluice'
+
+  await expectFound(
+    t,
+    ['doctor', '--data-dir', privateDir(t, {})],
+    { ...freePorts, SVC_STORE_URL: url },
+    {
+      'store.unusable': /start PostgreSQL at 127\.0\.0\.1:1/
+    }
+  )
+})
+
 t.test('a wrong configuration is a finding', async t => {
   await expectFound(t, ['doctor'], { SVC_LOG_LEVEL: 'loud' }, { 'config.invalid': /LOG_LEVEL/ })
 })

@@ -8,6 +8,7 @@ import {
   limitReached,
   rateLimited,
   roleRequired,
+  storeOutcomeUnknown,
   storeUnavailable,
   unauthenticated,
   userDisabled
@@ -55,7 +56,13 @@ function hostErrors(route: Route<Kernel>, { query, reply }: Schemas): readonly E
     ],
     ...(isWrite || isList || query ? [invalidSchema] : []),
     ...(isWrite
-      ? [codes.invalidJson, codes.unknownField, codes.bodyTooLarge, codes.unsupportedMediaType]
+      ? [
+          storeOutcomeUnknown,
+          codes.invalidJson,
+          codes.unknownField,
+          codes.bodyTooLarge,
+          codes.unsupportedMediaType
+        ]
       : []),
     ...(isList ? [codes.invalidLimit, codes.invalidCursor] : []),
     ...(isList && 'sort' in listParameters(reply, {}) ? [limitReached] : []),
@@ -142,6 +149,7 @@ const setOf = (rows: readonly ErrorCode[]): string =>
 const commonSets: ReadonlyMap<string, string> = new Map([
   [setOf([unauthenticated, userDisabled]), 'Unauthenticated'],
   [setOf([codes.bootstrapRequired, storeUnavailable]), 'Unavailable'],
+  [setOf([codes.bootstrapRequired, storeUnavailable, storeOutcomeUnknown]), 'UnavailableChange'],
   [setOf([codes.passwordChangeRequired, roleRequired]), 'Forbidden'],
   [setOf([codes.passwordChangeRequired, roleRequired, ...csrfErrors]), 'ForbiddenChange'],
   [setOf([codes.idempotencyInProgress, codes.idempotencySecretSpent]), 'IdempotencyConflict'],

@@ -14,9 +14,10 @@ import { hashOf } from '../../../kernel/identity/secret.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
 import { slotReader } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
-import { type Database, openStore } from '../../../kernel/store/open.ts'
+import type { Database } from '../../../kernel/store/open.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
 import { decisionRecorder, type LogLine, recordLog } from '../../../kit/test-server.ts'
+import { openStoreIn } from '../../../test/support/store.ts'
 import { type Decision, openRecorder } from '../decision.ts'
 import { openHttp } from '../http.ts'
 import { openHttpMetrics } from '../metrics.ts'
@@ -61,7 +62,7 @@ export async function httpFixture(
   const { dir = t.testdir(), clock = fakeClock(), users, ...hostOptions } = options
   const decisions: Decision[] = []
   const log: LogLine[] = []
-  const store = await openStore(`${dir}/sluice.db`, [kernelStore, httpPlugin])
+  const store = await openStoreIn(t, dir, [kernelStore, httpPlugin])
   const plugin = definePlugin({
     name: 'thing',
     version: '1.0.0',

@@ -64,4 +64,8 @@ t.test('a page of rules asks the store as often for 50 rules as for one, whateve
   t.same(await pageOf(), { rules: 1, statements: 7, prepared: 0 })
   for (let at = 1; at < 50; at++) await queued(8_000 + at)
   t.same(await pageOf(), { rules: 50, statements: 7, prepared: 0 })
+  const page = asked.sql.find(text => text.includes('from `rules` as own'))
+  const { store } = server.depsOf('rules')
+  const plan = await store.read(em => em.execute<object[]>(`explain query plan ${page}`, ['', 50, 0]))
+  t.notMatch(JSON.stringify(plan), /TEMP B-TREE/, 'a page is read in order, and no other rule is')
 })

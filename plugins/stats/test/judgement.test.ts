@@ -2,6 +2,7 @@
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { notOnPostgres } from '../../../test/support/store.ts'
 import type { Scrape } from '../../metrics/scrape.ts'
 import { StatsEpoch, StatsRow, StatsTotal } from '../entities.ts'
 import { judgeRows, windowAt } from '../judgement.ts'
@@ -161,23 +162,27 @@ t.test('the last bytes of a deleted rule count, its ports and reasons do not', a
   t.strictSame(refusals(on), [])
 })
 
-t.test('a client has at most 20,000 epochs and 200,000 rows; a report beyond adds no row', async t => {
-  const on = await statsFixture(t)
-  const { agent, clientId, ruleId } = await on.edge()
-  const { store } = deps(on)
-  const numbers = (to: number) =>
-    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${to})`
-  await store.change(async em => {
-    await em.execute(`insert into stats_epoch (client_id, epoch, seq, booked_at)
+t.test(
+  'a client has at most 20,000 epochs and 200,000 rows; a report beyond adds no row',
+  { skip: notOnPostgres('its rows are made by a function of SQLite') },
+  async t => {
+    const on = await statsFixture(t)
+    const { agent, clientId, ruleId } = await on.edge()
+    const { store } = deps(on)
+    const numbers = (to: number) =>
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${to})`
+    await store.change(async em => {
+      await em.execute(`insert into stats_epoch (client_id, epoch, seq, booked_at)
       ${numbers(20_001)} select '${clientId}', printf('%032x', i), 1, i from n`)
-    await em.execute(`insert into stats_row (client_id, epoch, rule_id, kind, key, bytes_in, bytes_out, connections,
+      await em.execute(`insert into stats_row (client_id, epoch, rule_id, kind, key, bytes_in, bytes_out, connections,
       dns_failures, failovers, rejected) ${numbers(200_000)}
       select '${clientId}', printf('%032x', 20000), '${ruleId}', 'rejected', i, 0, 0, 0, 0, 0, 1 from n`)
-  })
+    })
 
-  await on.report(agent, { rows: [row(ruleId, 'minute', minute, { bytes_in: 5 })] })
+    await on.report(agent, { rows: [row(ruleId, 'minute', minute, { bytes_in: 5 })] })
 
-  t.match(await on.stats(ruleId), { bytes_in: 0 })
-  t.match(refusals(on), [{ report: 'stats', reason: 'limit', kind: 'minute' }])
-  t.equal(await store.read(em => em.count(StatsEpoch, { clientId })), 19_002)
-})
+    t.match(await on.stats(ruleId), { bytes_in: 0 })
+    t.match(refusals(on), [{ report: 'stats', reason: 'limit', kind: 'minute' }])
+    t.equal(await store.read(em => em.count(StatsEpoch, { clientId })), 19_002)
+  }
+)

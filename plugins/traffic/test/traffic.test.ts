@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { notOnPostgres } from '../../../test/support/store.ts'
 import { minute, noon, row, statsFixture } from '../../stats/test/fixture.ts'
 import type { Traffic } from '../schema.ts'
 import type { Traffic as Service } from '../traffic.ts'
@@ -181,33 +182,37 @@ t.test('other work runs while old samples are deleted', async t => {
   t.equal(await count('traffic_series'), 2, 'empty series are deleted')
 })
 
-t.test('old and enormous reports fill no table, and sums end at the largest exact number', async t => {
-  const { edge, report, call, server } = await statsFixture(t, { plugins })
-  const { agent, ruleId } = await edge()
-  const { store } = server.depsOf('traffic') as Kernel
-  const day = 86_400
-  const most = 2 ** 43
+t.test(
+  'old and enormous reports fill no table, and sums end at the largest exact number',
+  { skip: notOnPostgres('PostgreSQL refuses sums above 2^63') },
+  async t => {
+    const { edge, report, call, server } = await statsFixture(t, { plugins })
+    const { agent, ruleId } = await edge()
+    const { store } = server.depsOf('traffic') as Kernel
+    const day = 86_400
+    const most = 2 ** 43
 
-  await report(agent, {
-    rows: [
-      row(ruleId, 'minute', `${at - 8 * day}`, { bytes_in: 1 }),
-      row(ruleId, 'hour', `${at - 91 * day}`, { bytes_in: 1 }),
-      row(ruleId, 'minute', `${at + 7200}`, { bytes_in: 1 }),
-      row(ruleId, 'minute', minute, { bytes_in: most })
-    ]
-  })
-  await store.change(em => em.execute('update traffic_sample set bytes_in = 9223372036854775000'))
-  await report(agent, { seq: 2, rows: [row(ruleId, 'minute', `${at + 60}`, { bytes_in: most })] })
+    await report(agent, {
+      rows: [
+        row(ruleId, 'minute', `${at - 8 * day}`, { bytes_in: 1 }),
+        row(ruleId, 'hour', `${at - 91 * day}`, { bytes_in: 1 }),
+        row(ruleId, 'minute', `${at + 7200}`, { bytes_in: 1 }),
+        row(ruleId, 'minute', minute, { bytes_in: most })
+      ]
+    })
+    await store.change(em => em.execute('update traffic_sample set bytes_in = 9223372036854775000'))
+    await report(agent, { seq: 2, rows: [row(ruleId, 'minute', `${at + 60}`, { bytes_in: most })] })
 
-  const spans = await store.read(em =>
-    em.execute<{ ts: number }[]>('select distinct span_secs, ts from traffic_sample order by span_secs, ts')
-  )
-  t.match(
-    spans.map(({ ts }) => ts),
-    [at, at + 60, at - 8 * day, at]
-  )
-  t.match(await call('GET', `/v1/traffic/global?from=${at}&to=${at + 120}`), {
-    status: 200,
-    body: { total_bytes_in: Number.MAX_SAFE_INTEGER }
-  })
-})
+    const spans = await store.read(em =>
+      em.execute<{ ts: number }[]>('select distinct span_secs, ts from traffic_sample order by span_secs, ts')
+    )
+    t.match(
+      spans.map(({ ts }) => ts),
+      [at, at + 60, at - 8 * day, at]
+    )
+    t.match(await call('GET', `/v1/traffic/global?from=${at}&to=${at + 120}`), {
+      status: 200,
+      body: { total_bytes_in: Number.MAX_SAFE_INTEGER }
+    })
+  }
+)

@@ -16,6 +16,7 @@ interface Column {
   readonly read: ((stored: string | number) => unknown) | null // null: as it is stored
   readonly write: ((value: unknown) => unknown) | null
   readonly isComputed: boolean
+  readonly isNullable: boolean
 }
 
 /** The table of an entity that has columns only. */
@@ -32,10 +33,23 @@ export interface Selected {
   readonly read: (rows: readonly unknown[]) => readonly unknown[]
 }
 
+/** What of these queries each database has words of its own for. */
+export interface Dialect {
+  /** A condition with one parameter for any number of values: one statement, which is prepared once. Null: MikroORM's. */
+  isIn(column: string, values: readonly (string | number)[], sign: 'in' | 'not in'): Condition | null
+  /** Follows the direction of a column that may be null, so that null is the lowest value. */
+  readonly nulls: { readonly asc: string; readonly desc: string }
+}
+
+export interface Condition {
+  readonly sql: string
+  readonly param: unknown
+}
+
 type Where = Readonly<Record<string, unknown>>
 
 const alias = 'own'
-const quoted = (name: string): string => `\`${name}\``
+const quoted = (name: string): string => `"${name}"`
 /** `raw()` as a key is a symbol: such an object is for MikroORM, in conditions, orders and values. */
 const isObject = (value: unknown): value is Where =>
   typeof value === 'object' &&
@@ -62,7 +76,14 @@ function columnOf(prop: EntityProperty, meta: Pick<EntityMetadata, 'props' | 'ta
   const [field, ...others] = prop.fieldNames
   if (field === undefined || others.length > 0 || !(prop.kind === ReferenceKind.SCALAR || isKey)) return null
   const { name, customType: type } = prop
-  const column = { name, sql: `${alias}.${quoted(field)}`, field: quoted(field), isComputed: false }
+  const isNullable = prop.nullable === true
+  const column = {
+    name,
+    sql: `${alias}.${quoted(field)}`,
+    field: quoted(field),
+    isComputed: false,
+    isNullable
+  }
   const formula = prop.formula as unknown as ((columns: object, table: object) => unknown) | undefined
   if (formula) {
     const own = Object.fromEntries(meta.props.map(({ name, fieldNames: [of] }) => [name, `${alias}.${of}`]))
@@ -101,10 +122,12 @@ const operators: Readonly<Record<string, string>> = {
 export class PlainQuery {
   readonly table: Table
   readonly params: unknown[] = []
+  readonly #dialect: Dialect
   clause = '' // of the condition
 
-  constructor(table: Table) {
+  constructor(table: Table, dialect: Dialect) {
     this.table = table
+    this.#dialect = dialect
   }
 
   of(where: unknown): this | null {
@@ -167,14 +190,12 @@ export class PlainQuery {
     return `${column} ${sign} ?`
   }
 
-  /** One parameter for any number of values: one statement, which is prepared once. */
   #isIn(column: string, values: readonly unknown[], sign: 'in' | 'not in'): string | null {
     if (values.length === 0) return sign === 'in' ? '1 = 0' : '1 = 1'
     if (!values.every(value => typeof value === 'string' || Number.isSafeInteger(value))) return null
-    if (values.some(value => typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())))
-      return null // SQLite's JSON has no such text
-    this.params.push(JSON.stringify(values))
-    return `${column} ${sign} (select value from json_each(?))`
+    const condition = this.#dialect.isIn(column, values as (string | number)[], sign)
+    if (condition) this.params.push(condition.param)
+    return condition?.sql ?? null
   }
 
   orderBy(order: unknown): string | null {
@@ -185,7 +206,7 @@ export class PlainQuery {
       for (const [name, direction] of Object.entries(one)) {
         const column = this.table.columns.get(name)
         if (!column || !(direction === 'asc' || direction === 'desc')) return null
-        parts.push(`${column.sql} ${direction}`)
+        parts.push(`${column.sql} ${direction}${column.isNullable ? this.#dialect.nulls[direction] : ''}`)
       }
     }
     return parts.length === 0 ? '' : ` order by ${parts.join(', ')}`

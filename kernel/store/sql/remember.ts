@@ -1,8 +1,15 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { Transaction } from './transaction.ts'
 import type { Versions } from './versions.ts'
 
 const maxKeys = 10_000 // of one question; beyond, the one that was asked least recently is forgotten
+
+/** A transaction that knows which tables it has written to. */
+interface Writing {
+  hasWritten(tables: readonly string[]): boolean
+}
+
+const isWriting = (transaction: unknown): transaction is Writing =>
+  typeof transaction === 'object' && transaction !== null && 'hasWritten' in transaction
 
 /**
  * Returns a function that answers from memory until a commit writes to one of the tables; `load` reads these only. Null is
@@ -20,7 +27,7 @@ export const openMemory =
     const answers = new Map<string, { readonly value: V; readonly version: number }>()
     const isChanging = (em: EntityManager): boolean => {
       const transaction: unknown = em.getTransactionContext()
-      return transaction instanceof Transaction && transaction.hasWritten(tables)
+      return isWriting(transaction) && transaction.hasWritten(tables)
     }
 
     function keep(key: string, value: V, version: number): V {

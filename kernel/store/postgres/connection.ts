@@ -1,0 +1,246 @@
+// PostgreSQL for MikroORM: changes one after another on one connection, and reads of what is committed on others.
+import { setTimeout as after } from 'node:timers/promises'
+import {
+  type AnyEntity,
+  type Configuration,
+  type Dictionary,
+  type EntityData,
+  isRaw,
+  type QueryResult,
+  type RawQueryFragment
+} from '@mikro-orm/core'
+import {
+  AbstractSqlConnection,
+  AbstractSqlDriver,
+  BasePostgreSqlPlatform,
+  type NativeQueryBuilder,
+  raw
+} from '@mikro-orm/sql'
+import type { Client } from 'pg'
+import { Fault } from '../../base/errors.ts'
+import { Versions } from '../sql/versions.ts'
+import { conflict, faultOf, isConflict, isLost, stateOf, unknownOutcome } from './failures.ts'
+import { type Query, queryOf } from './query.ts'
+import { changedTable, schemaStatement } from './schema.ts'
+import { type Place, Sessions } from './sessions.ts'
+import { type Result, run, Transaction, writtenBy } from './transaction.ts'
+
+const maxRepeats = 5
+const select = /^\s*(?:select|with)\b/i
+
+type Method = 'all' | 'get' | 'run'
+type Sql = string | NativeQueryBuilder | RawQueryFragment
+type Params = readonly unknown[] | Dictionary<unknown>
+
+export class StoreConnection extends AbstractSqlConnection {
+  readonly versions = new Versions()
+  #sessions: Sessions | null = null
+  #children: ReadonlyMap<string, readonly string[]> = new Map()
+  #isMigrating = true
+  #last: Promise<unknown> = Promise.resolve()
+  #running: Promise<unknown> | null = null // the change under way
+
+  override async connect(): Promise<void> {
+    const place = this.options.driverOptions as unknown as Place // which `openStore` gives
+    this.#sessions = new Sessions(place, () => this.versions.changed(['*']))
+    await this.#sessions.open()
+    this.connected = true
+  }
+
+  /** Migrations are done: what follows is the store's own, and is not rewritten. */
+  async openReader(): Promise<void> {
+    this.#isMigrating = false
+    this.#children = await this.#open().read(childrenIn)
+  }
+
+  override async close(force?: boolean): Promise<void> {
+    await this.#sessions?.close()
+    this.#sessions = null
+    await super.close(force)
+  }
+
+  override createKyselyDialect(): never {
+    throw new TypeError('statements go to pg')
+  }
+
+  override async execute<
+    T extends QueryResult | EntityData<AnyEntity> | EntityData<AnyEntity>[] = EntityData<AnyEntity>[]
+  >(sql: Sql, params: Params = [], method: Method = 'all', transaction?: Transaction): Promise<T> {
+    const query = this.#queryOf(sql, params)
+    try {
+      const result =
+        this.#isMigrating && (await this.#changesNothing(query.text, transaction))
+          ? { rows: [], affectedRows: 0 }
+          : transaction
+            ? await transaction.run(query)
+            : await this.#runAlone(query)
+      return shaped(result, method) as T
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  #queryOf(sql: Sql, params: Params): Query {
+    const fragment =
+      typeof sql === 'string'
+        ? Array.isArray(params)
+          ? null
+          : raw(sql, params)
+        : isRaw(sql)
+          ? sql
+          : sql.toRaw()
+    const text = fragment ? fragment.sql : String(sql)
+    const values = fragment ? fragment.params : (params as readonly unknown[])
+    return queryOf(this.#isMigrating ? schemaStatement(text, this.#booleans()) : text, values, this.platform)
+  }
+
+  /** The names of columns whose values are true or false, whatever a migration calls their type. */
+  #booleans(): ReadonlySet<string> {
+    const all = [...this.metadata.getAll().values()].flatMap(({ props }) => props)
+    return new Set(
+      all.filter(({ runtimeType }) => runtimeType === 'boolean').flatMap(({ fieldNames }) => fieldNames)
+    )
+  }
+
+  async #changesNothing(sql: string, transaction?: Transaction): Promise<boolean> {
+    const table = changedTable(sql)
+    if (table === null || !transaction) return false
+    const { rows } = await transaction.run({ text: `select 1 from "${table}" limit 1`, values: [] })
+    return rows.length === 0
+  }
+
+  async #runAlone(query: Query): Promise<Result> {
+    if (!this.#isMigrating && select.test(query.text)) {
+      await this.#running // what a hook has begun in a change sees the change
+      return this.#open().read(client => run(client, query))
+    }
+    return this.#exclusively(async () => {
+      const result = await run(await this.#open().writer(), query)
+      this.versions.changed(writtenBy(query.text, this.#childrenOf))
+      return result
+    })
+  }
+
+  /** A part of the transaction that is given, or a transaction of its own. */
+  override async transactional<T>(
+    work: (transaction: never) => Promise<T>,
+    { ctx }: { readonly ctx?: unknown } = {}
+  ): Promise<T> {
+    if (ctx instanceof Transaction) return ctx.within(() => work(ctx as never))
+    return this.change(transaction => work(transaction as never))
+  }
+
+  /** Resolves when the change is committed. One that others came between is made again: `work` runs anew, as if for the first time. */
+  change<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const made = this.#exclusively(async () => {
+      this.#running = made.catch(() => {}) // whoever has asked for it gets its error
+      try {
+        return await this.#repeated(work)
+      } catch (error) {
+        throw faultOf(error)
+      } finally {
+        this.#running = null
+      }
+    })
+    return made
+  }
+
+  async #repeated<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    for (let repeats = 0; ; repeats++)
+      try {
+        return await this.#once(work)
+      } catch (error) {
+        if (!isConflict(error)) throw error
+        if (repeats === maxRepeats) throw conflict(error)
+        await after(Math.random() * 20 * 2 ** repeats) // so that two servers do not meet again
+      }
+  }
+
+  async #once<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const client = await this.#open().writer()
+    const transaction = new Transaction(client, this.#childrenOf, this.#isMigrating)
+    const begin = 'begin isolation level serializable'
+    const limits = this.#isMigrating ? '' : "; set local statement_timeout = '15s'"
+    try {
+      await run(client, { text: begin + limits, values: [] })
+      const result = await transaction.whole(() => work(transaction))
+      await commit(client)
+      return result
+    } catch (error) {
+      if (isLost(error)) this.#sessions?.leave(client)
+      else await run(client, rollback).catch(() => this.#sessions?.leave(client)) // the error is what counts
+      throw error
+    } finally {
+      this.versions.changed(transaction.written)
+    }
+  }
+
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work)
+    this.#last = result.catch(() => {}) // whoever has asked for the work gets its error
+    return result
+  }
+
+  readonly #childrenOf = (table: string): readonly string[] => this.#children.get(table) ?? []
+
+  #open(): Sessions {
+    if (!this.#sessions) throw new TypeError('the store is not open')
+    return this.#sessions
+  }
+}
+
+const rollback: Query = { text: 'rollback', values: [] }
+
+async function commit(client: Client): Promise<void> {
+  const { command } = await run(client, { text: 'commit', values: [] }).catch((error: unknown) => {
+    const isRefused = stateOf(error) !== null && !stateOf(error)?.startsWith('57P')
+    throw isRefused ? error : unknownOutcome(error)
+  })
+  if (command !== 'COMMIT')
+    throw new TypeError('a statement of the change failed, and the change went on: it was rolled back')
+}
+
+/** Returns the tables that lose rows with those of each table: `on delete cascade`, also of children. */
+async function childrenIn(client: Client): Promise<Map<string, string[]>> {
+  const { rows } = await client.query<{
+    parent: string
+    child: string
+  }>(`with recursive own (parent, child) as (
+      select parent.relname, child.relname from pg_constraint
+      join pg_class parent on parent.oid = confrelid join pg_class child on child.oid = conrelid where contype = 'f'),
+    lost (parent, child) as (
+      select * from own union select lost.parent, own.child from lost join own on own.parent = lost.child)
+    select parent, child from lost`)
+  const children = Map.groupBy(rows, ({ parent }) => parent)
+  return new Map([...children].map(([parent, found]) => [parent, found.map(({ child }) => child)]))
+}
+
+function shaped({ rows, affectedRows }: Result, method: Method): unknown {
+  if (method === 'all') return rows
+  return method === 'get' ? rows[0] : { affectedRows, row: rows[0], rows }
+}
+
+export class StoreDriver extends AbstractSqlDriver<StoreConnection> {
+  constructor(config: Configuration) {
+    super(config, new StorePlatform(), StoreConnection, ['pg'])
+  }
+}
+
+class StorePlatform extends BasePostgreSqlPlatform {
+  /** A fault stays one. */
+  override getExceptionConverter() {
+    const own = super.getExceptionConverter()
+    const convertException = (error: Error & Dictionary) =>
+      error instanceof Fault ? (error as never) : own.convertException(error)
+    return { convertException }
+  }
+
+  /** JSON is text, as it was written: the order of its keys stays, and it may have the character U+0000. */
+  override getJsonDeclarationSQL(): string {
+    return 'text'
+  }
+
+  override convertsJsonAutomatically(): boolean {
+    return false
+  }
+}

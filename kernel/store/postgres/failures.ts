@@ -1,0 +1,83 @@
+// What an error of PostgreSQL means for the caller. No message here has the URL of the store.
+import { Fault, reasonOf, storeOutcomeUnknown, storeUnavailable, storeUnusable } from '../../base/errors.ts'
+
+const retryAfterSecs = 2
+
+/** The SQLSTATE of an error of the database, or of one that it has caused; null: the connection failed, or it is a bug of ours. */
+export function stateOf(error: unknown): string | null {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ('code' in cause && /^[0-9A-Z]{5}$/.test(String(cause.code)) && 'severity' in cause)
+      return String(cause.code)
+  return null
+}
+
+/** Serialization failures and deadlocks: the same change may well succeed when it is made again. */
+export const isConflict = (error: unknown): boolean => /^(40001|40P01)$/.test(stateOf(error) ?? '')
+
+/** The server stops, takes no connections, has no room, or refuses writes; or the user or the database is gone. */
+const passing = /^(08|28|3D|53|57P|58)|^(25006|57014|55P03)$/
+const lost =
+  /^(E[A-Z]+|ERR_SOCKET\w*)$|connection (terminated|ended)|connection error|client was closed|timeout exceeded|read timeout/i
+
+/** Returns the error that the caller gets: 503 for what passes, and any other as it is. */
+export function faultOf(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof Fault) return error
+  const state = stateOf(error)
+  const isPassing =
+    state === null ? lost.test(errorCode(error)) || lost.test(error.message) : passing.test(state)
+  return isPassing ? unavailable(error) : error
+}
+
+export const unavailable = (cause: unknown): Fault =>
+  new Fault(storeUnavailable, `the store cannot be used now: ${reasonOf(cause)}; nothing was changed`, {
+    cause,
+    details: { retry_after_secs: retryAfterSecs }
+  })
+
+/** True if the connection may be in a state that nobody knows. */
+export const isLost = (error: unknown): boolean => {
+  const fault = faultOf(error)
+  return (
+    fault instanceof Fault &&
+    (fault.errorCode === storeUnavailable || fault.errorCode === storeOutcomeUnknown)
+  )
+}
+
+export const conflict = (cause: unknown): Fault =>
+  new Fault(storeUnavailable, 'other changes of the store came in between, again and again; try again', {
+    cause,
+    details: { retry_after_secs: retryAfterSecs }
+  })
+
+/** Of a commit without an answer. A repeat with the same Idempotency-Key finds out. */
+export const unknownOutcome = (cause: unknown): Fault =>
+  new Fault(
+    storeOutcomeUnknown,
+    'the connection to the store was lost while the change was committed: it is made, or not. ' +
+      'Read the record; with an Idempotency-Key, send the request again',
+    { cause, details: { retry_after_secs: retryAfterSecs } }
+  )
+
+/** Returns why a server does not start on this database, with the remedy. */
+export function refusalOf(error: unknown, at: { host: string; user: string; database: string }): Fault {
+  const state = stateOf(error) ?? ''
+  const reason = reasonOf(error) || errorCode(error) // of several addresses that refused, Node has no text
+  const remedy =
+    /^28/.test(state) || /password/i.test(reason)
+      ? `let pg_hba.conf admit ${at.user}, or give the password by SVC_STORE_PASSWORD, store_password_file or ~/.pgpass`
+      : state === '3D000'
+        ? `create it: create database ${at.database} owner ${at.user} encoding 'UTF8' template template0`
+        : state === ''
+          ? `start PostgreSQL at ${at.host}, or correct store_url`
+          : 'see the log of PostgreSQL'
+  return new Fault(
+    storeUnusable,
+    `the database ${at.database} at ${at.host} cannot be opened: ${reason}; ${remedy}`,
+    {
+      cause: error
+    }
+  )
+}
+
+const errorCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : ''

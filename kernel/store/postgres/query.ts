@@ -1,0 +1,69 @@
+import { isRaw, Utils } from '@mikro-orm/core'
+import type { AbstractSqlPlatform } from '@mikro-orm/sql'
+import { Fault, invalidSchema } from '../../base/errors.ts'
+
+/** A statement whose values are $1, $2 and so on. */
+export interface Query {
+  readonly text: string
+  readonly values: unknown[]
+}
+
+/** Values for `= any(?)`: of one type, each text or a whole number. */
+export class List {
+  readonly values: readonly (string | number)[]
+
+  constructor(values: readonly (string | number)[]) {
+    this.values = values
+  }
+}
+
+const maxValues = 65_535 // of a statement, in the protocol
+
+/** Numbers the values. Numbers and booleans have the type that they have here: their place in the SQL does not tell it always. */
+export function queryOf(sql: string, params: readonly unknown[], platform: AbstractSqlPlatform): Query {
+  if (params.length === 0) return { text: sql, values: [] }
+  if (params.length > maxValues || /\?\?|\\\?/.test(sql))
+    return { text: platform.formatQuery(sql, params), values: [] }
+  const values: unknown[] = []
+  let at = 0
+  const mark = (value: unknown): string => {
+    if (value === null || value === undefined) return 'null'
+    if (Array.isArray(value)) return value.map(mark).join(', ')
+    if (isRaw(value)) return platform.quoteValue(value)
+    const [bound, type] = boundOf(value)
+    return `$${values.push(bound)}${type}`
+  }
+  return { text: sql.replaceAll('?', () => mark(params[at++])), values }
+}
+
+/** The value, and the type that follows its number. Text has that of its place: MikroORM writes large numbers as text. */
+function boundOf(value: unknown): readonly [value: unknown, type: string] {
+  switch (typeof value) {
+    case 'string':
+      return [textOf(value), '']
+    case 'bigint':
+      return [value, '::int8']
+    case 'number':
+      return [value, Number.isSafeInteger(value) ? '::int8' : '::float8']
+    case 'boolean':
+      return [value, '::boolean']
+    default:
+  }
+  if (value instanceof List) return listOf(value)
+  if (Buffer.isBuffer(value)) return [value, '::bytea']
+  if (value instanceof Date) return [value.toISOString(), '::timestamptz']
+  if (Utils.isPlainObject(value)) return [JSON.stringify(value), '']
+  throw new TypeError(`a value of a statement is ${Object.prototype.toString.call(value)}`)
+}
+
+const listOf = ({ values }: List): readonly [unknown, string] =>
+  typeof values[0] === 'string'
+    ? [values.map(value => textOf(String(value))), '::text[]']
+    : [values, '::int8[]']
+
+/** PostgreSQL has no text with NUL. */
+function textOf(value: string): string {
+  if (value.includes('\0'))
+    throw new Fault(invalidSchema, 'a text has the character U+0000, which is not stored')
+  return value
+}

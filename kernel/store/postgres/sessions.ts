@@ -1,0 +1,175 @@
+// Connections to the database: one that writes, and a few that read.
+import pg, { type Client, type ClientConfig, type Pool } from 'pg'
+import { Fault, storeInUse, storeUnusable } from '../../base/errors.ts'
+import type { PostgresPlace } from '../sql/database.ts'
+import { isLost, refusalOf, unavailable } from './failures.ts'
+
+export interface Place extends PostgresPlace {
+  readonly isAlone: boolean // no other server may use the database meanwhile
+}
+
+const maxReaders = 8
+const connectMs = 5000
+const oldest = 150_000 // server_version_num of 15.0
+const lockKey = 0x73_6c_75_69 // 'slui', of the advisory lock that a server holds
+
+const settings = (more: Readonly<Record<string, string>>): string =>
+  Object.entries({
+    search_path: 'public',
+    synchronous_commit: 'on',
+    client_min_messages: 'warning',
+    standard_conforming_strings: 'on',
+    timezone: 'UTC',
+    jit: 'off',
+    ...more
+  })
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ')
+
+export class Sessions {
+  readonly #place: Place
+  readonly #readers: Pool
+  readonly #onReconnected: () => void
+  #writer: Client | null = null
+  #hasClosed = false
+
+  /** `onReconnected` is called when changes of others may have come between. */
+  constructor(place: Place, onReconnected: () => void) {
+    this.#place = place
+    this.#onReconnected = onReconnected
+    this.#readers = new pg.Pool({
+      ...this.#config({ default_transaction_read_only: 'on', statement_timeout: '30s' }),
+      max: maxReaders,
+      idleTimeoutMillis: 60_000
+    })
+    this.#readers.on('error', () => {}) // of one that nobody uses: the pool has left it, and makes another
+    this.#readers.on('connect', client => client.on('error', () => {})) // whoever uses it gets the error
+  }
+
+  /** Opens the first connection. Throws Fault with exit status 78, or 75 if another server has the database. */
+  async open(): Promise<void> {
+    const client = await this.#connect().catch((error: unknown) => {
+      const { host, port, user = '', database = '' } = new pg.Client(this.#config({}))
+      throw error instanceof Fault ? error : refusalOf(error, { host: `${host}:${port}`, user, database })
+    })
+    this.#writer = client
+    await requireUsable(client)
+  }
+
+  /** The connection that writes; a lost one is replaced. Whoever asks uses it alone. */
+  async writer(): Promise<Client> {
+    if (this.#hasClosed) throw new TypeError('the store is not open')
+    if (this.#writer) return this.#writer
+    const client = await this.#connect().catch((error: unknown) => {
+      throw error instanceof Fault ? unavailable(error) : error
+    })
+    this.#onReconnected()
+    this.#writer = client
+    return client
+  }
+
+  /** Ends a connection that is in a state that nobody knows. */
+  leave(client: Client): void {
+    if (this.#writer === client) this.#writer = null
+    client.end().catch(() => {}) // it may be lost already
+  }
+
+  async read<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const client = await this.#readers.connect()
+    try {
+      const result = await work(client)
+      client.release()
+      return result
+    } catch (error) {
+      client.release(isLost(error)) // true: it is not used again
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#hasClosed = true
+    await Promise.allSettled([this.#writer?.end(), this.#readers.end()])
+    this.#writer = null
+  }
+
+  async #connect(): Promise<Client> {
+    const client = new pg.Client(this.#config({ lock_timeout: '5s' }))
+    client.on('error', () => this.leave(client)) // also while nobody uses it; whoever does gets the error
+    client.on('end', () => this.leave(client))
+    await client.connect()
+    try {
+      if (this.#place.isAlone) await takeLock(client)
+    } catch (error) {
+      this.leave(client)
+      throw error
+    }
+    return client
+  }
+
+  #config(more: Readonly<Record<string, string>>): ClientConfig {
+    const url = new URL(this.#place.url)
+    if (this.#place.password !== undefined) url.searchParams.set('password', this.#place.password) // which pg takes from there alone
+    return {
+      connectionString: url.href,
+      application_name: 'sluice',
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+      options: settings(more),
+      types: { getTypeParser: parserOf }
+    }
+  }
+}
+
+/** Runs statements for which no store is opened, each for itself, such as those that make a database. */
+export async function runAt(place: PostgresPlace, statements: readonly string[]): Promise<void> {
+  const sessions = new Sessions({ ...place, isAlone: false }, () => {})
+  try {
+    const client = await sessions.writer()
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await sessions.close()
+  }
+}
+
+/** The lock of a server that was killed is free when PostgreSQL has seen the end of its connection. */
+async function takeLock(client: Client): Promise<void> {
+  try {
+    await client.query(`select pg_advisory_lock(${lockKey})`) // for at most lock_timeout
+  } catch (cause) {
+    throw new Fault(storeInUse, 'another server uses the database of store_url; stop it', { cause })
+  }
+}
+
+async function requireUsable(client: Client): Promise<void> {
+  const { rows } = await client.query(`select current_setting('server_version_num')::int8 as number,
+    current_setting('server_version') as version, current_setting('server_encoding') as encoding,
+    current_database() as name, current_user as "user", pg_is_in_recovery() as "isCopy",
+    to_regnamespace('public') is not null and has_schema_privilege('public', 'create') and has_schema_privilege('public', 'usage')
+    as "mayCreate"`)
+  const [{ number, version, encoding, name, user, isCopy, mayCreate }] = rows
+  const refuse = (why: string): never => {
+    throw new Fault(storeUnusable, `the database ${name} cannot be used: ${why}`)
+  }
+  if (number < oldest) refuse(`PostgreSQL ${version} is too old; sluice needs 15 or newer`)
+  if (encoding !== 'UTF8')
+    refuse(`its encoding is ${encoding}; create one with: encoding 'UTF8' template template0`)
+  if (isCopy) refuse('it is a standby, which takes no changes; name the primary in store_url')
+  if (!mayCreate)
+    refuse(`${user} may not create tables in it; run in it: grant create, usage on schema public to ${user}`)
+}
+
+const numbers = { int8: 20, int4: 23, int2: 21, float4: 700, float8: 701, numeric: 1700 }
+const wholeNumbers: readonly number[] = [numbers.int8, numbers.int4, numbers.int2]
+
+/** Numbers are numbers, and text is text: no other type is in our tables, but in that of the migrations. */
+function parserOf(type: number, format?: string): (text: string) => unknown {
+  if (wholeNumbers.includes(type)) return wholeNumber
+  if (Object.values(numbers).includes(type)) return Number
+  return pg.types.getTypeParser(type, format as 'text')
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`the number ${text} of the store is above 2^53`)
+  return value
+}

@@ -1,0 +1,85 @@
+// Where a store is, and what the folder of each database has for `openStore`.
+import { readFileSync } from 'node:fs'
+import type { AbstractSqlConnection, AbstractSqlDriver, EntityManager, Options } from '@mikro-orm/sql'
+import { Type } from 'typebox'
+import { requirePrivateFile } from '../../base/directory.ts'
+import { Fault, reasonOf, startupInvalid } from '../../base/errors.ts'
+import type { Versions } from './versions.ts'
+
+/** A file of SQLite, or a database of PostgreSQL. */
+export type Place = string | PostgresPlace
+
+export interface PostgresPlace {
+  readonly url: string // postgres://USER@HOST:PORT/DATABASE, without a password
+  readonly password: string | undefined // undefined: as PGPASSWORD or ~/.pgpass has it, or none
+}
+
+/** How `openStore` opens a place. */
+export type DatabaseOptions = Options<AbstractSqlDriver<AbstractSqlConnection & StoreConnection>>
+
+/** The connection of a database, as `openStore` uses it. */
+export interface StoreConnection {
+  readonly versions: Versions // of its tables
+  /** Called once, after the migrations: from then on reads have connections of their own. */
+  openReader(): void | Promise<void>
+  /** Resolves when the change is on disk. Where others may come between, `work` runs again, as if for the first time. */
+  change<T>(work: (transaction: object) => Promise<T>): Promise<T>
+}
+
+/** Keys of the configuration. */
+export const storeKeys = {
+  store_url: Type.Optional(
+    Type.Refine(
+      Type.String({
+        description:
+          'sqlite: is a file in data_dir, the default; or postgres://USER@HOST/DATABASE, without a password.'
+      }),
+      isStoreUrl,
+      () => 'must be sqlite:, or postgres://USER@HOST/DATABASE without a password and options'
+    )
+  ),
+  store_password: Type.Optional(
+    Type.String({
+      description: 'Password of the user in store_url, best as the variable SVC_STORE_PASSWORD.'
+    })
+  ),
+  store_password_file: Type.Optional(
+    Type.String({
+      description: 'File with that password, for its owner only. Without both: PGPASSWORD or ~/.pgpass.'
+    })
+  )
+}
+
+function isStoreUrl(text: string): boolean {
+  if (text === 'sqlite:') return true
+  const url = URL.parse(text)
+  return (
+    url !== null &&
+    /^postgres(ql)?:$/.test(url.protocol) &&
+    url.pathname.length > 1 &&
+    url.password === '' &&
+    !['password', 'options'].some(name => url.searchParams.has(name))
+  )
+}
+
+/** Returns the place that keys of the configuration name, in which `file` is the one of the data directory. Throws Fault. */
+export function placeOf(keys: Readonly<Record<string, unknown>>, file: string): Place {
+  const { store_url: url, store_password: password, store_password_file: from } = keys
+  if (typeof url !== 'string' || url === 'sqlite:') return file
+  if (typeof password === 'string') return { url, password }
+  return { url, password: typeof from === 'string' ? passwordIn(from) : undefined }
+}
+
+function passwordIn(file: string): string {
+  try {
+    requirePrivateFile(file, 'the password of the store')
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause
+    throw new Fault(startupInvalid, `store_password_file cannot be read: ${reasonOf(cause)}`, { cause })
+  }
+}
+
+/** Returns the file of an open store; null if it is none. */
+export const storeFileOf = (em: EntityManager): string | null =>
+  'url' in em.config.get('driverOptions') ? null : String(em.config.get('dbName'))

@@ -1,0 +1,41 @@
+// Stores of tests: SQLite, or PostgreSQL where SLUICE_TEST_STORE_URL names a server of it: postgres://USER@HOST:PORT/TEMPLATE.
+import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
+import type { PostgresPlace } from '../kernel/store/sql/database.ts'
+
+const template = process.env['SLUICE_TEST_STORE_URL']
+
+/** True if the stores of this run are databases of PostgreSQL. */
+export const isOnPostgres = template !== undefined
+
+export interface TestStore {
+  readonly place: PostgresPlace
+  /** Deletes the database, whoever uses it. */
+  drop(): Promise<void>
+}
+
+/**
+ * Makes the database of a data directory, as a copy of the template or empty, unless it is there. Null where the store is a
+ * file of SQLite in that directory.
+ */
+export async function openTestStore(dir: string, from: 'template' | 'empty'): Promise<TestStore | null> {
+  if (template === undefined) return null
+  const { runAt } = await import('../kernel/store/postgres/sessions.ts')
+  const { ino, birthtimeMs } = statSync(dir) // another test may have had a directory of this name
+  const name = `test_${createHash('sha256').update(`${dir} ${ino} ${birthtimeMs}`).digest('hex').slice(0, 24)}`
+  const at = (database: string): PostgresPlace => {
+    const url = new URL(template)
+    url.pathname = `/${database}`
+    return { url: url.href, password: undefined }
+  }
+  const source = from === 'template' ? new URL(template).pathname.slice(1) : 'template0'
+  await runAt(at('postgres'), [`create database ${name} template ${source}`]).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === duplicate)) throw error
+  })
+  return {
+    place: at(name),
+    drop: () => runAt(at('postgres'), [`drop database if exists ${name} with (force)`])
+  }
+}
+
+const duplicate = '42P04' // the database exists

@@ -1,0 +1,357 @@
+// The store on PostgreSQL: what it promises, and what its connections do when they break.
+import { once } from 'node:events'
+import { createServer, connect as dial, type Socket } from 'node:net'
+import { raw } from '@mikro-orm/sql'
+import t, { type Test } from 'tap'
+import { Client, User } from '../../kernel/identity/entities.ts'
+import { kernelStore } from '../../kernel/store/kernel-store.ts'
+import { openStore } from '../../kernel/store/open.ts'
+import { runAt } from '../../kernel/store/postgres/sessions.ts'
+import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
+import { openTestStore } from '../../kit/test-store.ts'
+
+const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })
+const clientOf = (id: string, more: Partial<Client> = {}) => ({
+  id,
+  name: id,
+  revision: 0,
+  enrolledAt: 1,
+  ...more
+})
+
+async function databaseOf(t: Test): Promise<PostgresPlace> {
+  const database = await openTestStore(t.testdir(), 'empty')
+  if (!database) throw new Error('run it by npm run test:postgres')
+  t.teardown(database.drop)
+  return database.place
+}
+
+async function opened(t: Test, place?: PostgresPlace) {
+  const at = place ?? (await databaseOf(t))
+  const store = await openStore(at, [kernelStore])
+  t.teardown(store.close)
+  const countUsers = () => store.read(em => em.count(User))
+  const nameOf = async (id: string) => (await store.read(em => em.findOne(User, { id })))?.displayName
+  return { store, at, countUsers, nameOf }
+}
+
+/** Ends all connections of sluice to a database. */
+const cutAll = (at: PostgresPlace) =>
+  runAt(at, [
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid()`
+  ])
+
+t.test('a change is rolled back when it throws, and a part of it alone when that throws', async t => {
+  const { store, countUsers } = await opened(t)
+
+  await t.rejects(
+    store.change(async em => {
+      await em.insert(User, userOf('ann'))
+      throw new Error('no')
+    }),
+    { message: 'no' }
+  )
+  await store.change(async em => {
+    await em.insert(User, userOf('bob'))
+    await em
+      .transactional(async inner => {
+        await inner.insert(User, userOf('carl'))
+        await inner.insert(User, userOf('carl'))
+      })
+      .catch(() => {})
+    await em.insert(User, userOf('dora'))
+  })
+
+  t.equal(await countUsers(), 2)
+})
+
+t.test('changes see one another, and each waits for the one before', async t => {
+  const { store } = await opened(t)
+  const order: string[] = []
+
+  const count = (name: string) =>
+    store.change(async em => {
+      order.push(`${name} in`)
+      const seen = await em.count(User)
+      await em.insert(User, userOf(name))
+      order.push(`${name} out`)
+      return seen
+    })
+
+  t.same(await Promise.all([count('a'), count('b'), count('c')]), [0, 1, 2])
+  t.same(order, ['a in', 'a out', 'b in', 'b out', 'c in', 'c out'])
+})
+
+t.test('rows come as they went: names in the order of bytes, null first, and lists of values', async t => {
+  const { store } = await opened(t)
+  const names = ['a', 'B', 'ä', 'b', 'A', 'a b', 'a-b']
+  await store.change(async em => {
+    for (const name of names)
+      await em.insert(Client, clientOf(name, { connectedAt: name === 'b' ? 5 : null }))
+    await em.nativeUpdate(Client, { id: 'b' }, { capabilities: { z: '1', a: 'nul \0', ä: '2' } })
+  })
+
+  const idsOf = async (where: object, orderBy: object) =>
+    (await store.read(em => em.find(Client, where, { orderBy }))).map(({ id }) => id)
+
+  t.same(
+    await idsOf({}, { name: 'asc' }),
+    names.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)))
+  )
+  t.same((await idsOf({}, { connectedAt: 'asc', id: 'asc' })).at(-1), 'b')
+  t.same((await idsOf({}, { connectedAt: 'desc', id: 'asc' })).at(0), 'b')
+  t.same(await idsOf({ id: ['ä', 'B', 'none'] }, { id: 'asc' }), ['B', 'ä'])
+  t.equal((await idsOf({ id: { $nin: ['ä', 'B', 'none'] } }, { id: 'asc' })).length, 5)
+  t.same(await idsOf({ enrolledAt: { $in: [1, 2 ** 40] }, connectedAt: null }, { id: 'asc' }), [
+    'A',
+    'B',
+    'a',
+    'a b',
+    'a-b',
+    'ä'
+  ])
+  const [row] = await store.read(em => em.find(Client, { id: 'b' }))
+  t.equal(JSON.stringify(row?.capabilities), JSON.stringify({ z: '1', a: 'nul \0', ä: '2' }))
+  t.same(
+    await store
+      .read(em => em.find(Client, {}, { orderBy: { id: 'asc' }, offset: 5 }))
+      .then(rows => rows.length),
+    2
+  )
+})
+
+t.test('numbers are exact to 2^53, and refused above; a text with U+0000 is refused', async t => {
+  const { store } = await opened(t)
+  await store.change(em => em.insert(Client, clientOf('a', { revision: Number.MAX_SAFE_INTEGER })))
+
+  t.equal((await store.read(em => em.findOne(Client, { id: 'a' })))?.revision, Number.MAX_SAFE_INTEGER)
+  t.match(
+    await store.read(em => em.execute('select coalesce(?, 0) as a, ? as b, ? as c', [2 ** 40, 'x', true])),
+    [{ a: 2 ** 40, b: 'x', c: true }]
+  )
+  await store.change(em => em.execute('update kernel_client set revision = revision + 1', [], 'run'))
+  await t.rejects(
+    store.read(em => em.findOne(Client, { id: 'a' })),
+    { message: /above 2\^53/ }
+  )
+  await t.rejects(
+    store.change(em => em.insert(Client, clientOf('b', { name: 'b\0' }))),
+    {
+      errorCode: { code: 'validation.schema', http: 400 },
+      message: /U\+0000/
+    }
+  )
+})
+
+t.test('what MikroORM makes itself runs, too', async t => {
+  const { store } = await opened(t)
+  await store.change(em => em.insert(Client, clientOf('a', { capabilities: { x: '1' } })))
+
+  const rows = await store.read(em =>
+    em.find(
+      Client,
+      { [raw('upper(name)') as unknown as string]: 'A' },
+      { orderBy: { enrolledAt: 'desc' }, limit: 1 }
+    )
+  )
+
+  t.match(rows, [{ id: 'a', revision: 0, capabilities: { x: '1' } }])
+})
+
+t.test(
+  'a change that another one has come between is made again, and its own rows are in it once',
+  async t => {
+    const { store, at, nameOf } = await opened(t)
+    await store.change(em => em.insert(User, userOf('ann')))
+    let runs = 0
+
+    await store.change(async em => {
+      const seen = await em.findOne(User, { id: 'ann' })
+      if (runs++ < 2) await runAt(at, [`update kernel_user set display_name = 'other ${runs}'`])
+      await em.nativeUpdate(User, { id: 'ann' }, { displayName: `${seen?.displayName}, mine` })
+      await em.insert(User, userOf('bob'))
+    })
+
+    t.equal(runs, 3)
+    t.equal(await nameOf('ann'), 'other 2, mine')
+  }
+)
+
+t.test(
+  'a change that others come between again and again is refused with 503, and nothing of it is there',
+  async t => {
+    const { store, at, countUsers } = await opened(t)
+    await store.change(em => em.insert(User, userOf('ann')))
+    let runs = 0
+
+    await t.rejects(
+      store.change(async em => {
+        await em.insert(User, userOf('bob'))
+        await em.findOne(User, { id: 'ann' })
+        await runAt(at, [`update kernel_user set display_name = 'other ${runs++}'`])
+        await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'mine' })
+      }),
+      {
+        errorCode: { code: 'store_unavailable', http: 503 },
+        details: { retry_after_secs: 2 },
+        message: /again/
+      }
+    )
+
+    t.equal(runs, 6)
+    t.equal(await countUsers(), 1)
+  }
+)
+
+t.test('a change whose connection is cut is refused with 503, and the next one is made', async t => {
+  const { store, at, countUsers } = await opened(t)
+
+  await t.rejects(
+    store.change(async em => {
+      await em.insert(User, userOf('ann'))
+      await cutAll(at)
+      await em.insert(User, userOf('bob'))
+    }),
+    {
+      errorCode: { code: 'store_unavailable', http: 503 },
+      details: { retry_after_secs: 2 },
+      message: /nothing was changed/
+    }
+  )
+
+  t.equal(await countUsers(), 0)
+  await store.change(em => em.insert(User, userOf('carl')))
+  t.equal(await countUsers(), 1)
+})
+
+t.test('what was remembered is asked anew when the connection was cut', async t => {
+  const { store, at, nameOf } = await opened(t)
+  await store.change(em => em.insert(User, userOf('ann')))
+  const remember = store.remembered(
+    [User.meta.tableName],
+    async (id, em) => (await em.findOne(User, { id }))?.displayName ?? null
+  )
+  t.equal(await store.read(em => remember('ann', em)), 'Ann')
+  await store.change(em => em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Anna' }))
+  t.equal(await store.read(em => remember('ann', em)), 'Anna')
+  await runAt(at, [`update kernel_user set display_name = 'Other'`])
+  t.equal(await store.read(em => remember('ann', em)), 'Anna')
+
+  await cutAll(at)
+  await store
+    .change(em => em.insert(User, userOf('bob')))
+    .catch(() => store.change(em => em.insert(User, userOf('bob'))))
+
+  t.equal(await store.read(em => remember('ann', em)), 'Other')
+  t.equal(await nameOf('bob'), 'Ann')
+})
+
+t.test('a commit without an answer is neither made nor refused: 503, and the row tells', async t => {
+  const direct = await databaseOf(t)
+  const proxy = await proxyTo(t, direct)
+  const { store } = await opened(t, proxy.place)
+
+  proxy.cutAtCommit()
+  await t.rejects(
+    store.change(em => em.insert(User, userOf('ann'))),
+    {
+      errorCode: { code: 'store_outcome_unknown', http: 503 },
+      message: /it is made, or not/
+    }
+  )
+
+  t.equal(await store.read(em => em.count(User, { id: 'ann' })), 1)
+  await store.change(em => em.insert(User, userOf('bob')))
+})
+
+t.test('a database has one server; a command reads beside it', async t => {
+  const { at } = await opened(t)
+
+  await t.rejects(openStore(at, [kernelStore]), {
+    errorCode: { code: 'startup.store_in_use', exit: 75 },
+    message: /stop it/
+  })
+  const reader = await openStore(at, [])
+  t.same(await reader.read(em => em.execute('select count(*) as count from kernel_user')), [{ count: 0 }])
+  await reader.close()
+})
+
+t.test(
+  'a database that cannot be used refuses the start with exit status 78, the reason and the remedy',
+  async t => {
+    const at = await databaseOf(t)
+    const other = (change: (url: URL) => void): PostgresPlace => {
+      const url = new URL(at.url)
+      change(url)
+      return { url: url.href, password: 'a-secret' }
+    }
+    const refused = async (place: PostgresPlace, message: RegExp) => {
+      const error = await openStore(place, [kernelStore]).then(
+        () => null,
+        (error: unknown) => error
+      )
+      t.match(error, { errorCode: { code: 'startup.store_unusable', exit: 78 }, message })
+      t.notMatch(String(error), /a-secret/)
+    }
+
+    await refused(
+      other(url => (url.pathname = '/absent')),
+      /create database absent owner sluice/
+    )
+    await refused(
+      other(url => (url.port = '1')),
+      /start PostgreSQL at 127\.0\.0\.1:1, or correct store_url/
+    )
+    await runAt(at, [
+      `create role stranger login`,
+      `create database latin1_${process.pid} encoding 'LATIN1' locale 'C' template template0`
+    ])
+    t.teardown(() => runAt(at, ['drop role stranger', `drop database latin1_${process.pid}`]))
+    await refused(
+      other(url => (url.username = 'stranger')),
+      /grant create, usage on schema public to stranger/
+    )
+    await refused(
+      other(url => (url.pathname = `/latin1_${process.pid}`)),
+      /encoding 'UTF8' template template0/
+    )
+  }
+)
+
+/** Relays to a database. `cutAtCommit` ends the next connection that commits, when the database has answered. */
+async function proxyTo(t: Test, place: PostgresPlace) {
+  const { hostname, port, pathname, username } = new URL(place.url)
+  const sockets = new Set<Socket>()
+  let isCutting = false
+  const server = createServer(client => {
+    const database = dial(Number(port), hostname)
+    let isCommitting = false
+    for (const socket of [client, database]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => (socket === client ? database : client).destroy())
+    }
+    client.on('data', data => {
+      isCommitting ||= isCutting && data.includes('commit')
+      database.write(data)
+    })
+    database.on('data', data => {
+      if (!isCommitting) return client.write(data)
+      isCutting = false
+      return client.destroy()
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  const { port: own } = server.address() as { port: number }
+  return {
+    place: { url: `postgres://${username}@127.0.0.1:${own}${pathname}`, password: undefined },
+    cutAtCommit() {
+      isCutting = true
+    }
+  }
+}

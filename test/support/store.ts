@@ -1,0 +1,19 @@
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type Database, openStore } from '../../kernel/store/open.ts'
+import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
+import { isOnPostgres, openTestStore } from '../../kit/test-store.ts'
+
+/** Returns what `skip` of a test takes: the reason why it does not run on PostgreSQL. */
+export const notOnPostgres = (reason: string): string | false => isOnPostgres && reason
+
+/** Opens the store of a data directory: SQLite, or PostgreSQL where the run is on it. The caller closes it. */
+export async function openStoreIn(
+  t: Pick<Test, 'teardown'>,
+  dir: string,
+  stores: readonly PluginStore[]
+): Promise<Database> {
+  const database = await openTestStore(dir, 'empty')
+  if (database) t.teardown(database.drop)
+  return openStore(database?.place ?? join(dir, 'sluice.db'), stores)
+}
