@@ -10,8 +10,7 @@ import { authenticatorSlot } from './http/principal.ts'
 import { metricsSlot } from './metrics.ts'
 import type { Plugin } from './plugin.ts'
 import { serverKeys } from './settings.ts'
-import type { Slot } from './slot.ts'
-import { ownerOf } from './slot.ts'
+import { ownerOf, type Slot } from './slot.ts'
 import { revocationSlot } from './store/revocation.ts'
 
 /** The contract's version; `kernel` of a plugin is a range over it. */

@@ -11,6 +11,7 @@ export interface Metric {
 
 export interface MetricSample {
   readonly labelValues: readonly string[] // in the order of `labels`
+  readonly text?: string // of labels and values, as the format has it: made once where many samples share it
   readonly value: number | Histogram
 }
 

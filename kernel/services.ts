@@ -13,7 +13,7 @@ export interface Kernel<C extends TObject = TObject> {
   readonly config: Static<C>
   readonly log: Log
   readonly clock: Clock
-  readonly store: Pick<Database, 'read' | 'change'>
+  readonly store: Omit<Database, 'close'>
   readonly identity: Identity
   readonly control: Control
   readonly codec: Codec

@@ -27,7 +27,8 @@ interface ConnectOptions {
   readonly signal: AbortSignal
 }
 
-const timeoutMs = 10_000
+const connectMs = 10_000
+const turnMs = 30_000 // a server to which a whole fleet returns lets it wait in order
 
 /** SHA-256 of the server certificate's DER encoding: 64 lower-case hex digits. */
 export const fingerprintOf = (socket: TLSSocket): string =>
@@ -35,7 +36,8 @@ export const fingerprintOf = (socket: TLSSocket): string =>
 
 /**
  * Opens a TLS connection to a server whose certificate is pinned. The pin is checked before the agent sends any data.
- * Rejects with PinMismatch, with the error of the socket, after 10 s, or when `signal` is aborted.
+ * Rejects with PinMismatch, with the error of the socket, after 10 s without a connection or 30 s without TLS, or when
+ * `signal` is aborted.
  */
 export function connectPinned({ endpoint, pins, clock, signal }: ConnectOptions): Promise<TLSSocket> {
   const colon = endpoint.lastIndexOf(':')
@@ -52,7 +54,12 @@ export function connectPinned({ endpoint, pins, clock, signal }: ConnectOptions)
     socket.destroy()
   }
   const stop = (): void => fail(new Error('the agent stops'))
-  const cancel = clock.after(timeoutMs, () => fail(new Error(`no answer within ${timeoutMs / 1000} s`)))
+  const failAfter = (ms: number) => clock.after(ms, () => fail(new Error(`no answer within ${ms / 1000} s`)))
+  let cancel = failAfter(connectMs)
+  socket.once('connect', () => {
+    cancel()
+    cancel = failAfter(turnMs)
+  })
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   socket.on('error', reject) // an error after the handshake also emits 'close', which the stream handles

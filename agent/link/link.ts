@@ -25,6 +25,7 @@ const refusalDelayMs: Readonly<Record<string, number>> = {
   instance_conflict: 30_000,
   flooding: 30_000
 }
+const toldMs = { least: 500, most: 60_000 }
 const enrollmentMs = 60_000
 const pollMs = 1000
 
@@ -37,6 +38,7 @@ export class Link {
   #failures = 0 // in a row
   #reason = '' // why the last session ended
   #detail = '' // of the reason, for people
+  #retryWithinMs: number | null = null // as the server said at the end of the last session
   #isConnected = false
   #changedAtMs: number
 
@@ -95,10 +97,12 @@ export class Link {
 
   async #session(): Promise<LinkState> {
     const signal = this.#untilInterrupted()
-    const { reason, detail, wasWelcomed } = await runSession(this.#sessionOptions(), this.#bundle, signal)
+    const ended = await runSession(this.#sessionOptions(), this.#bundle, signal)
+    const { reason, detail, wasWelcomed, retryWithinMs } = ended
     this.#failures = wasWelcomed ? 1 : this.#failures + 1
     this.#reason = reason
     this.#detail = detail
+    this.#retryWithinMs = retryWithinMs
     return reason === 'token_revoked' ? 'awaiting token' : 'backing off'
   }
 
@@ -126,7 +130,14 @@ export class Link {
   /** Full jitter, so that the agents do not all reconnect at the same moment when a server comes back. */
   #delayMs(): number {
     const { random = Math.random } = this.#options
-    return refusalDelayMs[this.#reason] ?? random() * Math.min(30_000, 500 * 2 ** (this.#failures - 1))
+    return refusalDelayMs[this.#reason] ?? random() * this.#withinMs()
+  }
+
+  /** The server knows how many agents it has; it can neither hurry nor keep away an agent beyond bounds. */
+  #withinMs(): number {
+    const told = this.#retryWithinMs
+    if (told === null) return Math.min(30_000, 500 * 2 ** (this.#failures - 1))
+    return Math.min(toldMs.most, Math.max(toldMs.least, told))
   }
 
   #reread(): Bundle {

@@ -30,20 +30,37 @@ export interface SessionOptions {
   readonly log: Log
 }
 
+interface SessionEnd {
+  readonly reason: string
+  readonly detail: string
+  readonly wasWelcomed: boolean
+  readonly retryWithinMs: number | null // as the server says
+}
+
+const unreachable = { reason: 'unreachable', wasWelcomed: false, retryWithinMs: null }
+
 /**
  * Connects, authenticates and serves one stream. Resolves when it has ended; never rejects. `reason` is the code of a
  * refusal or of Ended, 'internal' after an error of the agent, the reason of `Stream.ended`, or 'unreachable' where no
  * stream came up; `detail` then says why.
  */
-export async function runSession(options: SessionOptions, bundle: Bundle, signal: AbortSignal) {
+export async function runSession(
+  options: SessionOptions,
+  bundle: Bundle,
+  signal: AbortSignal
+): Promise<SessionEnd> {
   const { codec, clock, log } = options
   const found = await connect(options, bundle, signal)
-  if (typeof found === 'string') return { reason: 'unreachable', detail: found, wasWelcomed: false }
+  if (typeof found === 'string') return { ...unreachable, detail: found }
   const socket = found
 
   const usesNextCertificate = fingerprintOf(socket) === bundle.next_server_cert_sha256
   const reasons: string[] = [] // the first one counts
-  const onEnded = on(Ended, async (_: null, { code }) => void reasons.push(code))
+  let retryWithinMs: number | null = null
+  const onEnded = on(Ended, async (_: null, { code, retry_within_ms: withinMs = null }) => {
+    reasons.push(code)
+    retryWithinMs = withinMs
+  })
   const ready = Promise.withResolvers<void>()
   const handlers = [
     ...bindHandlers([onEnded], () => null),
@@ -70,7 +87,7 @@ export async function runSession(options: SessionOptions, bundle: Bundle, signal
   if (wasWelcomed) options.disconnected()
   const reason = reasons[0] ?? String(stream.ended.reason)
   log.info('control.disconnected', 'the control stream is down', { reason })
-  return { reason, detail: '', wasWelcomed }
+  return { reason, detail: '', wasWelcomed, retryWithinMs }
 }
 
 /** Resolves with the socket, or with what went wrong. */
@@ -88,8 +105,8 @@ async function connect({ clock, log }: SessionOptions, bundle: Bundle, signal: A
   }
 }
 
-const delayed = ({ name, run }: BoundHandler, ready: Promise<void>): BoundHandler => ({
-  name,
+const delayed = ({ run, ...handler }: BoundHandler, ready: Promise<void>): BoundHandler => ({
+  ...handler,
   run: (...args) => ready.then(() => run(...args))
 })
 

@@ -23,6 +23,20 @@ interface Options extends Pick<AgentCall, 'clock' | 'log'> {
   readonly call: () => AgentCall
 }
 
+/** A put that waits for its turn. */
+interface Put {
+  readonly given: AgentObject
+  readonly attempts: Attempts
+  readonly answer: PromiseWithResolvers<AgentApplyResult>
+}
+
+/** A put that may change something. */
+interface DuePut extends Put {
+  readonly object: SavedObject
+  readonly isInForce: boolean // an equal object is
+  readonly isSaved: boolean
+}
+
 export class ManagedObjects implements AgentObjects {
   readonly #options: Options
   readonly #store: ObjectStore
@@ -32,6 +46,8 @@ export class ManagedObjects implements AgentObjects {
   readonly #draining: ReturnType<typeof openDrainingObjects>
   readonly #reporter = new ObjectReporter()
   #lastChange: Promise<unknown> = Promise.resolve()
+  /** By object: the puts that wait for one turn, as long as nothing else waits behind them. */
+  #group: Map<string, Put> | null = null
   #isClosed = false
 
   constructor(options: Options) {
@@ -43,8 +59,17 @@ export class ManagedObjects implements AgentObjects {
     this.#retryTimers = openRetryTimers(clock)
   }
 
-  put(object: AgentObject, attempts: Attempts): Promise<AgentApplyResult> {
-    return this.#serially(() => this.#put(object, attempts))
+  /** Puts that come together have one turn. */
+  put(given: AgentObject, attempts: Attempts): Promise<AgentApplyResult> {
+    const [key, answer] = [objectKey(given), Promise.withResolvers<AgentApplyResult>()]
+    let group = this.#group
+    if (!group || group.has(key)) {
+      const begun = new Map<string, Put>()
+      void this.#serially(() => this.#putAll(begun))
+      group = begun
+    }
+    this.#group = group.set(key, { given, attempts, answer })
+    return answer.promise
   }
 
   applyHeld(kind: string): Promise<void> {
@@ -163,28 +188,61 @@ export class ManagedObjects implements AgentObjects {
 
   /** Runs one change after another. A change that has not begun when the agent stops never settles. */
   #serially<T>(change: () => Promise<T>): Promise<T> {
+    this.#group = null
     const done = this.#lastChange.then(() => (this.#isClosed ? new Promise<T>(() => {}) : change()))
     this.#lastChange = done.catch(() => {})
     return done
   }
 
-  async #put(given: AgentObject, attempts: Attempts): Promise<AgentApplyResult> {
+  /** Saves all with one sync of the disk, then applies one after another. Never rejects. */
+  async #putAll(group: Map<string, Put>): Promise<void> {
+    if (this.#group === group) this.#group = null
+    const due = [...group.values()].flatMap(put => this.#due(put))
+    const lost = this.#saveAll(due.filter(({ isSaved }) => !isSaved))
+    for (const put of due)
+      if (!lost.includes(put)) await this.#put(put).then(put.answer.resolve, put.answer.reject)
+  }
+
+  /** Answers a put that is older than what is here, or that no plugin takes; returns any other. */
+  #due(put: Put): DuePut[] {
+    const { given, answer } = put
     const { revision, value } = given
     const present = this.#states.get(given)
-    const isApplied = present?.state.name === 'applied'
-    if (present && revision < present.object.revision) return resultOf(present)
     const dropped = this.#draining.revisionOf(given)
-    if (revision < dropped) return { status: 'applied', revision: dropped }
+    try {
+      if (present && revision < present.object.revision) answer.resolve(resultOf(present))
+      else if (revision < dropped) answer.resolve({ status: 'applied', revision: dropped })
+      else {
+        const object = this.#kinds.toSaved(given)
+        const isInForce = present?.state.name === 'applied' && this.#kinds.isEqual(present.object, value)
+        return [{ ...put, object, isInForce, isSaved: isInForce && present.object.revision === revision }]
+      }
+    } catch (error) {
+      answer.reject(error)
+    }
+    return []
+  }
 
-    const object = this.#kinds.toSaved(given)
-    const isSame = isApplied && this.#kinds.isEqual(present.object, value)
-    if (present?.object.revision !== revision || !isSame) this.#store.save(object)
+  /** Returns the puts that could not be saved: they change nothing. */
+  #saveAll(puts: readonly DuePut[]): readonly DuePut[] {
+    try {
+      this.#store.save(...puts.map(({ object }) => object))
+      return []
+    } catch (error) {
+      for (const { answer } of puts) answer.reject(error)
+      return puts
+    }
+  }
+
+  async #put({ given: { value }, object, attempts, isInForce }: DuePut): Promise<AgentApplyResult> {
+    const present = this.#states.get(object)
+    const isApplied = present?.state.name === 'applied'
     const order = this.#kinds.orderOf(object, value)
     if (attempts === 'held' && order?.isShared && !isApplied) {
       this.#set({ object, order, state: { name: 'held' } })
       return { status: 'applied', revision: 0 }
     }
-    const failure = isSame ? null : await this.#kinds.apply(object, value)
+    const failure = isInForce ? null : await this.#kinds.apply(object, value)
     if (failure && attempts === 'once') {
       await this.#restorePrevious(present?.object, object)
       return resultOf({ object, state: stateAfter(failure) })

@@ -9,6 +9,7 @@ export function objectHandlers(objectKind: AgentObjectKind): Handler<AgentCall>[
   const { kind, push, remove, saved } = objectKind
   const onPush: Handler<AgentCall> = {
     name: push.name,
+    isGrouped: true, // those that come together are saved with one sync
     async run(call, codec, frame) {
       const bytes = Uint8Array.from(frame) // a copy: the object does not keep the whole frame in memory
       const body = codec.decode(push, bytes)

@@ -31,7 +31,12 @@ export function openObjectStore(db: StateDatabase) {
   return {
     generation: (): string => generation.get()?.name ?? '',
     all: (): SavedObject[] => all.all(),
-    save: (object: SavedObject): void => void put.run(object),
+    save: (...objects: readonly SavedObject[]): void => {
+      if (objects.length === 0) return
+      db.transaction(() => {
+        for (const object of objects) put.run(object)
+      })
+    },
     remove: ({ kind, id }: Pick<SavedObject, 'kind' | 'id'>): void => void remove.run(kind, id),
     /** Sets the generation. Revisions of another one mean nothing in it: all become 0. */
     adopt: (name: string): void =>

@@ -56,7 +56,7 @@ export function metricsPlugin(listen: string, engine: string): AgentPlugin {
         return agentMetrics({ engine, open, isConnected: streams > 0 }, all, sample, targets)
       }
       const all = () => [{ by: 'agent', value: collect }, ...scope.metrics.map(bounded)]
-      const scrape = openScrape({ metrics: all, log })
+      const scrape = openScrape({ metrics: all, clock, log })
       const pages = [livePage, readyPage(async () => readinessOf(checksOf(scope.call, streams > 0)))]
       const { port, close } = await openListener({ listen, scrape, pages, clock, log })
       scope.defer(close)

@@ -19,7 +19,5 @@ export interface ControlHost extends Control {
   close(): Promise<void>
 }
 
-export type OpenControl = (options: ControlOptions) => Promise<ControlHost>
-
 /** Filled by exactly one plugin, with a bare value: it is read before there are services. */
-export const controlSlot = defineSlot<OpenControl>('kernel.control')
+export const controlSlot = defineSlot<(options: ControlOptions) => Promise<ControlHost>>('kernel.control')

@@ -18,8 +18,8 @@ export type ObjectKey = Pick<ManagedObject, 'clientId' | 'kind' | 'id'>
 
 /** The objects that the server keeps on agents. They change in `em`'s transaction and are sent after its commit. */
 export interface ManagedObjects {
-  /** Wants the object in force. Returns its new revision. */
-  put(em: EntityManager, object: ObjectKey): Promise<number>
+  /** Wants the objects in force, many at little more cost than one. Returns the new revision of the last one. */
+  put(em: EntityManager, ...objects: readonly ObjectKey[]): Promise<number>
   /** Wants the object removed. Its row stays as a tombstone until the agent has removed it; a cut never becomes a drain. */
   drop(em: EntityManager, object: ObjectKey, removal: 'drain' | 'cut'): Promise<number>
   /** Deletes the row without a tombstone: for an object that the agent refused at its creation. */

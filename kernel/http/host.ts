@@ -22,7 +22,5 @@ export interface HttpHost {
   close(): Promise<void>
 }
 
-export type OpenHost = (options: HostOptions) => Promise<HttpHost>
-
 /** Filled by exactly one plugin. */
-export const hostSlot = defineSlot<OpenHost>('kernel.host')
+export const hostSlot = defineSlot<(options: HostOptions) => Promise<HttpHost>>('kernel.host')

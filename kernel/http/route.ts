@@ -28,7 +28,7 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   /** Fields of the reply that hold secrets: a reply with one is not stored for repeated Idempotency-Keys. */
   readonly secrets?: readonly string[]
   /**
-   * 'text': a string, sent as it is. 'constant': the same for all callers until the server stops; `run` is called once.
+   * 'text': a string or a stream of one, sent as it is. 'constant': the same for all callers until the server stops; `run` is called once.
    * 'media': `run` returns `Media`.
    */
   readonly reply?: 'text' | 'constant' | 'media'

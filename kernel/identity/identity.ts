@@ -3,7 +3,6 @@ import { type Clock, latest } from '../base/clock.ts'
 import { Fault, unauthenticated, userDisabled } from '../base/errors.ts'
 import type { AuthenticatedCaller } from '../http/principal.ts'
 import type { Database } from '../store/open.ts'
-import { remembered } from '../store/sql/remember.ts'
 import { Credential, SpentToken, User } from './entities.ts'
 import { hashOf, isSame } from './secret.ts'
 
@@ -11,8 +10,8 @@ import { hashOf, isSame } from './secret.ts'
 export const operatorId = '_operator'
 
 export interface Identity {
-  /** Takes the value of an Authorization header; throws 401 `unauthenticated` or `user_disabled`. */
-  authenticate(authorization: string, em: EntityManager): Promise<AuthenticatedCaller>
+  /** Takes the value of an Authorization header, in a change its `em`; throws 401 `unauthenticated` or `user_disabled`. */
+  authenticate(authorization: string, em?: EntityManager): Promise<AuthenticatedCaller>
   /** True once an enabled superadmin user exists; the operator token alone does not count. */
   isBootstrapped(): Promise<boolean>
   /** Remembers a former agent token: whoever uses it gets `token_revoked`. */
@@ -20,29 +19,32 @@ export interface Identity {
 }
 
 interface Options {
-  readonly store: Pick<Database, 'read' | 'change'>
+  readonly store: Omit<Database, 'close'>
   readonly clock: Clock
   readonly operatorToken: string | null
 }
 
-/** Who has the token with this hash; asked at each request. */
-const bearerOf = remembered([Credential.meta.tableName, User.meta.tableName], async (tokenHash, em) => {
+/** Returns who has the token with this hash. */
+async function findBearer(tokenHash: string, em: EntityManager) {
   const credential = await em.findOne(Credential, { tokenHash })
   const user = credential && (await em.findOne(User, { id: credential.userId }))
   return user && { credential, user }
-})
+}
 
 export function openIdentity({ store, clock, operatorToken }: Options): Identity {
   let hasSuperadmin = false // the last superadmin cannot be removed
+  const operatorHash = operatorToken === null ? null : hashOf(operatorToken)
+  const bearerOf = store.remembered([Credential.meta.tableName, User.meta.tableName], findBearer)
 
   const operator: AuthenticatedCaller = {
     principal: { userId: operatorId, role: 'superadmin', method: 'operator_token' }
   }
 
-  async function authenticate(authorization: string, em: EntityManager): Promise<AuthenticatedCaller> {
+  async function authenticate(authorization: string, em?: EntityManager): Promise<AuthenticatedCaller> {
     const [, token = ''] = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization) ?? []
-    if (operatorToken !== null && token !== '' && isSame(token, operatorToken)) return operator
-    const { credential, user } = (await bearerOf(hashOf(token), em)) ?? {}
+    const hash = hashOf(token)
+    if (operatorHash !== null && isSame(hash, operatorHash)) return operator
+    const { credential, user } = (await bearerOf(hash, em)) ?? {}
     const now = latest(clock)
     if (!credential || !user || credential.revokedAt !== null || (credential.expiresAt ?? now + 1) <= now)
       throw new Fault(unauthenticated, 'the bearer token is not known here, has expired, or was revoked')
@@ -63,9 +65,10 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
     return hasSuperadmin
   }
 
-  async function recordSpentToken(em: EntityManager, clientId: string, hash: string): Promise<void> {
-    await em.upsert(SpentToken, { hash, clientId, spentAt: clock.now() })
+  return {
+    authenticate,
+    isBootstrapped,
+    recordSpentToken: async (em, clientId, hash) =>
+      void (await em.upsert(SpentToken, { hash, clientId, spentAt: clock.now() }))
   }
-
-  return { authenticate, isBootstrapped, recordSpentToken }
 }

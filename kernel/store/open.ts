@@ -4,6 +4,7 @@ import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf } from '../base/errors.ts'
 import type { DatabaseOptions, Place } from './sql/database.ts'
 import { migrationsOf, type PluginStore, refuseNewer } from './sql/migrations.ts'
+import { type Memory, openMemory } from './sql/remember.ts'
 import { StoreDriver } from './sqlite/connection.ts'
 import { SqliteEntityManager } from './sqlite/entity-manager.ts'
 import { copyTo } from './sqlite/words.ts'
@@ -13,6 +14,7 @@ export interface Database {
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   /** Runs one transaction, for at most 15 s; other changes wait for it. Resolves when it is on disk. */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
+  readonly remembered: Memory
   close(): Promise<void>
 }
 
@@ -67,8 +69,10 @@ export async function openStore(
   }
   const connection = orm.driver.getConnection()
   await connection.openReader()
+  const read: Database['read'] = work => withTimeout(30, 'reading the store', () => work(orm.em.fork()))
   return {
-    read: work => withTimeout(30, 'reading the store', () => work(orm.em.fork())),
+    read,
+    remembered: openMemory(connection.versions, read),
     async change(work) {
       disk?.requireWritable()
       return connection

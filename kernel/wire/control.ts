@@ -76,7 +76,8 @@ export const ObjectStatus = defineMessage({
   body: Type.Object({ ...change, ...reason })
 })
 
-export const Ended = defineMessage({ name: 'sluice.control.Ended', proto, body: Type.Object(reason) })
+const ended = { ...reason, retry_within_ms: Type.Optional(Count) }
+export const Ended = defineMessage({ name: 'sluice.control.Ended', proto, body: Type.Object(ended) })
 
 export const controlMessages = [Hello, Welcome, Inventory, InventoryPage, ObjectRemoved, ObjectStatus, Ended]
 

@@ -45,6 +45,7 @@ export interface Capability {
 /** Hides the types of its message, so that a list of handlers needs no cast. */
 export interface Handler<Ctx> {
   readonly name: string
+  readonly isGrouped?: true // messages of one name that wait behind one another are handled together
   run(ctx: Ctx, codec: Codec, bytes: Uint8Array): Promise<Response | null>
 }
 
@@ -56,8 +57,7 @@ export interface Response {
 }
 
 /** A handler with its context bound. */
-export interface BoundHandler {
-  readonly name: string
+export interface BoundHandler extends Omit<Handler<never>, 'run'> {
   readonly plugin?: string | undefined // for the log
   run(codec: Codec, bytes: Uint8Array): Promise<Response | null>
 }
@@ -67,8 +67,8 @@ export const bindHandlers = <Ctx>(
   context: () => Ctx,
   plugin?: string
 ): BoundHandler[] =>
-  handlers.map(({ name, run }) => ({
-    ...{ name, plugin },
+  handlers.map(({ run, ...handler }) => ({
+    ...{ ...handler, plugin },
     run: (codec, bytes) => runAs(plugin, () => run(context(), codec, bytes))
   }))
 

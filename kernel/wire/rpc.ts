@@ -30,11 +30,11 @@ export interface MessageChannel {
 
 interface Options {
   readonly codec: Codec
-  readonly handlers: readonly BoundHandler[]
+  readonly handlers: Handlers
   readonly write: (frame: Uint8Array) => void
   readonly clock: Clock
   readonly log: Log
-  readonly handled: () => void // called after each message
+  readonly handled: () => void // called after each message or group
   readonly deadlineMs: number | undefined // of a request; default 10 s
 }
 
@@ -44,30 +44,27 @@ interface Incoming extends Response {
 }
 
 type HandlerName = Pick<BoundHandler, 'name' | 'plugin'>
+/** A list, or what finds a handler when its message has come. */
+export type Handlers = readonly BoundHandler[] | ((name: string) => BoundHandler | undefined)
 
 // Bounds the messages that wait to be handled; beyond, no more are read. Each costs its bytes and 256 more.
 const maxQueuedBytes = 1024 * 1024
 const queuedBytesOf = ({ body }: Incoming): number => body.length + 256
 
-/** Handles messages and requests one after another. Responses bypass that queue: they carry the id of their request. */
+/** Handles messages and requests one after another, or in groups. Responses bypass that queue: they carry the id of their request. */
 export class Rpc implements MessageChannel {
   readonly #options: Options
   readonly #pending = new Map<number, PromiseWithResolvers<Response>>() // requests of this end, by id
   readonly #queue: Incoming[] = []
   #queuedBytes = 0
   #isHandling = false
-  #handlers: ReadonlyMap<string, BoundHandler> = new Map()
+  handlers: Handlers // the stream replaces them
   #closed: Refused | null = null
   #lastId = 0
 
   constructor(options: Options) {
     this.#options = options
-    this.serve(options.handlers)
-  }
-
-  /** Replaces the handlers. */
-  serve(handlers: readonly BoundHandler[]): void {
-    this.#handlers = new Map(handlers.map(handler => [handler.name, handler]))
+    this.handlers = options.handlers
   }
 
   readonly send: MessageChannel['send'] = (message, body) =>
@@ -124,17 +121,23 @@ export class Rpc implements MessageChannel {
   async #handleQueue(): Promise<void> {
     if (this.#isHandling) return
     this.#isHandling = true
+    const group: Promise<void>[] = []
     for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
       this.#queuedBytes -= queuedBytesOf(next)
       const handle = this.#handle.bind(this, next)
-      await (next.request === '' ? handle() : currentRequestId.run(next.request, handle))
+      group.push(next.request === '' ? handle() : currentRequestId.run(next.request, handle))
+      if (this.#queue[0]?.name === next.name && this.#handlerOf(next.name)?.isGrouped) continue
+      await Promise.all(group.splice(0))
       this.#options.handled()
     }
     this.#isHandling = false
   }
 
+  #handlerOf = (name: string, { handlers } = this): BoundHandler | undefined =>
+    typeof handlers === 'function' ? handlers(name) : handlers.find(handler => handler.name === name)
+
   async #handle({ name: fullName, body, id }: Incoming): Promise<void> {
-    const handler = this.#handlers.get(fullName)
+    const handler = this.#handlerOf(fullName)
     const name = fullName.slice(0, 100)
     try {
       if (!handler) throw new Refused('wire.unknown_message', `unknown message ${name}`)
@@ -158,12 +161,8 @@ export class Rpc implements MessageChannel {
   #refusalOf(error: unknown, { name, plugin }: HandlerName): Static<(typeof Refusal)['body']> {
     if (error instanceof Refused) return error
     if (error instanceof Fault) return { code: error.errorCode.code, message: error.message }
-    this.#options.log.error('control.handler_failed', `the handler of ${name} failed`, {
-      message: name,
-      plugin,
-      ...attributionOf(error),
-      error: stackOf(error)
-    })
+    const fields = { message: name, plugin, ...attributionOf(error), error: stackOf(error) }
+    this.#options.log.error('control.handler_failed', `the handler of ${name} failed`, fields)
     return { code: 'internal', message: `the handler of ${name} failed; the log of its end has the error` }
   }
 }

@@ -7,13 +7,13 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { encodeFrame, frameLimit, frameParser, heartbeat } from './frame.ts'
-import { type BoundHandler, type Codec, Refused } from './message.ts'
-import { type MessageChannel, Rpc } from './rpc.ts'
+import { type Codec, Refused } from './message.ts'
+import { type Handlers, type MessageChannel, Rpc } from './rpc.ts'
 
 export interface StreamOptions {
   readonly socket: Socket // a TLSSocket; owned by the stream from here on
   readonly codec: Codec
-  readonly handlers: readonly BoundHandler[]
+  readonly handlers: Handlers
   readonly clock: Clock
   readonly log: Log
   readonly limits?: Limits
@@ -42,21 +42,17 @@ export class Stream {
   #frameBytes: number
   #ticksSinceSent = 0
   #ticksSinceReceived = 0
-  #drain = Promise.withResolvers<void>()
+  readonly #waiting: (() => void)[] = [] // bulk senders
 
   constructor({ socket, codec, handlers, clock, log, limits = {} }: StreamOptions) {
     this.#socket = socket
     this.#clock = clock
     this.#log = log
     this.#frameBytes = limits.frameBytes ?? frameLimit
-    const write = (body: Uint8Array): void => this.#write(encodeFrame(body))
     this.#rpc = new Rpc({
-      codec,
-      handlers,
-      write,
+      ...{ codec, handlers, clock, log },
+      write: body => this.#write(encodeFrame(body)),
       handled: this.#readOn,
-      clock,
-      log,
       deadlineMs: limits.deadlineMs
     })
     this.channel = { send: this.#rpc.send, request: this.#rpc.request }
@@ -73,14 +69,15 @@ export class Stream {
   readonly end = (reason: string): void => this.#finish(reason, 'flush')
 
   /** Replaces the handlers and the limit of incoming frames. */
-  readonly serve = (handlers: readonly BoundHandler[], frameBytes = this.#frameBytes): void => {
+  readonly serve = (handlers: Handlers, frameBytes = this.#frameBytes): void => {
     this.#frameBytes = frameBytes
-    this.#rpc.serve(handlers)
+    this.#rpc.handlers = handlers
   }
 
   /** Resolves when at most 256 KiB wait to be sent: bulk senders pause here. */
   readonly drained = async (): Promise<void> => {
-    while (this.#socket.writableLength > drainedBytes && !this.ended.aborted) await this.#drain.promise
+    while (this.#socket.writableLength > drainedBytes && !this.ended.aborted)
+      await new Promise<void>(resolve => void this.#waiting.push(resolve))
   }
 
   #listen(): void {
@@ -133,8 +130,7 @@ export class Stream {
   }
 
   #resumeSenders(): void {
-    this.#drain.resolve()
-    this.#drain = Promise.withResolvers()
+    for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
   #finish(reason: string, how: 'flush' | 'cut'): void {

@@ -7,7 +7,6 @@ import type { Call } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { remembered } from '../../kernel/store/sql/remember.ts'
 import { selfReadAction, type Users } from '../users/exports.ts'
 import { sessionNotFound } from './codes.ts'
 import { Password, Session } from './entities.ts'
@@ -105,20 +104,20 @@ const currentHash = ({
   return authorization === undefined && token !== undefined ? hashOf(token) : null
 }
 
-/** The session of a cookie with this hash, and its user; asked at each request of a page. */
-const sessionOf = remembered(
-  [Session.meta.tableName, User.meta.tableName, Password.meta.tableName],
-  async (tokenHash, em) => {
-    const session = await em.findOne(Session, { tokenHash })
-    const user = session && (await em.findOne(User, { id: session.userId }))
-    if (!user) return null
-    const password = await em.findOne(Password, { userId: user.id })
-    return { session, user, mustChange: password?.changeRequired === true }
-  }
-)
+/** Returns the session of a cookie with this hash, and its user. */
+async function findSession(tokenHash: string, em: EntityManager) {
+  const session = await em.findOne(Session, { tokenHash })
+  const user = session && (await em.findOne(User, { id: session.userId }))
+  if (!user) return null
+  const password = await em.findOne(Password, { userId: user.id })
+  return { session, user, mustChange: password?.changeRequired === true }
+}
 
 /** Returns the authenticator of session cookies. */
 export function openSessionAuthenticator({ store, clock }: Deps): Authenticator {
+  const tables = [Session, User, Password].map(({ meta }) => meta.tableName)
+  const sessionOf = store.remembered(tables, findSession) // asked at each request of a page
+
   /** Stores the time of the last request, to the minute. */
   async function touch({ id, lastSeenAt }: Session): Promise<void> {
     const now = clock.steady()

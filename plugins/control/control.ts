@@ -5,6 +5,7 @@ import { type ObjectKind, objectKindSlot } from '../../kernel/control/managed-ob
 import { openCertificate } from './certificate.ts'
 import { openGeneration, openHandshake } from './handshake.ts'
 import { openIncoming } from './incoming.ts'
+import { openLastSeen } from './last-seen.ts'
 import { Listener } from './listener.ts'
 import { openManagedObjects } from './managed-objects.ts'
 import { openCounters } from './metrics.ts'
@@ -15,7 +16,10 @@ import { openRequestIds } from './request-ids.ts'
 import { Sessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
 import { settleFiles } from './settle.ts'
+import { openTurns } from './turns.ts'
 import { openWorkBudgets } from './work-budget.ts'
+
+const outboxesInATurn = 16 // each reads and sends: about 3 ms together
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
   const { store, clock, log, filled } = options
@@ -24,13 +28,18 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   settleFiles(options.dataDir, await store.read(namedCertificates))
   const certificate = await openCertificate(options.dataDir, settings.certificate)
   const generation = await openGeneration(store)
-  const handshake = openHandshake({ ...options, generation })
+  const lastSeen = openLastSeen({ store, clock })
+  const handshake = openHandshake({ ...options, generation, joined: lastSeen.joined })
   const requestIds = openRequestIds()
   const pending = new PendingResults(clock)
-  const kinds = () => sendOrder(filled(objectKindSlot))
+  let order: ReturnType<typeof sendOrder> | null = null
+  const kinds = () => (order ??= sendOrder(filled(objectKindSlot))) // one for all agents, when the first one comes
   const budgets = openWorkBudgets(clock)
   const record = openRecordResult({ store, log, kinds, pending, budgets })
-  const sessions = new Sessions({ ...options, requestIds, kinds, record, budgets })
+  const sessions = new Sessions({
+    ...options,
+    ...{ requestIds, kinds, record, budgets, lastSeen, turn: openTurns(outboxesInATurn) }
+  })
   const counters = openCounters()
   const onStream = openIncoming({ ...options, handshake, counters, sessions, budgets })
   const listener = new Listener({ listen: settings.listen, certificate, clock, log, budgets, onStream })

@@ -7,32 +7,37 @@ import { tokenRevoked, tokenUnknown } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { ControlOptions } from '../../kernel/control/host.ts'
 import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
-import { connectionSlot } from '../../kernel/control/peers.ts'
+import { type AgentCapabilities, connectionSlot } from '../../kernel/control/peers.ts'
 import { Client, SpentToken, StoreValue } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Hello, Welcome } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { generationOf } from './generations.ts'
+import type { LastSeen } from './last-seen.ts'
 import { openVersionCheck } from './protocol-version.ts'
+import { openShared } from './shared.ts'
 
 /** An agent whose token is valid. */
-export interface AuthenticatedAgent {
+export interface AuthenticatedAgent extends Pick<AgentCapabilities, 'capabilities'> {
   readonly clientId: string
   readonly clientName: string
   readonly tokenHash: string
   readonly sessionId: string
   readonly generation: string
   readonly remoteAddr: string
-  readonly hello: Omit<Static<typeof Hello.body>, 'token'>
+  readonly hello: Omit<Static<typeof Hello.body>, 'token' | 'capabilities'>
 }
 
 interface Options extends Pick<ControlOptions, 'store' | 'clock' | 'log' | 'filled' | 'version'> {
   readonly generation: string
+  readonly joined: LastSeen['joined']
 }
 
 /** Returns the function that answers Hello. It throws Refused for an agent that may not connect. */
-export function openHandshake({ store, clock, log, filled, version, generation: ofStore }: Options) {
+export function openHandshake({ store, clock, log, filled, version, joined, ...options }: Options) {
+  const { generation: ofStore } = options
+  const shared = openShared()
   const requireVersion = openVersionCheck({ clock, log })
 
   return async (
@@ -41,21 +46,19 @@ export function openHandshake({ store, clock, log, filled, version, generation: 
   ): Promise<{ agent: AuthenticatedAgent; welcome: Static<typeof Welcome.body> }> => {
     requireVersion({ remoteAddr, agentVersion: hello.agent_version, version: hello.protocol_version })
     const tokenHash = hashOf(token)
-    const { clientId, clientName, generation } = await store.change(async em => {
+    const { clientId, clientName, generation } = await store.read(async em => {
       const client = await clientOf(tokenHash, em)
-      const now = clock.now()
-      const capabilities = hello.capabilities?.versions ?? null
-      const seen = { agentVersion: hello.agent_version, capabilities, connectedAt: now, lastSeenAt: now }
-      await em.nativeUpdate(Client, { id: client.id }, seen)
       const ofClient = await generationOf(client.id, ofStore, em)
       return { clientId: client.id, clientName: client.name, generation: ofClient }
     })
+    const capabilities = shared(hello.capabilities?.versions ?? null)
+    await joined({ clientId, agentVersion: hello.agent_version, capabilities })
     const parts = await withTimeout(5, 'the welcome', () =>
       Promise.all(filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId })))
     )
     const sessionId = newId(clock.now())
     return {
-      agent: { clientId, clientName, tokenHash, sessionId, generation, remoteAddr, hello },
+      agent: { clientId, clientName, tokenHash, sessionId, generation, remoteAddr, hello, capabilities },
       welcome: {
         server_version: version,
         server_time_ms: clock.now(),

@@ -4,6 +4,7 @@ import { Hello } from '../../kernel/wire/control.ts'
 import { handshakeFrameLimit } from '../../kernel/wire/frame.ts'
 import type { BoundHandler, Codec } from '../../kernel/wire/message.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
+import { endWith } from './ended.ts'
 import type { openHandshake } from './handshake.ts'
 import type { IncomingStream } from './listener.ts'
 import type { openCounters } from './metrics.ts'
@@ -25,7 +26,7 @@ export function openIncoming({ handshake, counters, sessions, budgets, ...servic
   const { clock, log, codec, preAuthHandlers } = services
   const countingCodec = counters.countingCodec(codec)
 
-  return ({ socket, remoteAddr, budget, admit }: IncomingStream): void => {
+  return ({ socket, remoteAddr, budget, admit, refuseWith }: IncomingStream): void => {
     let payer: WorkBudget = budget
     const hello: BoundHandler = {
       name: Hello.name,
@@ -52,6 +53,7 @@ export function openIncoming({ handshake, counters, sessions, budgets, ...servic
     }
     const limits = { frameBytes: handshakeFrameLimit }
     const stream = new Stream({ socket, codec: chargedCodec, handlers, clock, log, limits })
+    refuseWith(withinMs => endWith(stream, 'full', withinMs))
     socket.on('data', () => {
       if (!payer.isExceeded) return
       socket.pause()

@@ -6,22 +6,29 @@ import ipaddr from 'ipaddr.js'
 import { lowPortRemedy } from '../../config/low-port.ts'
 import { Fault, listenFailed, reasonOf } from '../../kernel/base/errors.ts'
 import { networkOf } from '../../kernel/base/network.ts'
+import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { alpn } from '../../kernel/wire/control.ts'
 import type { Certificate } from './certificate.ts'
+import { readClientHello } from './client-hello.ts'
 import { HandshakeQueue, type Newcomer } from './handshake-queue.ts'
+import { returnWithinMs } from './return-time.ts'
 import type { WorkBudget, WorkBudgets } from './work-budget.ts'
 
+const backlog = 4_096 // connections that the system has accepted: a fleet that returns comes within a second
 const authenticateMs = 10_000
+const waitMs = 30_000 // as long as an agent waits
 const handshakeMs = 0.5 // charged
 
-/** An unauthenticated stream. It is closed after 10 s, or after 3 s when others wait for its place. */
+/** An unauthenticated stream. It is closed 10 s after its turn has come, or after 3 s when others wait for its place. */
 export interface IncomingStream {
   readonly socket: TLSSocket
   readonly remoteAddr: string
   readonly budget: WorkBudget // of its network
   /** Keeps the stream open: it is authenticated. */
   admit(): void
+  /** Sets what ends the stream when it gives way to others: its agent is to come again within the time, in ms. */
+  refuseWith(refuse: (withinMs: number) => void): void
 }
 
 interface Options extends Pick<Kernel, 'clock' | 'log'> {
@@ -71,7 +78,7 @@ export class Listener {
 
   async #listen(host: string, port: number): Promise<void> {
     try {
-      this.#server.listen({ host, port })
+      this.#server.listen({ host, port, backlog })
       await once(this.#server, 'listening')
     } catch (error) {
       const hasNoIpv6 = /EAFNOSUPPORT|EADDRNOTAVAIL/.test(String(error))
@@ -84,32 +91,44 @@ export class Listener {
     const { clock, budgets } = this.#options
     const remoteAddr = plainAddress(raw.remoteAddress ?? '')
     const network = networkOf(remoteAddr)
-    this.#sockets.add(raw)
-    const cancel = clock.after(authenticateMs, () => raw.destroy())
     const budget = budgets.of(`network ${network}`)
+    const deadline = openDeadline(clock, () => raw.destroy())
+    let refuse = (_withinMs: number): void => void raw.destroy()
+    const refuseWith: IncomingStream['refuseWith'] = given => {
+      refuse = given
+    }
     const newcomer: Newcomer = {
       network,
       begin: () => {
+        deadline.set(authenticateMs)
         budget.charge(handshakeMs)
         void budget.turn().then(() => {
-          if (!raw.destroyed) this.#handshake(raw, { remoteAddr, budget, admit })
+          if (raw.destroyed) return
+          putBack()
+          this.#handshake(raw, { remoteAddr, budget, admit, refuseWith })
         })
       },
       drop: () => {
-        raw.destroy()
+        refuse(returnWithinMs(this.#queue.size))
         admit()
       }
     }
     const admit = (): void => {
-      cancel()
+      deadline.cancel()
       this.#queue.leave(newcomer)
     }
+    this.#sockets.add(raw)
     raw.on('error', () => raw.destroy())
     raw.on('close', () => {
       admit()
       this.#sockets.delete(raw)
     })
-    this.#queue.enter(newcomer)
+    deadline.set(authenticateMs)
+    const putBack = readClientHello(raw, () => {
+      deadline.set(waitMs)
+      this.#queue.enter(newcomer)
+    })
+    this.#queue.arrive(newcomer)
   }
 
   #handshake(raw: Socket, stream: Omit<IncomingStream, 'socket'>): void {
@@ -123,6 +142,17 @@ export class Listener {
       if (socket.alpnProtocol === alpn) this.#options.onStream({ ...stream, socket })
       else drop()
     })
+  }
+}
+
+function openDeadline(clock: Kernel['clock'], passed: () => void) {
+  let cancel: Release = () => {}
+  return {
+    set(ms: number): void {
+      void cancel()
+      cancel = clock.after(ms, passed)
+    },
+    cancel: () => void cancel()
   }
 }
 

@@ -22,6 +22,7 @@ interface Services {
 }
 
 const defaultTimeoutSecs = 5
+const rowsInStatement = 500
 
 export function openManagedObjects({ requestIds, pending, kinds, sessions }: Services): ManagedObjects {
   async function change(em: EntityManager, object: ObjectKey, removal: ManagedObject['removal']) {
@@ -30,8 +31,22 @@ export function openManagedObjects({ requestIds, pending, kinds, sessions }: Ser
     return revision
   }
 
+  /** Objects of different clients are put together: a change for all agents has as many. */
+  async function put(em: EntityManager, ...objects: readonly ObjectKey[]): Promise<number> {
+    const ofClient = Map.groupBy(objects, ({ clientId }) => clientId)
+    const single = objects.length === 1 ? [] : objects.filter(key => ofClient.get(key.clientId)?.length === 1)
+    const revisions = new Map<ObjectKey, number>()
+    for (let at = 0; at < single.length; at += rowsInStatement)
+      for (const [key, revision] of await putTogether(em, single.slice(at, at + rowsInStatement))) {
+        requestIds.note({ clientId: key.clientId, revision })
+        revisions.set(key, revision)
+      }
+    for (const key of objects) if (!revisions.has(key)) revisions.set(key, await change(em, key, null))
+    return revisions.get(objects.at(-1) as ObjectKey) ?? 0
+  }
+
   return {
-    put: (em, object) => change(em, object, null),
+    put,
     drop: change,
     async forget(em, { clientId, kind, id }) {
       await em.nativeDelete(ManagedObjectRow, { clientId, kind, id })
@@ -48,6 +63,29 @@ export function openManagedObjects({ requestIds, pending, kinds, sessions }: Ser
     },
     refuse: (object, refusal) => pending.end(object, 'push', { status: 'refused', ...refusal })
   }
+}
+
+/** Puts objects, no two of one client. Returns their new revisions. */
+async function putTogether(
+  em: EntityManager,
+  objects: readonly ObjectKey[]
+): Promise<Map<ObjectKey, number>> {
+  const rows = await em.execute<{ id: string; revision: number | string }[]>(
+    `update kernel_client set revision = revision + 1 where id in (${objects.map(() => '?')})
+     returning id, revision`,
+    objects.map(({ clientId }) => clientId)
+  )
+  const revisions = new Map(rows.map(({ id, revision }) => [id, Number(revision)]))
+  const found = new Map(
+    objects.map(key => [key, revisions.get(key.clientId) ?? throwNotEnrolled(key.clientId)])
+  )
+  await em.execute(
+    `insert into kernel_held (client_id, kind, id, revision) values ${objects.map(() => '(?, ?, ?, ?)')}
+     on conflict (client_id, kind, id) do update set revision = excluded.revision, removal = null`,
+    [...found].flatMap(([{ clientId, kind, id }, revision]) => [clientId, kind, id, revision]),
+    'run'
+  )
+  return found
 }
 
 /** Writes the row of an object with a new revision, which is returned. A cut never becomes a drain. */
@@ -72,6 +110,9 @@ async function nextRevision(em: EntityManager, clientId: string): Promise<number
     'update kernel_client set revision = revision + 1 where id = ? returning revision',
     [clientId]
   )
-  if (!row) throw new TypeError(`client ${clientId} is not enrolled: it can have no objects`)
-  return Number(row.revision)
+  return Number(row?.revision ?? throwNotEnrolled(clientId))
+}
+
+function throwNotEnrolled(clientId: string): never {
+  throw new TypeError(`client ${clientId} is not enrolled: it can have no objects`)
 }

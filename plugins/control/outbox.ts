@@ -77,6 +77,7 @@ export class Outbox {
       if (!this.#hasChanges && !ended.aborted) await this.#wait('idle')
       if (this.#mustReconcile || ended.aborted) return
       this.#state = 'sending'
+      await this.#options.turn()
       await this.#window.send(await this.#changedRows())
     }
   }

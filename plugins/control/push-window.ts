@@ -17,6 +17,7 @@ export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly generation: string
   readonly record: RecordResult
   readonly requestIds: RequestIds
+  readonly turn: () => Promise<void> // before something is read and sent that may concern all agents
 }
 
 const maxUnanswered = 64

@@ -107,6 +107,7 @@ async function recordRemovals(
 async function isRenewed({ store, peer, log }: Options, present: ObjectsOfAgent): Promise<boolean> {
   const { clientId: id } = peer
   const highest = highestIn(present)
+  if (await isGiven(store, id, highest)) return false
   const isImplausible = await store.change(async em => {
     if ((await em.count(Client, { id, revision: { $lt: highest - maxLeap } })) === 0) return false
     await renewGeneration(id, em)
@@ -119,6 +120,10 @@ async function isRenewed({ store, peer, log }: Options, present: ObjectsOfAgent)
   return true
 }
 
+/** Read before anything is changed: a fleet that returns does not queue for the store. */
+const isGiven = (store: Options['store'], id: string, revision: number): Promise<boolean> =>
+  store.read(async em => (await em.count(Client, { id, revision: { $gte: revision } })) > 0)
+
 const highestIn = (present: ObjectsOfAgent): number =>
   [...present.values()].reduce((max, { revision }) => Math.max(max, revision), 0)
 
@@ -130,9 +135,10 @@ async function catchUp({ rows, peer, store, wake }: Options, present: ObjectsOfA
   const { clientId } = peer
   const highest = highestIn(present)
   const behind = rows.filter(row => (present.get(objectKey(row))?.revision ?? 0) > row.revision)
-  await store.change(em =>
-    em.nativeUpdate(Client, { id: clientId, revision: { $lt: highest } }, { revision: highest })
-  )
+  if (!(await isGiven(store, clientId, highest)))
+    await store.change(em =>
+      em.nativeUpdate(Client, { id: clientId, revision: { $lt: highest } }, { revision: highest })
+    )
   for (let at = 0; at < behind.length; at += chunkSize)
     await store.change(async em => {
       for (const { kind, id } of behind.slice(at, at + chunkSize)) {

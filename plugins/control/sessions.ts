@@ -3,14 +3,17 @@ import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { ControlOptions } from '../../kernel/control/host.ts'
 import { type ConnectionHooks, connectionSlot, isCapable, type Peer } from '../../kernel/control/peers.ts'
 import { Client } from '../../kernel/identity/entities.ts'
-import { Ended, ObjectRemoved, ObjectStatus } from '../../kernel/wire/control.ts'
+import { ObjectRemoved, ObjectStatus } from '../../kernel/wire/control.ts'
 import { frameLimit } from '../../kernel/wire/frame.ts'
 import { type BoundHandler, bindHandlers, on } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
 import { openConflicts } from './conflicts.ts'
+import { endMessages, endWith } from './ended.ts'
 import type { AuthenticatedAgent } from './handshake.ts'
+import type { LastSeen } from './last-seen.ts'
 import { Outbox } from './outbox.ts'
 import type { OutboxOptions } from './push-window.ts'
+import { returnWithinMs } from './return-time.ts'
 import type { WorkBudget, WorkBudgets } from './work-budget.ts'
 
 interface Options
@@ -18,6 +21,7 @@ interface Options
     Pick<ControlOptions, 'filled' | 'handlers'> {
   readonly kinds: () => OutboxOptions['kinds']
   readonly budgets: WorkBudgets
+  readonly lastSeen: Pick<LastSeen, 'seen'>
 }
 
 interface Session {
@@ -29,15 +33,6 @@ interface Session {
 const lastReportMs = 1_000
 const minuteMs = 60_000
 
-const endMessages: Readonly<Record<string, string>> = {
-  token_revoked: 'the token of this agent was revoked',
-  replaced: 'a newer stream of this client has taken over',
-  instance_conflict: 'another agent uses the bundle of this client; enroll each under a name of its own',
-  revision_implausible: 'the agent has revisions that this server did not give; connect again',
-  flooding: 'this agent takes more of the server than its share',
-  shutting_down: 'the server stops'
-}
-
 export class Sessions {
   readonly #options: Options
   readonly #sessions = new Map<string, Session>()
@@ -47,6 +42,7 @@ export class Sessions {
   readonly #ending = new Set<() => void>()
   readonly #stopUpkeep: () => unknown
   #isClosing = false
+  #returnWithinMs: number | undefined // told to agents when the server stops
 
   constructor(options: Options) {
     this.#options = options
@@ -68,7 +64,7 @@ export class Sessions {
 
   /** Called when the agent has its Welcome: from here on it is connected. */
   join(agent: AuthenticatedAgent, stream: Stream, budget: WorkBudget): void {
-    if (this.#isClosing) stream.end('shutting_down')
+    if (this.#isClosing) endWith(stream, 'shutting_down', this.#returnWithinMs)
     if (stream.ended.aborted) return
     const { kinds, handlers, log } = this.#options
     const peer = this.#openPeer(agent, stream)
@@ -83,10 +79,11 @@ export class Sessions {
       kinds: kinds()
     })
     this.#sessions.set(clientId, { peer, outbox, budget })
-    stream.serve(
-      [...reportHandlers(outbox), ...handlers(peer)].map(handler => budget.handler(handler)),
-      frameLimit
-    )
+    // Bound when a message has come: that of each agent, for all messages, would be more than all else of a session.
+    stream.serve(name => {
+      const handler = [...reportHandlers(outbox), ...handlers(peer)].find(handler => handler.name === name)
+      return handler && budget.handler(handler)
+    }, frameLimit)
     stream.ended.addEventListener('abort', () => this.#left(peer), { once: true })
     log.info('client.connected', `client ${agent.clientName} is connected`, {
       client_id: clientId,
@@ -100,6 +97,7 @@ export class Sessions {
 
   async close(): Promise<void> {
     this.#isClosing = true
+    this.#returnWithinMs = returnWithinMs(this.#sessions.size)
     await this.#stopUpkeep()
     for (const peer of this.all()) peer.end('shutting_down')
     for (const endNow of this.#ending) endNow()
@@ -114,17 +112,15 @@ export class Sessions {
     else peer.end('token_revoked')
   }
 
-  #openPeer({ clientId, tokenHash, sessionId, hello, remoteAddr }: AuthenticatedAgent, stream: Stream): Peer {
-    const agent = { agentVersion: hello.agent_version, capabilities: hello.capabilities?.versions ?? null }
+  #openPeer(of: AuthenticatedAgent, stream: Stream): Peer {
+    const { clientId, tokenHash, sessionId, hello, remoteAddr, capabilities } = of
+    const agent = { agentVersion: hello.agent_version, capabilities }
     let isEnding = false
     const end = (reason: string): void => {
       if (isEnding) return
       isEnding = true
       this.#remove(peer)
-      const endStream = (): void => {
-        stream.channel.send(Ended, { code: reason, message: endMessages[reason] ?? reason })
-        stream.end(reason)
-      }
+      const endStream = (): void => endWith(stream, reason, this.#returnWithinMs)
       if (reason === 'token_revoked') this.#run(this.#lastReport(peer, reason).finally(endStream))
       else endStream()
     }
@@ -165,26 +161,21 @@ export class Sessions {
     const reason = String(ended.reason)
     this.#options.log.info('client.disconnected', 'a client is disconnected', { client_id, reason })
     this.#notify(({ left }) => left?.(peer, reason))
-    this.#run(this.#saveLastSeen([client_id]))
-  }
-
-  async #saveLastSeen(ids: readonly string[]): Promise<void> {
-    const { store, clock } = this.#options
-    await store.change(em => em.nativeUpdate(Client, { id: { $in: [...ids] } }, { lastSeenAt: clock.now() }))
+    this.#run(this.#options.lastSeen.seen(client_id))
   }
 
   async #upkeep(): Promise<void> {
     this.#conflicts.sweep()
     this.#endFlooding()
     this.#options.budgets.sweep(key => this.#sessions.has(key))
-    if (this.#sessions.size > 0) await this.#saveLastSeen([...this.#sessions.keys()])
+    await Promise.all([...this.#sessions.keys()].map(this.#options.lastSeen.seen))
   }
 
   #endFlooding(): void {
     for (const { peer, budget } of this.#sessions.values())
       if (budget.isOverrun) {
         const { clientId: client_id, remoteAddr: remote_addr } = peer
-        this.#options.log.warn('client.flooding', endMessages['flooding'] ?? '', { client_id, remote_addr })
+        this.#options.log.warn('client.flooding', endMessages.flooding, { client_id, remote_addr })
         peer.end('flooding')
       }
   }

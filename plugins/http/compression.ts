@@ -16,7 +16,8 @@ export const acceptsGzip = ({
     .split(',')
     .some(coding => /^\s*gzip\s*(;|$)/i.test(coding) && !/;\s*q=0(\.0*)?\s*$/i.test(coding))
 
-export const isLong = (body: Buffer): boolean => body.length >= minBytes
+export const isLong = (text: string): boolean =>
+  text.length >= minBytes || Buffer.byteLength(text) >= minBytes
 
 /** Returns the function that compresses a body, or returns null where it would be too much work. */
 export function openCompression() {

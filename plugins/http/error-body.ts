@@ -19,8 +19,14 @@ export const jsonType = 'application/json; charset=utf-8'
 export const textType = 'text/plain; version=0.0.4; charset=utf-8' // as Prometheus names its text format
 
 /** Works like JSON.stringify, and writes a bigint as a number with all its digits. */
-export const toJson = (value: unknown): string =>
-  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? rawJson(String(part)) : part))
+export function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) // a function for each part would cost more than the rest of a page
+  } catch {
+    return JSON.stringify(value, withDigits) // throws again for any other reason than a bigint
+  }
+}
+const withDigits = (_: string, part: unknown) => (typeof part === 'bigint' ? rawJson(String(part)) : part)
 const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unknown } // not in the types yet
 
 export const errorJson = ({ errorCode: { code }, message, details }: Fault): string =>

@@ -15,11 +15,16 @@ export type Guard = ReturnType<typeof openGuard>
 
 /** Authenticates callers and checks their access to routes, from the headers alone. */
 export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store' | 'identity' | 'filled'>) {
-  async function authenticate(requestInfo: RequestInfo, em: EntityManager): Promise<AuthenticatedCaller> {
+  /** `em`: of the change that is to be made, if there is one. A token that is known costs no read of the store. */
+  async function authenticate(requestInfo: RequestInfo, em?: EntityManager): Promise<AuthenticatedCaller> {
     const { authorization } = requestInfo
     if (authorization !== undefined) return identity.authenticate(authorization, em)
+    return em ? askAuthenticators(requestInfo, em) : store.read(em => askAuthenticators(requestInfo, em))
+  }
+
+  async function askAuthenticators(info: RequestInfo, em: EntityManager): Promise<AuthenticatedCaller> {
     for (const { by, value: authenticator } of filled(authenticatorSlot)) {
-      const caller = await withTimeout(10, 'authentication', () => authenticator(requestInfo, em))
+      const caller = await withTimeout(10, 'authentication', () => authenticator(info, em))
       if (caller) return admittedBy(requireOwnMethod(caller, by), by)
     }
     throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
@@ -29,12 +34,10 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
   async function authorize(context: RequestContext): Promise<void> {
     if (context.route.access === 'public') return
     const isBootstrapped = await identity.isBootstrapped()
-    const caller = await store
-      .read(em => authenticate(context.requestInfo, em))
-      .catch((error: unknown) => {
-        if (isBootstrapped || !(error instanceof Fault)) throw error
-        return null
-      })
+    const caller = await authenticate(context.requestInfo).catch((error: unknown) => {
+      if (isBootstrapped || !(error instanceof Fault)) throw error
+      return null
+    })
     if (!caller || !(isBootstrapped || caller.principal.method === 'operator_token'))
       throw new Fault(codes.bootstrapRequired, 'there is no superadmin yet; finish the onboarding first')
     await caller.touch?.().catch(ignoreUnavailable)

@@ -27,8 +27,8 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
 
   const app = openServer(options)
   app.setValidatorCompiler(validator(codes))
-  await app.register(cookie)
-  const handlerOf = openPipeline(app, options, await openSite(app, options.site))
+  await app.register(cookie, { hook: false }) // cookies are read where a request has some
+  const stepsOf = openPipeline(app, options, await openSite(app, options.site))
   if (options.tls) options.httpMetrics.setCertificate(serveCertificate(app.server, options.tls))
 
   const plugins: Plugin[] = []
@@ -52,7 +52,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
           ...(schemas.errors && { errors: errorCodesOf(declared) })
         }
         const schema = requestSchemas(route, schemas)
-        app.route({ method, url, schema, config, handler: handlerOf(route, deps) })
+        app.route({ method, url, schema, config, ...stepsOf(route, deps, name) })
       }
     }
     const dependencies = Object.keys(needs)

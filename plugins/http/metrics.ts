@@ -19,8 +19,8 @@ export function openHttpMetrics() {
   let certificate: Date | null = null
 
   /** Counts a response. Requests without a route share one label, so that unknown paths add no series. */
-  function countResponse({ method, routeOptions }: FastifyRequest, reply: FastifyReply): void {
-    const { route } = routeOptions.config
+  function countResponse({ method, requestContext }: FastifyRequest, reply: FastifyReply): void {
+    const route = requestContext?.route
     const url = route?.url ?? 'none'
     add(requests, `${method} ${url} ${reply.statusCode}`)
     if (route?.isStream) return // the caller decides how long it lasts

@@ -1,16 +1,15 @@
 // The steps of every request, in the order in which README.md lists them.
-import { finished } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openConcurrencyLimit } from './concurrency-limit.ts'
 import { openConstantReplies } from './constant-reply.ts'
-import { openGuard } from './guard.ts'
-import { openIdempotency } from './idempotency.ts'
-import { isRead, type RequestContext, requestContextOf } from './request-context.ts'
+import { type Guard, openGuard } from './guard.ts'
+import { type Idempotency, openIdempotency } from './idempotency.ts'
+import { onceClosed, type RequestContext, requestContextOf } from './request-context.ts'
 import { openDecisions } from './request-decisions.ts'
-import { openResponder } from './responder.ts'
+import { openResponder, type Responder } from './responder.ts'
 import { routeHandler } from './route-handler.ts'
 import { noSuchRoute, refuseMediaType } from './routing.ts'
 import type { HttpOptions } from './settings.ts'
@@ -30,7 +29,7 @@ declare module 'fastify' {
   }
 }
 
-/** Adds the steps to `app`. Returns the function that makes the handler of a route. */
+/** Adds the steps to `app`. Returns the function that makes those of one route. */
 export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSite: SendSite) {
   const { httpMetrics, publicOrigin, log } = options
   const guard = openGuard(options)
@@ -53,14 +52,49 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSit
     request.requestContext = context
     await guard.authorize(context) // 503, 401, 403
     concurrencyLimit.enter(context) // 429
+    onceClosed(reply.raw, () => concurrencyLimit.leave(context)) // the caller has it all, or has left
     refuseMediaType(context) // 415
   })
 
   // Fastify reads and parses the body here: 413, 400, 408
 
-  app.addHook('preValidation', async (request, reply) => {
+  const preValidation = claimer({ guard, idempotency, responder })
+
+  // Fastify validates body, query and path here (400), then calls the handler of the route: route-handler.ts
+
+  app.setErrorHandler(responder.sendError)
+
+  app.addHook('onSend', ({ requestContext: context }, _reply, _payload, done) => {
+    if (context?.claim) idempotency.release(context.claim)
+    done()
+  })
+
+  app.addHook('onResponse', (request, reply, done) => {
+    httpMetrics.countResponse(request, reply)
+    logTraced(log, request, reply)
+    done()
+  })
+  app.addHook('preClose', async () => streams.endAll())
+
+  return (route: Route<Kernel>, deps: Kernel, plugin: string) => {
+    routes.push(route)
+    const handler = routeHandler({ route, deps, plugin }, { decisions, responder, streams, sendConstant })
+    return { handler, ...(route.method !== 'GET' && { preValidation }) }
+  }
+}
+
+interface Claiming {
+  readonly guard: Guard
+  readonly idempotency: Idempotency
+  readonly responder: Responder
+}
+
+/** Returns the step between the body of a change and its validation. */
+const claimer =
+  ({ guard, idempotency, responder }: Claiming) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
     const { requestContext: context, headers } = request
-    if (!context || isRead(context)) return
+    if (!context) return
     if (request.body === undefined) request.body = {}
     if (context.requestInfo.hasBody) await guard.authorize(context) // the body may have come much later: 401, 403
     const key = headers['idempotency-key']
@@ -68,26 +102,4 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSit
     const earlier = context.claim?.earlier
     if (earlier) context.resource = earlier.resource
     if (earlier?.outcome) return responder.send(context, reply, earlier.outcome)
-  })
-
-  // Fastify validates body, query and path here (400), then calls the handler of the route: route-handler.ts
-
-  app.setErrorHandler(responder.sendError)
-
-  app.addHook('onSend', async ({ requestContext: context }, reply) => {
-    if (!context) return
-    finished(reply.raw, () => concurrencyLimit.leave(context)) // the caller has it all, or has left
-    if (context.claim) idempotency.release(context.claim)
-  })
-
-  app.addHook('onResponse', async (request, reply) => {
-    httpMetrics.countResponse(request, reply)
-    logTraced(log, request, reply)
-  })
-  app.addHook('preClose', async () => streams.endAll())
-
-  return (route: Route<Kernel>, deps: Kernel) => {
-    routes.push(route)
-    return routeHandler(route, deps, { decisions, responder, streams, sendConstant })
   }
-}

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Principal, RequestInfo } from '../../kernel/http/principal.ts'
 import type { Resource, Route } from '../../kernel/http/route.ts'
@@ -39,6 +40,13 @@ export interface Claim {
     | null
 }
 
+/** Runs `work` once the response has left, or its caller has. */
+export function onceClosed(response: ServerResponse, work: () => void): void {
+  if (response.closed) work()
+  else response.once('close', work)
+}
+
+const none = Object.freeze({})
 const anonymous: Principal = { userId: '', role: 'user', method: 'none' }
 
 export const isRead = ({ requestInfo: { method } }: Pick<RequestContext, 'requestInfo'>): boolean =>
@@ -66,12 +74,12 @@ export function requestContextOf(
   route: Route<Kernel>,
   publicOrigin: string | null
 ): RequestContext {
-  const { id, method, url, headers, cookies } = request
+  const { id, method, url, headers } = request
   const requestInfo: RequestInfo = {
     method,
     path: pathOf(url),
     authorization: headers.authorization,
-    cookies,
+    cookies: headers.cookie === undefined ? none : request.server.parseCookie(headers.cookie),
     originHeader: headers.origin,
     ownOrigin: publicOrigin ?? `${request.protocol}://${headers.host ?? ''}`,
     csrfHeader: headers['x-svc-csrf']?.toString(),

@@ -26,7 +26,7 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     await decisions.complete(context, outcome)
     const { status, body } = outcome
     reply.code(status)
-    return body ? sendText(reply.type(type), Buffer.from(body), context) : reply.send()
+    return body ? sendText(reply.type(type), body, context) : reply.send()
   }
 
   async function sendResult(
@@ -37,10 +37,13 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
   ): Promise<FastifyReply> {
     const { status, isList, reply: format } = context.route
     if (context.etag !== null) reply.header('etag', context.etag)
-    if (format === 'text')
+    if (format === 'text' && !(result instanceof Readable))
       return send(context, reply, { status, reason: null, body: String(result) }, textType)
-    if (format === 'media') {
-      const media: Media = { status, ...(result as Media) }
+    if (format === 'text' || format === 'media') {
+      const media: Media = {
+        status,
+        ...(result instanceof Readable ? { type: textType, body: result } : (result as Media))
+      }
       await decisions.complete(context, { status: media.status ?? status, reason: null, body: '' })
       return sendMedia(reply, media)
     }
@@ -78,11 +81,11 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
  */
 function openTextSender() {
   const compress = openCompression()
-  return async (reply: FastifyReply, body: Buffer, { route, requestInfo, etag }: RequestContext) => {
-    if (!isLong(body) || etag !== null || route.secrets) return sendBody(reply, body)
+  return async (reply: FastifyReply, text: string, { route, requestInfo, etag }: RequestContext) => {
+    if (etag !== null || route.secrets || !isLong(text)) return sendBody(reply, text)
     reply.header('vary', 'accept-encoding')
-    const compressed = acceptsGzip(requestInfo.headers) ? await compress(body) : null
-    return compressed ? sendBody(reply.header('content-encoding', 'gzip'), compressed) : sendBody(reply, body)
+    const compressed = acceptsGzip(requestInfo.headers) ? await compress(Buffer.from(text)) : null
+    return compressed ? sendBody(reply.header('content-encoding', 'gzip'), compressed) : sendBody(reply, text)
   }
 }
 
@@ -124,15 +127,18 @@ export function sendMedia(
     .code(status)
     .headers({ ...defaults, ...headers })
     .type(type)
-  return body instanceof Readable ? reply.send(body) : sendBody(reply, Buffer.from(body))
+  return body instanceof Readable
+    ? reply.send(body)
+    : sendBody(reply, typeof body === 'string' ? body : Buffer.from(body))
 }
 
 const pieceBytes = 64 * 1024
 
 /** Sends a long body in pieces: the connection of a slow reader, who takes one after another, is not cut. */
-export function sendBody(reply: FastifyReply, body: Buffer): FastifyReply {
-  if (body.length <= pieceBytes) return reply.send(body)
-  const starts = Array.from({ length: Math.ceil(body.length / pieceBytes) }, (_, i) => i * pieceBytes)
-  const pieces = starts.map(start => body.subarray(start, start + pieceBytes))
-  return reply.header('content-length', body.length).send(Readable.from(pieces))
+export function sendBody(reply: FastifyReply, body: string | Buffer): FastifyReply {
+  if (Buffer.byteLength(body) <= pieceBytes) return reply.send(body)
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  const starts = Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, i) => i * pieceBytes)
+  const pieces = starts.map(start => bytes.subarray(start, start + pieceBytes))
+  return reply.header('content-length', bytes.length).send(Readable.from(pieces))
 }

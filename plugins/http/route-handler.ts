@@ -1,4 +1,4 @@
-import { finished } from 'node:stream'
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { runAs, withTimeout } from '../../kernel/base/attribution.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
@@ -6,7 +6,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { SendConstant } from './constant-reply.ts'
 import { etagOf } from './etag.ts'
 import { secretSpent } from './idempotency.ts'
-import type { RequestContext } from './request-context.ts'
+import { onceClosed, type RequestContext } from './request-context.ts'
 import type { Decisions } from './request-decisions.ts'
 import type { Responder } from './responder.ts'
 import { eventsOf, type Streams } from './streams.ts'
@@ -20,27 +20,30 @@ type Services = Readonly<{
   sendConstant: SendConstant
 }>
 
+type Mounted = Readonly<{ route: Route<Kernel>; deps: Kernel; plugin: string }>
+
 /** Returns the Fastify handler of a route. */
 export const routeHandler =
-  (route: Route<Kernel>, deps: Kernel, { decisions, responder, streams, sendConstant }: Services) =>
+  ({ route, deps, plugin }: Mounted, { decisions, responder, streams, sendConstant }: Services) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { requestContext: context } = request
+    const { requestContext: context, body, query, params } = request
     if (!context) throw new TypeError(`${route.action} has a handler but no request context`)
-    const disconnected = new AbortController()
-    finished(reply.raw, early => {
-      if (early || route.isStream) disconnected.abort() // a HEAD of a stream ends with its headers
-    })
-    const { body, query, params } = request
     const { requestInfo, principal, requestId } = context
-    const change = decisions.changeOf(context)
-    const setCookie = cookieSetter(reply, requestInfo.ownOrigin.startsWith('https:'))
-    const shared = { requestInfo, principal, requestId, signal: disconnected.signal, change, setCookie }
-    const call = { body, query, params, ...shared }
-    const plugin = request.routeOptions.config.plugin
-    if (route.isStream)
-      return runAs(plugin, () =>
-        streams.open(context, reply, disconnected, () => eventsOf(route, deps, call))
-      )
+    let ended: AbortController | null = null
+    const call: Call = {
+      ...{ body, query, params, principal, requestInfo, requestId },
+      get signal() {
+        ended ??= endOf(reply.raw, route) // few routes ask
+        return ended.signal
+      },
+      change: decisions.changeOf(context),
+      setCookie: cookieSetter(reply, requestInfo.ownOrigin.startsWith('https:'))
+    }
+    if (route.isStream) {
+      const stream = endOf(reply.raw, route)
+      ended = stream
+      return runAs(plugin, () => streams.open(context, reply, stream, () => eventsOf(route, deps, call)))
+    }
     const record = route.record?.(params, deps.filled)
     if (record) context.etag = (await deps.store.read(em => etagOf(record, em))) ?? null // never newer than the reply
     const run = () =>
@@ -53,6 +56,15 @@ export const routeHandler =
     if (route.reply === 'constant') return sendConstant(route, run, request, reply)
     return responder.sendResult(await run(), context, request, reply)
   }
+
+/** Aborts when the caller leaves early; that of a stream in any case: a HEAD of one ends with its headers. */
+function endOf(response: ServerResponse, { isStream }: Route<Kernel>): AbortController {
+  const ended = new AbortController()
+  onceClosed(response, () => {
+    if (isStream || !response.writableFinished) ended.abort()
+  })
+  return ended
+}
 
 /** Runs the route. If an earlier request with the same key made the change, returns the current state instead. */
 async function runRoute(deps: Kernel, { route, claim }: RequestContext, call: Call): Promise<unknown> {

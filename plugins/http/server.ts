@@ -90,7 +90,8 @@ function closeOnShutdown(app: FastifyInstance, closeConnections: () => void): vo
     isClosing = true
     closeConnections()
   })
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     if (isClosing) reply.header('connection', 'close')
+    done()
   })
 }

@@ -1,7 +1,8 @@
 // Validates requests with TypeBox, like configuration and messages. Fastify's Ajv would drop unknown fields.
 import type { FastifySchemaCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import { Check, Errors } from 'typebox/value'
+import { Compile } from 'typebox/compile'
+import { Errors } from 'typebox/value'
 import { exactValue } from '../../config/exact-value.ts'
 import { closestName } from '../../kernel/base/config.ts'
 import { type ErrorCode, Fault, invalidSchema } from '../../kernel/base/errors.ts'
@@ -29,8 +30,17 @@ function refusalOf(
   value: unknown,
   { codes, unknownCode }: { readonly codes: Codes; readonly unknownCode: ErrorCode }
 ): Fault | null {
-  if (Check(schema, value)) return unsafeInteger(value, '')
+  if (isValid(schema, value)) return unsafeInteger(value, '')
   return unknownIn(schema, value, unknownCode) ?? errorIn(schema, value, codes)
+}
+
+const validators = new WeakMap<TSchema, ReturnType<typeof Compile>>()
+
+/** Compiled at the first use of the schema: a start does not wait for those of all routes. */
+function isValid(schema: TSchema, value: unknown): boolean {
+  const validator = validators.get(schema) ?? Compile(schema)
+  validators.set(schema, validator)
+  return validator.Check(value)
 }
 
 /** Converts exact numbers and booleans of a path or query, which are text. */

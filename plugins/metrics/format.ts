@@ -16,7 +16,7 @@ export async function* render(metrics: readonly Metric[]): AsyncIterable<Buffer>
     if (name !== last) text += headOf(metric)
     last = name
     for (const sample of samples) {
-      text += linesOf(name, labels, sample)
+      text += linesOf(name, sample.text ?? setOf(labels, sample), sample)
       if (++lines % linesPerChunk !== 0) continue
       yield Buffer.from(text) // now: a longer string would be a rope of a million parts
       text = ''
@@ -29,10 +29,14 @@ export async function* render(metrics: readonly Metric[]): AsyncIterable<Buffer>
 const headOf = ({ name, type, help }: Metric): string =>
   `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`
 
-function linesOf(name: string, labels: readonly string[], { labelValues, value }: MetricSample): string {
+function setOf(labels: readonly string[], { labelValues }: MetricSample): string {
   let set = ''
   for (let at = 0; at < labels.length; at++)
     set += `${at > 0 ? ',' : ''}${labels[at]}="${escaped(labelValues[at] ?? '')}"`
+  return set
+}
+
+function linesOf(name: string, set: string, { value }: MetricSample): string {
   if (typeof value !== 'number') return histogramLines(name, set, value)
   return `${name}${set === '' ? '' : `{${set}}`} ${value}\n`
 }

@@ -68,8 +68,9 @@ function handle(pages: readonly Page[], log: Log): RequestListener {
     const send = async (): Promise<void> => {
       const { status, type, body } = await page.read()
       response.writeHead(status, { 'content-type': type })
-      if (method === 'HEAD') response.end()
-      else await pipeline(Readable.from(body), response)
+      if (method !== 'HEAD') return pipeline(body, response)
+      if (body instanceof Readable) body.destroy()
+      response.end()
     }
     send().catch((error: unknown) => {
       log.debug('metrics.not_sent', String(error))

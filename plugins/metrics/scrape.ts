@@ -1,24 +1,39 @@
-// Collects the metrics of all plugins and of this process as one page of text.
+// Collects the metrics of all plugins and of this process, and writes them as pages of text.
+import { Readable } from 'node:stream'
 import type { Registry } from 'prom-client'
 import { withTimeout } from '../../kernel/base/attribution.ts'
+import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Metric, Metrics } from '../../kernel/metrics.ts'
 import type { Filled } from '../../kernel/slot.ts'
 import { render } from './format.ts'
 
-export type Scrape = () => Promise<readonly Buffer[]>
+/** Returns a page, which is rendered as it is read. Whoever does not read it to its end destroys it. */
+export type Scrape = () => Promise<Readable>
 
 interface Options {
   readonly metrics: () => readonly Filled<Metrics>[]
+  readonly clock: Pick<Clock, 'after'>
   readonly log: Log
 }
 
-/** Concurrent calls share one scrape, so that many scrapers cost no more than one. */
-export function openScrape({ metrics, log }: Options): Scrape {
-  let processMetrics: Registry | null = null
-  let running: Promise<readonly Buffer[]> | null = null
+/** What was collected at one time, and the pages of it that are being read. */
+interface Collected {
+  readonly metrics: readonly Metric[]
+  readonly ofProcess: string
+  readonly pages: Set<Readable>
+}
 
-  async function scrape(): Promise<readonly Buffer[]> {
+const maxCollected = 4 // that are being read; beyond, the pages of the oldest are cut
+const maxReadMs = 60_000
+
+/** Calls while metrics are being collected share what is collected. */
+export function openScrape({ metrics, clock, log }: Options): Scrape {
+  let processMetrics: Registry | null = null
+  let running: Promise<Collected> | null = null
+  const beingRead = new Set<Collected>() // the oldest first
+
+  async function collect(): Promise<Collected> {
     const byName = new Map<string, Metric[]>()
     for (const { by, value: collect } of metrics())
       try {
@@ -26,19 +41,47 @@ export function openScrape({ metrics, log }: Options): Scrape {
       } catch (error) {
         log.error('metrics.not_told', `the metrics of ${by} are missing: ${String(error)}`, { plugin: by })
       }
-    const chunks: Buffer[] = []
-    for await (const chunk of render([...byName.values()].flat())) chunks.push(chunk)
     processMetrics ??= await openRegistry()
-    const process = (await processMetrics.metrics()).replaceAll(/ Nan$/gm, ' NaN') // as the format requires
-    return [...chunks, Buffer.from(process)]
+    const ofProcess = (await processMetrics.metrics()).replaceAll(/ Nan$/gm, ' NaN') // as the format requires
+    return { metrics: [...byName.values()].flat(), ofProcess, pages: new Set() }
   }
 
-  return () => {
-    running ??= scrape().finally(() => {
+  function pageOf(collected: Collected): Readable {
+    const page = Readable.from(chunksOf(collected))
+    const { pages } = collected
+    pages.add(page)
+    beingRead.add(collected)
+    const [oldest] = beingRead
+    if (oldest && beingRead.size > maxCollected) {
+      beingRead.delete(oldest)
+      for (const old of oldest.pages) old.destroy(new Error(`${maxCollected} newer pages are being read`))
+    }
+    const late = new Error(`the page was not read within ${maxReadMs / 1000} s`)
+    const cancel = clock.after(maxReadMs, () => void page.destroy(late))
+    return page.once('close', () => {
+      void cancel()
+      pages.delete(page)
+      if (pages.size === 0) beingRead.delete(collected)
+    })
+  }
+
+  return async () => {
+    running ??= collect().finally(() => {
       running = null
     })
-    return running
+    return pageOf(await running)
   }
+}
+
+async function* chunksOf({ metrics, ofProcess }: Collected): AsyncIterable<Buffer> {
+  yield* render(metrics)
+  yield Buffer.from(ofProcess)
+}
+
+/** Copies samples that can be read once only: there may be several pages of them. */
+const reusable = ({ samples, ...metric }: Metric): Metric => {
+  const iterator: unknown = samples[Symbol.iterator]()
+  return { ...metric, samples: iterator === samples ? [...samples] : samples }
 }
 
 /** Throws for a metric because of which a scraper would refuse the whole page. Plugins may share a metric's name. */
@@ -50,7 +93,7 @@ function add(metric: Metric, byName: Map<string, Metric[]>): void {
   const [first] = known
   if (first && (first.type !== type || String(first.labels) !== String(labels)))
     throw new TypeError(`${name} is already a ${first.type} with the labels ${first.labels}`)
-  byName.set(name, [...known, metric])
+  byName.set(name, [...known, reusable(metric)])
 }
 
 /** Gauges that are named like counters, each the sum of another metric of the library. */

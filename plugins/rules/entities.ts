@@ -32,7 +32,12 @@ export interface Before {
 export const Rule = defineEntity({
   name: 'Rule',
   tableName: 'rules',
-  indexes: [{ name: 'rules_client_id_listen_from_index', properties: ['clientId', 'listenFrom'] }],
+  indexes: [
+    { name: 'rules_client_id_listen_from_index', properties: ['clientId', 'listenFrom'] },
+    { name: 'rules_range_index', properties: ['clientId', 'listenTo'], where: 'listen_to > listen_from' },
+    { name: 'rules_moved_index', properties: ['clientId'], where: 'moved_from is not null' },
+    { name: 'rules_client_id_owner_state_index', properties: ['clientId', 'owner', 'state'] }
+  ],
   properties: {
     id: p.string().length(26).primary(),
     clientId: p.string().length(26), // '' of a whole, whose parts are on clients
@@ -68,6 +73,14 @@ export const Rule = defineEntity({
   }
 })
 export type Rule = InferEntity<typeof Rule>
+
+/** What records show, or need to know what to show. */
+export const shownColumns = [
+  ...(['clientId', 'owner', 'placedBy', 'protocol', 'listenFrom', 'listenTo', 'targets'] as const),
+  ...(['preferIpv6', 'fields', 'paused', 'state', 'stateReason'] as const),
+  ...(['createdAt', 'updatedAt', 'stateChangedAt'] as const)
+]
+export type ShownRule = Pick<Rule, 'id' | (typeof shownColumns)[number]>
 
 /** A client that is to have a part of a whole, and cannot. */
 export const RefusedPart = defineEntity({

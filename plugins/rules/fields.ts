@@ -4,15 +4,63 @@ import { Fault, internal } from '../../kernel/base/errors.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import type { Codec } from '../../kernel/wire/message.ts'
-import type { Rule } from './entities.ts'
+import { isWhole, type Rule } from './entities.ts'
 import type { Values } from './record.ts'
 import { fieldNotLoaded, fieldOf } from './requirements.ts'
-import { derivedFieldSlot, isSent, type LoadedField, type RuleCore, type RuleDraft } from './rule-field.ts'
+import {
+  derivedFieldSlot,
+  isSent,
+  type LoadedField,
+  type RuleCore,
+  type RuleDraft,
+  ruleFieldSlot
+} from './rule-field.ts'
 import { fieldsIn, type PlacingField, placingIn } from './schema.ts'
 import { shapeSlot } from './slots.ts'
 
 type ValuesByRule = ReadonlyMap<string, Values>
-type FieldKeys = Pick<Rule, 'id' | 'fields'>
+type FieldKeys = Pick<Rule, 'id' | 'clientId' | 'fields'>
+
+/** What is asked of a field for each rule of a page. */
+interface Column {
+  readonly key: string
+  readonly absent: unknown
+  readonly isSent: boolean
+  readonly has: (rule: FieldKeys) => boolean // false: the rule has no value
+  readonly field: LoadedField
+}
+
+const columns = new WeakMap<object, readonly Column[]>() // by what fills the slot, which is the same until the server stops
+
+/** Returns the columns of all fields; made once, because what fills a slot answers through a proxy. */
+export function columnsIn(filled: SlotReader): readonly Column[] {
+  const fields = filled(ruleFieldSlot)
+  const found = columns.get(fields) ?? fields.map(({ value }) => columnOf(value))
+  columns.set(fields, found)
+  return found
+}
+
+function columnOf(field: LoadedField): Column {
+  const { key, absent = null } = field
+  const column = { key, absent, isSent: isSent(field), field }
+  if (isSent(field)) return { ...column, has: ({ fields }) => fields.includes(key) }
+  return { ...column, has: field.clientsOf === undefined ? () => true : isWhole }
+}
+
+/** Returns, by rule, the value or null of each column. A column is read once for all rules that may have a value. */
+export async function loadValues(
+  all: readonly Column[],
+  rules: readonly FieldKeys[],
+  em: EntityManager
+): Promise<ReadonlyMap<string, Values>> {
+  const byRule = new Map(rules.map(({ id }) => [id, {} as Record<string, unknown>]))
+  for (const { key, has, field } of all) {
+    const ids = rules.filter(has).map(({ id }) => id)
+    const found = ids.length === 0 ? null : await field.load(ids, em, field)
+    for (const [id, values] of byRule) values[key] = found?.get(id) ?? null
+  }
+  return byRule
+}
 
 /** Who changes a rule, and the transaction of the change. */
 export interface ChangeBy {
@@ -119,23 +167,15 @@ export class Fields {
     }
   }
 
-  /** Returns, by rule, the value or null of every loaded field. A field that is sent loads only the rules that have it. */
-  async load(rules: readonly FieldKeys[], em: EntityManager): Promise<ValuesByRule> {
-    const columns: (readonly [string, ReadonlyMap<string, unknown>])[] = []
-    for (const field of this.#all()) {
-      const ids = rules
-        .filter(({ fields }) => !isSent(field) || fields.includes(field.key))
-        .map(({ id }) => id)
-      columns.push([field.key, ids.length === 0 ? new Map() : await field.load(ids, em, field)])
-    }
-    return new Map(
-      rules.map(({ id }) => [id, Object.fromEntries(columns.map(([key, map]) => [key, map.get(id) ?? null]))])
-    )
-  }
+  /** Returns, by rule, the value or null of every loaded field. */
+  load = (rules: readonly FieldKeys[], em: EntityManager): Promise<ValuesByRule> =>
+    loadValues(columnsIn(this.#filled), rules, em)
 
   /** Returns the values as they are shown in a rule record. */
   shown(values: Values): Values {
-    return Object.fromEntries(this.#all().map(({ key, absent = null }) => [key, values[key] ?? absent]))
+    const shown: Record<string, unknown> = {}
+    for (const { key, absent } of columnsIn(this.#filled)) shown[key] = values[key] ?? absent
+    return shown
   }
 
   /** Returns the current derived values by rule and field key. */

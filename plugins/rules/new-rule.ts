@@ -102,18 +102,35 @@ export async function takenPorts(
 async function overlappingOf(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Rule[]>> {
   const [first] = rules
   if (!first) return new Map()
-  const { protocol, listenFrom, listenTo } = first
-  const found = await em.find(Rule, {
-    id: { $nin: rules.map(({ id }) => id) },
-    ...reservesPort,
-    clientId: { $in: rules.map(({ clientId }) => clientId) },
-    protocol,
-    $or: [
-      { listenFrom: { $lte: listenTo }, listenTo: { $gte: listenFrom } },
-      { movedFrom: { $lte: listenTo }, movedTo: { $gte: listenFrom } }
-    ]
-  })
+  const own = rules.map(({ id }) => id)
+  const ids = await idsOnPorts(
+    first,
+    rules.map(({ clientId }) => clientId),
+    em
+  )
+  const others = ids.filter(id => !own.includes(id))
+  const found = others.length === 0 ? [] : await em.find(Rule, { ...reservesPort, id: { $in: others } })
   return Map.groupBy(found, ({ clientId }) => clientId)
+}
+
+/**
+ * Returns the rules of the clients on one of the ports. Each select has an index that finds them: those that begin on one
+ * of the ports, ranges that begin before, and ports that are being left. A client may have thousands of others.
+ */
+async function idsOnPorts(
+  { protocol, listenFrom: from, listenTo: to }: Rule,
+  clients: readonly string[],
+  em: EntityManager
+): Promise<string[]> {
+  const of = `from rules where client_id in (${clients.map(() => '?')}) and protocol = ?`
+  const values = [...clients, protocol]
+  const rows = await em.execute<{ id: string }[]>(
+    `select id ${of} and listen_from between ? and ?
+     union select id ${of} and listen_to > listen_from and listen_to >= ? and listen_from < ?
+     union select id ${of} and moved_from is not null and moved_to >= ? and moved_from <= ?`,
+    [...values, from, to, ...values, from, from, ...values, from, to]
+  )
+  return rows.map(({ id }) => id)
 }
 
 /** Returns why the rule may not share the port with its holders, or null. */

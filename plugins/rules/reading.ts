@@ -9,10 +9,10 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { listFilterSlots, listFilters } from '../http/exports.ts'
 import type { Closings } from './closings.ts'
 import { edgesOf } from './edges.ts'
-import { isWhole, onClients, RefusedPart, Rule } from './entities.ts'
+import { isWhole, onClients, RefusedPart, Rule, type ShownRule, shownColumns } from './entities.ts'
 import type { Fields } from './fields.ts'
 import { clientsNamed } from './placing.ts'
-import type { RuleRecord } from './record.ts'
+import type { RuleRecord, Values } from './record.ts'
 import { etagsOf } from './resource.ts'
 import type { Filter } from './schema.ts'
 import { shownOf, shownStates } from './shown-states.ts'
@@ -55,7 +55,8 @@ export function openReading(services: Services) {
     return {
       async page(after, take, em) {
         const where = { id: { $gt: after }, ...(await matching(services, filter, principal, em)) }
-        const rules = await em.find(Rule, where, { orderBy: { id: 'asc' }, limit: take })
+        const page: object = { orderBy: { id: 'asc' }, limit: take, fields: shownColumns }
+        const rules: ShownRule[] = await em.find(Rule, where, page)
         return (await recordsOf(rules, services, em)).map(row => ({ key: row.rule_id, row }))
       }
     }
@@ -110,7 +111,7 @@ async function clientIds(client: string, em: EntityManager): Promise<string[]> {
 }
 
 async function recordsOf(
-  rules: readonly Rule[],
+  rules: readonly ShownRule[],
   { filled, fields, closings }: Services,
   em: EntityManager
 ): Promise<RuleRecord[]> {
@@ -119,25 +120,32 @@ async function recordsOf(
   const names = new Map(clients.map(({ id, name }) => [id, name]))
   const values = await fields.load(rules, em)
   const views = filled(targetViewSlot).map(({ value }) => [value.key, value.load(rules)] as const)
-  const etags = await etagsOf(rules, filled, em)
+  const etags = await etagsOf(rules, values, filled, em)
   const shown = await shownStates(filled, rules, em)
   const edges = await edgesOf(rules, { shown, closings }, em)
+  const unplaced = fields.placing() && { edges: null }
   return rules.map(rule => ({
     ...coreRecordOf(rule, names),
-    ...(fields.placing() && { edges: null }),
+    ...unplaced,
     etag: etags.get(rule.id) ?? '',
     ...(edges.get(rule.id) ?? shownOf(rule, shown.get(rule.id), closings.reasonOf(rule))),
-    targets: rule.targets.map((target, index) => ({
-      ...target,
-      weight: target.weight ?? 1,
-      port_end: rule.listenTo > rule.listenFrom ? target.port + rule.listenTo - rule.listenFrom : null,
-      ...Object.fromEntries(views.map(([key, view]) => [key, view.get(rule.id)?.[index]]))
-    })),
+    targets: targetsOf(rule, views),
     ...fields.shown(values.get(rule.id) ?? {})
   }))
 }
 
-const coreRecordOf = (rule: Rule, names: ReadonlyMap<string, string>) => ({
+type Views = readonly (readonly [string, ReadonlyMap<string, readonly unknown[]>])[]
+
+const targetsOf = ({ id, targets, listenFrom, listenTo }: ShownRule, views: Views) =>
+  targets.map((target, index) => {
+    const port_end = listenTo > listenFrom ? target.port + listenTo - listenFrom : null
+    const own = { ...target, weight: target.weight ?? 1, port_end }
+    const shown: typeof own & Values = own
+    for (const [key, view] of views) Object.assign(shown, { [key]: view.get(id)?.[index] })
+    return shown
+  })
+
+const coreRecordOf = (rule: ShownRule, names: ReadonlyMap<string, string>) => ({
   rule_id: rule.id,
   client_id: isWhole(rule) ? null : rule.clientId,
   client_name: isWhole(rule) ? null : (names.get(rule.clientId) ?? ''),

@@ -12,12 +12,18 @@ import type { Services } from './services.ts'
 export function openReconciliation(services: Services) {
   const { store, fields, log, states } = services
 
+  async function unsupportedOf(clientId: string, em: EntityManager) {
+    const rules = await em.find(Rule, { clientId, state: { $in: ['pending', 'active', 'paused'] } })
+    return rules.flatMap(rule => {
+      const refusal = refusalOf(services, rule)
+      return refusal ? [{ rule, refusal }] : []
+    })
+  }
+
   /** Marks rules failed that the client does not support: its agent may have been replaced by an older version. */
   async function failUnsupported(clientId: string, em: EntityManager): Promise<AfterCommit[]> {
     const after: AfterCommit[] = []
-    for (const rule of await em.find(Rule, { clientId, state: { $in: ['pending', 'active', 'paused'] } })) {
-      const refusal = refusalOf(services, rule)
-      if (!refusal) continue
+    for (const { rule, refusal } of await unsupportedOf(clientId, em)) {
       const { code } = refusal.errorCode
       const fields = { rule: rule.id, client: clientId, code }
       after.push(
@@ -27,6 +33,12 @@ export function openReconciliation(services: Services) {
       )
     }
     return after
+  }
+
+  /** Reads first: a fleet that returns has nothing to change, and does not queue for the store. */
+  async function checkJoined(clientId: string): Promise<void> {
+    const found = await store.read(em => unsupportedOf(clientId, em))
+    if (found.length > 0) runAll(await store.change(em => failUnsupported(clientId, em)))
   }
 
   /** Computes derived fields again, in the transaction that changed what they are derived from. */
@@ -42,10 +54,8 @@ export function openReconciliation(services: Services) {
 
   return {
     start: async (): Promise<void> => runAll(await store.change(em => reconcileAll(services, em))),
-    joined: ({ clientId }: Peer): void => {
-      const failed = store.change(em => failUnsupported(clientId, em))
-      failed.then(runAll, error => logUnchecked(services, error, clientId))
-    },
+    joined: ({ clientId }: Peer): void =>
+      void checkJoined(clientId).catch(error => logUnchecked(services, error, clientId)),
     refresh
   }
 }

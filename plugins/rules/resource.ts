@@ -3,8 +3,9 @@ import type { Resource } from '../../kernel/http/route.ts'
 import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { etagText } from '../http/exports.ts'
-import { isWhole, Rule } from './entities.ts'
-import { isSent, ruleFieldSlot } from './rule-field.ts'
+import { isWhole, Rule, type ShownRule } from './entities.ts'
+import { columnsIn, loadValues } from './fields.ts'
+import type { Values } from './record.ts'
 import { ruleKind } from './wire.ts'
 
 type Version = number | readonly unknown[]
@@ -18,13 +19,20 @@ export const resourceOf = (id: string, filled: SlotReader): Resource => ({
   id,
   async version(em) {
     const rule = await em.findOne(Rule, { id })
-    return rule ? ((await versionsOf([rule], filled, em)).get(id) ?? null) : null
+    if (!rule) return null
+    const values = await loadValues(countedIn(filled)(rule), [rule], em)
+    return (await versionsOf([rule], values, filled, em)).get(id) ?? null
   }
 })
 
-/** Returns what replies have in the header ETag. */
-export async function etagsOf(rules: readonly Rule[], filled: SlotReader, em: EntityManager) {
-  const versions = await versionsOf(rules, filled, em)
+/** Returns what replies have in the header ETag. `values` are those of the fields, by rule. */
+export async function etagsOf(
+  rules: readonly ShownRule[],
+  values: ReadonlyMap<string, Values>,
+  filled: SlotReader,
+  em: EntityManager
+) {
+  const versions = await versionsOf(rules, values, filled, em)
   return new Map([...versions].map(([id, version]) => [id, etagText(version)]))
 }
 
@@ -38,34 +46,34 @@ const definitionOf = ({
   paused,
   fields,
   updatedAt
-}: Rule) => [...[updatedAt, listenFrom, listenTo, targets], ...[preferIpv6, placedBy, paused, fields]]
+}: ShownRule) => [...[updatedAt, listenFrom, listenTo, targets], ...[preferIpv6, placedBy, paused, fields]]
+
+/** Returns the columns that count, of a rule: what an agent has of it is in its revision. */
+function countedIn(filled: SlotReader) {
+  const all = columnsIn(filled)
+  const own = all.filter(({ isSent }) => !isSent)
+  return (rule: ShownRule) => (isWhole(rule) ? all : own)
+}
 
 async function versionsOf(
-  rules: readonly Rule[],
+  rules: readonly ShownRule[],
+  values: ReadonlyMap<string, Values>,
   filled: SlotReader,
   em: EntityManager
 ): Promise<Map<string, Version>> {
-  const ids = rules.map(({ id }) => id)
-  const held = await em.find(
-    ManagedObjectRow,
-    { kind: ruleKind, id: { $in: ids } },
-    { disableIdentityMap: true }
-  )
+  const where = { kind: ruleKind, id: { $in: rules.map(({ id }) => id) } }
+  const held = await em.find(ManagedObjectRow, where, { fields: ['revision'], disableIdentityMap: true })
   const revisions = new Map(held.map(({ id, revision }) => [id, revision]))
-  const wholes = rules.filter(isWhole).map(({ id }) => id)
-  const own = new Map<string, unknown[]>(ids.map(id => [id, []]))
-  for (const { value: field } of filled(ruleFieldSlot)) {
-    const loaded = isSent(field) ? wholes : ids
-    if (loaded.length === 0) continue
-    for (const [id, value] of await field.load(loaded, em, field)) own.get(id)?.push(value)
-  }
+  const countedOf = countedIn(filled)
   return new Map(
     rules.map(rule => {
       const { id } = rule
-      if (isWhole(rule)) return [id, [...definitionOf(rule), ...(own.get(id) ?? [])]]
-      const [revision, values] = [revisions.get(id), own.get(id) ?? []]
-      if (revision === undefined) return [id, [...definitionOf(rule), ...values]]
-      return [id, values.length === 0 ? revision : [revision, ...values]]
+      const all = values.get(id) ?? {}
+      const own = countedOf(rule).flatMap(({ key }) => (all[key] == null ? [] : [all[key]]))
+      if (isWhole(rule)) return [id, [...definitionOf(rule), ...own]]
+      const revision = revisions.get(id)
+      if (revision === undefined) return [id, [...definitionOf(rule), ...own]]
+      return [id, own.length === 0 ? revision : [revision, ...own]]
     })
   )
 }

@@ -26,7 +26,20 @@ export async function timesOf(ids: readonly string[], em: EntityManager): Promis
   return ids.length === 0 ? [] : em.find(RuleTimes, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
 }
 
-const idsOf = (rules: readonly { readonly id: string }[]): string[] => rules.map(({ id }) => id)
+type Rules = readonly { readonly id: string }[]
+const read = new WeakMap<Rules, Promise<readonly RuleTimes[]>>()
+
+/** Reads the times once for both states, which are asked of one list after another. */
+function timesOfAll(rules: Rules, em: EntityManager): Promise<readonly RuleTimes[]> {
+  const times =
+    read.get(rules) ??
+    timesOf(
+      rules.map(({ id }) => id),
+      em
+    )
+  read.set(rules, times)
+  return times
+}
 
 export const states = [
   shownStateSlot.fillWith((deps: Deps) => ({
@@ -34,7 +47,7 @@ export const states = [
     port: 'free',
     async load(rules, em) {
       const now = deps.clock.now()
-      const expired = (await timesOf(idsOf(rules), em)).filter(times => isExpired(times, now))
+      const expired = (await timesOfAll(rules, em)).filter(times => isExpired(times, now))
       return new Map(
         expired.map(({ rule, expiresAt }) => [
           rule,
@@ -48,7 +61,7 @@ export const states = [
     port: 'reserved',
     async load(rules, em) {
       const now = deps.clock.now()
-      const times = await timesOf(idsOf(rules), em)
+      const times = await timesOfAll(rules, em)
       return new Map(
         times.flatMap(row => {
           const why = isExpired(row, now) ? null : closedBy(row, now)

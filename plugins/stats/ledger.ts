@@ -5,16 +5,18 @@ import type { Log } from '../../kernel/base/log.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openLinePerMinute, openRefusedRows } from '../rules/exports.ts'
 import type { ActiveConnections } from './active-connections.ts'
-import { committedBytes, compare, latestMinute, totalsOf } from './comparison.ts'
+import { committedBytes, latestMinute, totalsOf } from './comparison.ts'
 import { StatsEpoch } from './entities.ts'
 import { type AfterCommit, type CommittedBytes, committedSlot, type JournalPosition } from './exports.ts'
-import { judgeActive, judgeRows, type Report, windowAt } from './judgement.ts'
-import { foldReasons, openRowLimit } from './row-limit.ts'
+import type { Report } from './judgement.ts'
+import { openReview, type ReviewedReport } from './review.ts'
+import { foldReasons } from './row-limit.ts'
 import type { ReportedRule, RuleOwners } from './rule-owners.ts'
-import { addTotals, advanceEpoch, committedCounts, putRows, trimEpochs } from './tables.ts'
+import { addTotals, advanceEpochs, type JournalRows, type OwnedRow, putRows, trimEpochs } from './tables.ts'
 import { epochsSent, type JournalRow } from './wire.ts'
 
 interface CommittedReport {
+  readonly clientId: string
   readonly bytes: readonly CommittedBytes[]
   readonly isCompleted: boolean // the agent has nothing more to report
   readonly afterCommit: readonly AfterCommit[]
@@ -31,18 +33,16 @@ interface Services extends Pick<Kernel, 'clock' | 'log' | 'filled'> {
 }
 
 export function openLedger({ clock, log, filled, owners, activeConnections }: Services) {
-  const rowLimit = openRowLimit()
-  const logRefused = openRefusedRows({ clock, log })
-  const perMinute = openLinePerMinute(clock)
-  const gapsPerMinute = openLinePerMinute(clock, gapLines)
+  const { review, rowsDeleted } = openReview({ clock })
+  const told = openNotices({ clock, log, activeConnections })
 
   /** Commits reports in one transaction. Calls the fillers of `stats.committed`. */
   async function commit(reports: readonly Report[], em: EntityManager): Promise<AfterCommit[]> {
     const ids = reports.flatMap(({ rows, live }) => [...rows, ...live].map(({ rule_id }) => rule_id))
     const rules = await owners.of([...new Set(ids)], em)
     const committed: CommittedReport[] = []
-    for (const report of reports) committed.push(await commitOne(report, rules, em))
-    const completed = reports.filter((_, i) => committed[i]?.isCompleted).map(({ clientId }) => clientId)
+    for (const wave of wavesOf(reports)) committed.push(...(await commitWave(wave, rules, em)))
+    const completed = committed.filter(({ isCompleted }) => isCompleted).map(({ clientId }) => clientId)
     await owners.reported([...new Set(completed)], em)
     const bytes = committed.flatMap(report => report.bytes)
     const afterCommit = committed.flatMap(report => report.afterCommit)
@@ -52,47 +52,78 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
     return afterCommit
   }
 
-  async function commitOne(
-    report: Report,
+  /** Commits reports of different clients. */
+  async function commitWave(
+    wave: readonly Report[],
     rules: ReadonlyMap<string, ReportedRule>,
     em: EntityManager
-  ): Promise<CommittedReport> {
-    const { clientId } = report
+  ): Promise<CommittedReport[]> {
     const now = clock.now()
-    const committedAt = await commitTime(clientId, now, em)
-    const active = judgeActive(report, rules)
-    const judged = judgeRows(report, rules, windowAt(clock, committedAt))
-    const committed = await committedCounts(report, judged.own, em)
-    const kept = await rowLimit.keep(clientId, judged.own, committed, em)
-    const { grown, added, lower } = compare(kept.own, committed)
-    await putRows(report, grown, em)
-    await addTotals({ clientId, updatedAt: now }, totalsOf(await foldReasons(added, em)), em)
-    const progress = { seq: report.seq, minute: latestMinute(grown), isComplete: report.last, committedAt }
-    const { isNew, isCompleted } = await advanceEpoch(report, progress, em)
-    if (isNew) await trimEpochs(clientId, em)
-    const afterCommit = [
-      () => activeConnections.report(report, active.own),
-      () => logRefused(clientId, [...judged.refused, ...kept.refused, ...active.refused]),
-      ...lower
-        .slice(0, 1)
-        .map(
-          first => () =>
-            perMinute(clientId, lower.length, suppressed => logLower(report, first, { log, suppressed }))
-        ),
-      ...(isNew && report.gap
-        ? [() => gapsPerMinute(clientId, 1, suppressed => logGap(report, { log, suppressed }))]
-        : [])
-    ]
-    return { bytes: committedBytes(clientId, added), isCompleted, afterCommit }
+    const reviewed = await review(wave, rules, em)
+    const advanced = await write(reviewed, now, em)
+    return reviewed.map((one, at) => {
+      const { isNew = false, isCompleted = false } = advanced[at] ?? {}
+      const { clientId } = one.of
+      const bytes = committedBytes(clientId, one.added)
+      return { clientId, bytes, isCompleted, afterCommit: told(one, isNew) }
+    })
   }
 
-  return { commit, committedSeqs, lastCommitted, rowsDeleted: rowLimit.reset }
+  return { commit, committedSeqs, lastCommitted, rowsDeleted }
 }
 
-/** Later than all commits of the client, though the clock was set back: it may have told the agent those times. */
-async function commitTime(clientId: string, now: number, em: EntityManager): Promise<number> {
-  const [last] = await latestEpochs(clientId, 1, em)
-  return Math.max(now, (last?.bookedAt ?? 0) + 1)
+/** Returns what has become of the epoch of each report. */
+async function write(reviewed: readonly ReviewedReport[], now: number, em: EntityManager) {
+  const grown = reviewed.map(({ of, grown: rows }) => ({ of, rows }))
+  await putRows(grown, em)
+  const totals: JournalRows<OwnedRow>[] = []
+  for (const { of, added } of reviewed) totals.push({ of, rows: totalsOf(await foldReasons(added, em)) })
+  await addTotals(totals, now, em)
+  const progress = reviewed.map(({ of: { clientId, epoch, seq, last }, grown, committedAt }) => ({
+    ...{ clientId, epoch, seq, minute: latestMinute(grown), isComplete: last, committedAt }
+  }))
+  const advanced = await advanceEpochs(progress, em)
+  for (const [at, { of }] of reviewed.entries()) if (advanced[at]?.isNew) await trimEpochs(of.clientId, em)
+  return advanced
+}
+
+/** What is told of a report that is committed: its connections, and what is wrong with it. */
+function openNotices({
+  clock,
+  log,
+  activeConnections
+}: Pick<Services, 'clock' | 'log' | 'activeConnections'>) {
+  const logRefused = openRefusedRows({ clock, log })
+  const perMinute = openLinePerMinute(clock)
+  const gapsPerMinute = openLinePerMinute(clock, gapLines)
+
+  return ({ of, active, refused, lower }: ReviewedReport, isNew: boolean): AfterCommit[] => [
+    () => activeConnections.report(of, active),
+    () => logRefused(of.clientId, refused),
+    ...lower
+      .slice(0, 1)
+      .map(
+        first => () =>
+          perMinute(of.clientId, lower.length, suppressed => logLower(of, first, { log, suppressed }))
+      ),
+    ...(isNew && of.gap
+      ? [() => gapsPerMinute(of.clientId, 1, suppressed => logGap(of, { log, suppressed }))]
+      : [])
+  ]
+}
+
+/** Lists in which each client has one report: the next one of a client builds on the one before. */
+function* wavesOf(reports: readonly Report[]): Iterable<readonly Report[]> {
+  for (let left = reports; left.length > 0; ) {
+    const clients = new Set<string>()
+    const { first = [], later = [] } = Object.groupBy(left, ({ clientId }) => {
+      if (clients.has(clientId)) return 'later'
+      clients.add(clientId)
+      return 'first'
+    })
+    yield first
+    left = later
+  }
 }
 
 const latestEpochs = (clientId: string, limit: number, em: EntityManager): Promise<StatsEpoch[]> =>

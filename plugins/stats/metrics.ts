@@ -2,11 +2,11 @@
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client } from '../../kernel/identity/entities.ts'
-import type { Metric, Metrics } from '../../kernel/metrics.ts'
+import type { Metric, MetricSample, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/exports.ts'
 import { type ActiveConnections, sumOf } from './active-connections.ts'
-import { type Counter, type Counts, noCounts, selectedCounts } from './counters.ts'
+import { type Counter, counters, selectedCounts, valuesOf } from './counters.ts'
 import type { JournalRow } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
@@ -14,16 +14,28 @@ interface Services extends Pick<Kernel, 'store'> {
   readonly activeConnections: Pick<ActiveConnections, 'ofRule'>
 }
 
-interface RuleSample {
-  readonly id: string
-  readonly labelValues: readonly string[] // client, owner, rule: of several clients one of each
-  readonly protocol: 'tcp' | 'udp'
+/** What is told of a rule, beside its counts. */
+interface RuleLabels {
+  readonly values: readonly string[] // client, owner, rule: of several clients one of each
+  readonly text: string // of these; ids need no escapes
+  readonly protocol: string
   readonly port: string // '443', '8000-8010'
   readonly clientName: string
   readonly state: string
-  readonly counts: Counts
-  readonly rejected: readonly JournalRow[] // by reason
-  readonly active: number
+}
+
+/** Rules with their counts in columns: 100,000 rules are some 30 MB. */
+interface RulePage {
+  readonly rules: readonly RuleLabels[]
+  readonly counts: Float64Array // of each rule all counters
+  readonly active: Float64Array // connections and flows of each
+  readonly rejected: readonly Rejected[]
+}
+
+interface Rejected {
+  readonly rule: RuleLabels
+  readonly reason: string
+  readonly count: number
 }
 
 const rulesPerPage = 500
@@ -31,40 +43,72 @@ const labels = ['client', 'owner', 'rule']
 
 export function openMetrics({ store, rules, activeConnections }: Services): Metrics {
   /** The next page of rules after the id `last`, with their totals, as of one transaction. */
-  async function pageAfter(last: string): Promise<RuleSample[]> {
+  async function pageAfter(last: string, shared: Shared): Promise<RulePage & { readonly last: string }> {
     return store.read(async em => {
-      const page = await rules.page(last, rulesPerPage, em)
-      const ids = page.map(({ id }) => id)
-      const clients = await em.find(Client, {
-        id: { $in: [...new Set(page.map(({ clientId }) => clientId))] }
-      })
-      const names = new Map(clients.map(({ id, name }) => [id, name]))
-      const totals = Map.groupBy(await totalsOf(ids, em), ({ ruleId }) => ruleId)
-      return page.map(({ id, shownId, clientId, owner, protocol, listenFrom, listenTo, state }) => {
-        const ofRule = totals.get(id) ?? []
-        return {
-          id,
-          labelValues: [clientId, owner, shownId],
-          protocol,
-          port: listenFrom === listenTo ? String(listenFrom) : `${listenFrom}-${listenTo}`,
-          clientName: names.get(clientId) ?? '',
-          state,
-          counts: ofRule.find(({ kind }) => kind === 'rule') ?? noCounts,
-          rejected: ofRule.filter(({ kind }) => kind === 'rejected'),
-          active: sumOf(activeConnections.ofRule(clientId, id))
-        }
-      })
+      const found = await rules.page(last, rulesPerPage, em)
+      const ids = found.map(({ id }) => id)
+      const names = await namesOf(new Set(found.map(({ clientId }) => clientId)), em)
+      const page = {
+        rules: found.map(rule => labelsOf(rule, names.get(rule.clientId) ?? '', shared)),
+        counts: new Float64Array(found.length * counters.length),
+        active: Float64Array.from(found, ({ clientId, id }) => sumOf(activeConnections.ofRule(clientId, id))),
+        rejected: [] as Rejected[],
+        last: ids.at(-1) ?? ''
+      }
+      const places = new Map(ids.map((id, at) => [id, at]))
+      for (const total of await totalsOf(ids, em)) {
+        const at = places.get(total.ruleId) ?? 0
+        const rule = page.rules[at]
+        if (total.kind === 'rule') page.counts.set(valuesOf(total), at * counters.length)
+        else if (rule) page.rejected.push({ rule, reason: shared(total.key), count: total.rejected })
+      }
+      return page
     })
   }
 
   return async () => {
-    const samples: RuleSample[] = []
-    for (let page: RuleSample[] = []; ; ) {
-      page = await pageAfter(samples.at(-1)?.id ?? '')
-      samples.push(...page)
-      if (page.length < rulesPerPage) return metricsOf(samples)
-      await setImmediate()
+    const shared = openShared()
+    const pages: RulePage[] = []
+    for (let last = ''; ; await setImmediate()) {
+      const page = await pageAfter(last, shared)
+      pages.push(page)
+      if (page.rules.length < rulesPerPage) return metricsOf(pages)
+      last = page.last
     }
+  }
+}
+
+/** Returns an equal string that others have, too: few owners and clients have many rules. */
+type Shared = (text: string) => string
+
+function openShared(): Shared {
+  const known = new Map<string, string>()
+  return text => {
+    const found = known.get(text)
+    if (found === undefined) known.set(text, text)
+    return found ?? text
+  }
+}
+
+async function namesOf(clients: ReadonlySet<string>, em: EntityManager): Promise<Map<string, string>> {
+  const found = await em.find(Client, { id: { $in: [...clients] } }, { fields: ['id', 'name'] })
+  return new Map(found.map(({ id, name }) => [id, name]))
+}
+
+type Row = Awaited<ReturnType<Rules['page']>>[number]
+
+function labelsOf(
+  { shownId, clientId, owner, protocol, listenFrom, listenTo, state }: Row,
+  clientName: string,
+  shared: Shared
+): RuleLabels {
+  return {
+    values: [shared(clientId), shared(owner), shownId],
+    text: `client="${clientId}",owner="${owner}",rule="${shownId}"`,
+    protocol: shared(protocol),
+    port: shared(listenFrom === listenTo ? String(listenFrom) : `${listenFrom}-${listenTo}`),
+    clientName: shared(clientName),
+    state: shared(state)
   }
 }
 
@@ -76,17 +120,18 @@ function totalsOf(ids: readonly string[], em: EntityManager): Promise<JournalRow
   )
 }
 
-function metricsOf(rules: readonly RuleSample[]): readonly Metric[] {
-  const tcp = rules.filter(({ protocol }) => protocol === 'tcp')
-  const udp = rules.filter(({ protocol }) => protocol === 'udp')
+function metricsOf(pages: readonly RulePage[]): readonly Metric[] {
+  const all = openFamilies(pages, () => true)
+  const tcp = openFamilies(pages, ({ protocol }) => protocol === 'tcp')
+  const udp = openFamilies(pages, ({ protocol }) => protocol === 'udp')
   return [
     {
       name: 'svc_rule_info',
       type: 'gauge',
       help: 'Always 1; carries what people call the rule: the name of its client, protocol and port.',
       labels: [...labels, 'client_name', 'protocol', 'port'],
-      samples: rules.values().map(({ labelValues, clientName, protocol, port }) => ({
-        labelValues: [...labelValues, clientName, protocol, port],
+      samples: all.samples(({ values, clientName, protocol, port }) => ({
+        labelValues: [...values, clientName, protocol, port],
         value: 1
       }))
     },
@@ -95,21 +140,18 @@ function metricsOf(rules: readonly RuleSample[]): readonly Metric[] {
       type: 'gauge',
       help: 'Always 1; carries the state of the rule.',
       labels: [...labels, 'state'],
-      samples: rules
-        .values()
-        .map(({ labelValues, state }) => ({ labelValues: [...labelValues, state], value: 1 }))
+      samples: all.samples(rule => sampleWith(rule, 'state', rule.state, 1))
     },
-    inAndOut('svc_rule_bytes_total', 'Payload bytes delivered.', rules, ['bytesIn', 'bytesOut']),
-    counter('svc_rule_connections_total', 'Connections and flows.', rules, 'connections'),
-    gauge('svc_rule_active_connections', 'Open TCP connections.', tcp),
-    inAndOut('svc_rule_udp_datagrams_total', 'Datagrams delivered.', udp, ['datagramsIn', 'datagramsOut']),
-    gauge('svc_rule_active_flows', 'Open UDP flows.', udp),
-    counter('svc_rule_flows_dropped_overflow_total', 'UDP flows dropped at the flow cap.', udp, 'overflows'),
-    counter('svc_rule_dns_failures_total', 'Target names that did not resolve.', rules, 'dnsFailures'),
-    counter(
+    all.inAndOut('svc_rule_bytes_total', 'Payload bytes delivered.', ['bytesIn', 'bytesOut']),
+    all.counter('svc_rule_connections_total', 'Connections and flows.', 'connections'),
+    tcp.active('svc_rule_active_connections', 'Open TCP connections.'),
+    udp.inAndOut('svc_rule_udp_datagrams_total', 'Datagrams delivered.', ['datagramsIn', 'datagramsOut']),
+    udp.active('svc_rule_active_flows', 'Open UDP flows.'),
+    udp.counter('svc_rule_flows_dropped_overflow_total', 'UDP flows dropped at the flow cap.', 'overflows'),
+    all.counter('svc_rule_dns_failures_total', 'Target names that did not resolve.', 'dnsFailures'),
+    all.counter(
       'svc_rule_target_failovers_total',
       'Connections and flows that another target took.',
-      rules,
       'failovers'
     ),
     {
@@ -117,45 +159,70 @@ function metricsOf(rules: readonly RuleSample[]): readonly Metric[] {
       type: 'counter',
       help: 'Connections and datagrams that were refused.',
       labels: [...labels, 'reason'],
-      samples: rules
-        .values()
-        .flatMap(({ labelValues, rejected }) =>
-          rejected.map(row => ({ labelValues: [...labelValues, row.key], value: row.rejected }))
-        )
+      samples: pages.flatMap(({ rejected }) =>
+        rejected.map(({ rule, reason, count }) => ({ labelValues: [...rule.values, reason], value: count }))
+      )
     }
   ]
 }
 
-type Samples = readonly RuleSample[]
+/** A sample of a rule with one more label, whose value needs no escapes. */
+const sampleWith = (
+  { values, text }: RuleLabels,
+  label: string,
+  labelValue: string,
+  value: number
+): MetricSample => ({ labelValues: [...values, labelValue], text: `${text},${label}="${labelValue}"`, value })
 
-const counter = (name: string, help: string, rules: Samples, counted: Counter): Metric => ({
-  name,
-  type: 'counter',
-  help,
-  labels,
-  samples: rules.values().map(({ labelValues, counts }) => ({ labelValues, value: counts[counted] }))
-})
+/** Makes a sample of the rule at a place of its page. */
+type MakeSample = (rule: RuleLabels, at: number, page: RulePage) => MetricSample
 
-const gauge = (name: string, help: string, rules: Samples): Metric => ({
-  name,
-  type: 'gauge',
-  help,
-  labels,
-  samples: rules.values().map(({ labelValues, active }) => ({ labelValues, value: active }))
-})
+/** Families of those rules that are chosen. Their samples are made while they are read, and can be read again. */
+function openFamilies(pages: readonly RulePage[], isChosen: (rule: RuleLabels) => boolean) {
+  const samples = (...makers: readonly MakeSample[]): Iterable<MetricSample> => ({
+    *[Symbol.iterator]() {
+      for (const page of pages)
+        for (const [at, rule] of page.rules.entries())
+          if (isChosen(rule)) for (const make of makers) yield make(rule, at, page)
+    }
+  })
+  const countOf = (counter: Counter): ((at: number, page: RulePage) => number) => {
+    const place = counters.indexOf(counter)
+    return (at, { counts }) => counts[at * counters.length + place] ?? 0
+  }
 
-const inAndOut = (
-  name: string,
-  help: string,
-  rules: Samples,
-  [into, out]: readonly [Counter, Counter]
-): Metric => ({
-  name,
-  type: 'counter',
-  help,
-  labels: [...labels, 'direction'],
-  samples: rules.values().flatMap(({ labelValues, counts }) => [
-    { labelValues: [...labelValues, 'in'], value: counts[into] },
-    { labelValues: [...labelValues, 'out'], value: counts[out] }
-  ])
-})
+  return {
+    samples,
+    counter(name: string, help: string, counter: Counter): Metric {
+      const count = countOf(counter)
+      const make: MakeSample = ({ values: labelValues, text }, at, page) => ({
+        ...{ labelValues, text },
+        value: count(at, page)
+      })
+      return { name, type: 'counter', help, labels, samples: samples(make) }
+    },
+    active: (name: string, help: string): Metric => ({
+      name,
+      type: 'gauge',
+      help,
+      labels,
+      samples: samples(({ values: labelValues, text }, at, { active }) => ({
+        ...{ labelValues, text },
+        value: active[at] ?? 0
+      }))
+    }),
+    inAndOut(name: string, help: string, [into, out]: readonly [Counter, Counter]): Metric {
+      const [countIn, countOut] = [countOf(into), countOf(out)]
+      return {
+        name,
+        type: 'counter',
+        help,
+        labels: [...labels, 'direction'],
+        samples: samples(
+          (rule, at, page) => sampleWith(rule, 'direction', 'in', countIn(at, page)),
+          (rule, at, page) => sampleWith(rule, 'direction', 'out', countOut(at, page))
+        )
+      }
+    }
+  }
+}

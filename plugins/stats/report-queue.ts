@@ -17,6 +17,7 @@ interface Services extends Pick<Kernel, 'store' | 'clock' | 'log'> {
 }
 
 const gatherMs = 250
+const maxReports = 64 // of a transaction: other changes wait for it
 
 export function openReportQueue({ store, clock, log, ledger }: Services) {
   let queue: Queued[] = []
@@ -36,9 +37,12 @@ export function openReportQueue({ store, clock, log, ledger }: Services) {
   }
 
   async function commitQueue(): Promise<void> {
-    const group = queue
+    const all = queue
     queue = []
-    if (group.length === 0) return
+    for (let at = 0; at < all.length; at += maxReports) await commitGroup(all.slice(at, at + maxReports))
+  }
+
+  async function commitGroup(group: readonly Queued[]): Promise<void> {
     try {
       await commit(group)
     } catch (error) {

@@ -1,4 +1,4 @@
-// Statements over many rows at once: committing a report entity by entity would be too slow.
+// Statements over many rows of many reports at once: committing a report by itself would be too slow for a fleet.
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Counts, columns, maxCount, selectedCounts, valuesOf } from './counters.ts'
 import { StatsEpoch } from './entities.ts'
@@ -27,52 +27,66 @@ const increased = columns
   })
   .join(', ')
 
-/** Returns the committed counts of the rows by `rowKey`, without those that are new. */
+/** Rows of one journal. */
+export interface JournalRows<R extends JournalRow = JournalRow> {
+  readonly of: Journal
+  readonly rows: readonly R[]
+}
+
+const eachRow = <R extends JournalRow>(all: readonly JournalRows<R>[]) =>
+  all.flatMap(({ of, rows }) => rows.map(row => ({ of, row })))
+
+/** Returns the committed counts of the rows, without those that are new: by client, and then by `rowKey`. */
 export async function committedCounts(
-  of: Journal,
-  rows: readonly JournalRow[],
+  all: readonly JournalRows[],
   em: EntityManager
-): Promise<Map<string, Counts>> {
-  const found = new Map<string, Counts>()
-  for (const some of slices(rows)) {
-    const committed = await em.execute<JournalRow[]>(
-      `select rule_id as "ruleId", kind, key, ${selectedCounts} from stats_row
-       where client_id = ? and epoch = ? and (rule_id, kind, key) in (values ${some.map(() => '(?, ?, ?)')})`,
-      [of.clientId, of.epoch, ...some.flatMap(({ ruleId, kind, key }) => [ruleId, kind, key])]
+): Promise<Map<string, Map<string, Counts>>> {
+  const found = new Map(all.map(({ of }) => [of.clientId, new Map<string, Counts>()]))
+  for (const some of slices(eachRow(all))) {
+    const committed = await em.execute<(JournalRow & Pick<Journal, 'clientId'>)[]>(
+      `select client_id as "clientId", rule_id as "ruleId", kind, key, ${selectedCounts} from stats_row
+       where (client_id, epoch, rule_id, kind, key) in (values ${some.map(() => '(?, ?, ?, ?, ?)')})`,
+      some.flatMap(({ of, row }) => [of.clientId, of.epoch, row.ruleId, row.kind, row.key])
     )
-    for (const row of committed) found.set(rowKey(row), row)
+    for (const row of committed) found.get(row.clientId)?.set(rowKey(row), row)
   }
   return found
 }
 
-export async function putRows(of: Journal, rows: readonly JournalRow[], em: EntityManager): Promise<void> {
-  for (const some of slices(rows))
+export async function putRows(all: readonly JournalRows[], em: EntityManager): Promise<void> {
+  for (const some of slices(eachRow(all)))
     await em.execute(
       `insert into stats_row (client_id, epoch, rule_id, kind, key, ${columns})
        values ${some.map(() => `(${placeholders})`)}
        on conflict (client_id, epoch, rule_id, kind, key) do update set ${replaced}`,
-      some.flatMap(row => [of.clientId, of.epoch, row.ruleId, row.kind, row.key, ...valuesOf(row)]),
+      some.flatMap(({ of, row }) => [
+        ...[of.clientId, of.epoch, row.ruleId, row.kind, row.key],
+        ...valuesOf(row)
+      ]),
       'run'
     )
 }
 
 /** Adds counts to the totals. No two rows may have the same key. */
 export async function addTotals(
-  { clientId, updatedAt }: { readonly clientId: string; readonly updatedAt: number },
-  added: readonly OwnedRow[],
+  all: readonly JournalRows<OwnedRow>[],
+  updatedAt: number,
   em: EntityManager
 ): Promise<void> {
-  for (const some of slices(added))
+  for (const some of slices(eachRow(all)))
     await em.execute(
       `insert into stats_total (rule_id, kind, key, client_id, owner, updated_at, ${columns})
        values ${some.map(() => `(?, ${placeholders})`)}
        on conflict (rule_id, kind, key) do update set updated_at = excluded.updated_at, ${increased}`,
-      some.flatMap(row => [row.ruleId, row.kind, row.key, clientId, row.owner, updatedAt, ...valuesOf(row)]),
+      some.flatMap(({ of, row }) => [
+        ...[row.ruleId, row.kind, row.key, of.clientId, row.owner, updatedAt],
+        ...valuesOf(row)
+      ]),
       'run'
     )
 }
 
-interface Progress {
+interface Progress extends Journal {
   readonly seq: number
   readonly minute: number | null // the latest one in the report
   readonly isComplete: boolean // the report is the last part
@@ -80,27 +94,69 @@ interface Progress {
 }
 
 /**
- * Returns whether the epoch is new, and whether this completes a report that was not complete before; a retransmission
- * does not, however late. The seq of an epoch never decreases; its minute may, as the agent's clock may.
+ * Returns of each whether its epoch is new, and whether it completes a report that was not complete before; a
+ * retransmission does not, however late. The seq of an epoch never decreases; its minute may, as the agent's clock may.
  */
-export async function advanceEpoch(
-  { clientId, epoch }: Journal,
-  { seq, minute, isComplete, committedAt }: Progress,
+export async function advanceEpochs(
+  all: readonly Progress[],
   em: EntityManager
-): Promise<{ isNew: boolean; isCompleted: boolean }> {
-  const { affectedRows: known } = await em.execute<{ affectedRows: number }>(
-    `update stats_epoch set seq = case when seq < ? then ? else seq end, minute = coalesce(?, minute),
-       booked_at = case when seq < ? then ? else booked_at end
-     where client_id = ? and epoch = ?`,
-    [seq, seq, minute, seq, committedAt, clientId, epoch],
-    'run'
+): Promise<{ isNew: boolean; isCompleted: boolean }[]> {
+  const outcomes: { isNew: boolean; isCompleted: boolean }[] = []
+  for (const some of slices(all)) {
+    const known = await knownEpochs(some, em)
+    const advanced = some.map(({ clientId, epoch, seq, minute, isComplete, committedAt }): StatsEpoch => {
+      const before = known.get(`${clientId} ${epoch}`)
+      const isCompleted = isComplete && (before?.whole ?? 0) < seq
+      outcomes.push({ isNew: !before, isCompleted })
+      return {
+        ...{ clientId, epoch, seq: Math.max(seq, before?.seq ?? 0), minute: minute ?? before?.minute ?? 0 },
+        whole: isCompleted ? seq : (before?.whole ?? 0),
+        bookedAt: before && before.seq >= seq ? before.bookedAt : committedAt
+      }
+    })
+    await em.execute(
+      `insert into stats_epoch (client_id, epoch, seq, minute, whole, booked_at)
+       values ${some.map(() => '(?, ?, ?, ?, ?, ?)')} on conflict (client_id, epoch) do update set seq = excluded.seq,
+         minute = excluded.minute, whole = excluded.whole, booked_at = excluded.booked_at`,
+      advanced.flatMap(row => [row.clientId, row.epoch, row.seq, row.minute, row.whole, row.bookedAt]),
+      'run'
+    )
+  }
+  return outcomes
+}
+
+async function knownEpochs(of: readonly Journal[], em: EntityManager): Promise<Map<string, StatsEpoch>> {
+  const rows = await em.execute<StatsEpoch[]>(
+    `select client_id as "clientId", epoch, seq, minute, whole, booked_at as "bookedAt" from stats_epoch
+     where (client_id, epoch) in (values ${of.map(() => '(?, ?)')})`,
+    of.flatMap(({ clientId, epoch }) => [clientId, epoch])
   )
-  const isNew = known === 0
-  const begun = { clientId, epoch, seq, minute: minute ?? 0, whole: 0, bookedAt: committedAt }
-  if (isNew) await em.insert(StatsEpoch, begun)
-  if (!isComplete) return { isNew, isCompleted: false }
-  const where = { clientId, epoch, whole: { $lt: seq } }
-  return { isNew, isCompleted: (await em.nativeUpdate(StatsEpoch, where, { whole: seq })) > 0 }
+  return new Map(
+    rows.map(({ clientId, epoch, seq, minute, whole, bookedAt }) => [
+      `${clientId} ${epoch}`,
+      {
+        ...{ clientId, epoch, seq: Number(seq), minute: Number(minute) },
+        ...{ whole: Number(whole), bookedAt: Number(bookedAt) }
+      }
+    ])
+  )
+}
+
+/** The time of the last commit of each client that has one. */
+export async function lastCommits(
+  clientIds: readonly string[],
+  em: EntityManager
+): Promise<Map<string, number>> {
+  const found = new Map<string, number>()
+  for (const some of slices(clientIds)) {
+    const rows = await em.execute<{ clientId: string; bookedAt: number }[]>(
+      `select client_id as "clientId", max(booked_at) as "bookedAt" from stats_epoch
+       where client_id in (${some.map(() => '?')}) group by client_id`,
+      [...some]
+    )
+    for (const { clientId, bookedAt } of rows) found.set(clientId, Number(bookedAt))
+  }
+  return found
 }
 
 /**

@@ -21,11 +21,13 @@ export function openRows({ control, rules }: Services) {
     )
   }
 
-  async function put(row: UnderAttack, em: EntityManager): Promise<void> {
-    await em.upsert(UnderAttack, row)
-    if (row.clientId === newClients) return
-    await control.objects.put(em, objectKeyOf(row))
-    await note(row, 'on', 'request', em)
+  /** Of all agents in few statements. */
+  async function put(rows: readonly UnderAttack[], em: EntityManager): Promise<void> {
+    for (let at = 0; at < rows.length; at += rowsInStatement)
+      await write(rows.slice(at, at + rowsInStatement), em)
+    const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
+    if (ofAgents.length > 0) await control.objects.put(em, ...ofAgents.map(objectKeyOf))
+    for (const row of ofAgents) await note(row, 'on', 'request', em)
   }
 
   async function drop(row: UnderAttack, cause: string, em: EntityManager): Promise<void> {
@@ -38,6 +40,23 @@ export function openRows({ control, rules }: Services) {
   return { put, drop }
 }
 
+const rowsInStatement = 500
+
+const write = (rows: readonly UnderAttack[], em: EntityManager): Promise<unknown> =>
+  em.execute(
+    `insert into under_attack
+       (client_id, reason, made_by, from_ms, until_ms, connections, new_connections, within_secs)
+     values ${rows.map(() => '(?, ?, ?, ?, ?, ?, ?, ?)')} on conflict (client_id) do update set
+       reason = excluded.reason, made_by = excluded.made_by, from_ms = excluded.from_ms,
+       until_ms = excluded.until_ms, connections = excluded.connections,
+       new_connections = excluded.new_connections, within_secs = excluded.within_secs`,
+    rows.flatMap(row => [
+      ...[row.clientId, row.reason ?? null, row.madeBy, row.fromMs, row.untilMs],
+      ...[row.connections, row.newConnections, row.withinSecs]
+    ]),
+    'run'
+  )
+
 export function openEnds(deps: Services) {
   const { store, clock, control } = deps
   const { put, drop } = openRows(deps)
@@ -49,7 +68,7 @@ export function openEnds(deps: Services) {
     const client = await em.findOne(Client, { id }, { disableIdentityMap: true })
     const isNew = client !== null && client.agentVersion == null
     if (isNew && (await em.count(UnderAttack, { clientId: id })) === 0)
-      await put({ ...model, clientId: id }, em)
+      await put([{ ...model, clientId: id }], em)
   }
 
   const clientRemoved = async ({ id: clientId }: Pick<Client, 'id'>, em: EntityManager): Promise<void> =>

@@ -46,7 +46,7 @@ export function openSwitches(deps: Services) {
           withinSecs: within_secs
         })
       )
-      for (const row of rows) await put(row, em)
+      await put(rows, em)
       return rows
     })
     const sent = rows.filter(({ clientId }) => clientId !== newClients)

@@ -114,9 +114,11 @@ async function requireOtherSuperadmin(user: User, { userId }: Principal, em: Ent
 }
 
 function openReading({ store, filled, users }: Deps) {
+  const userOf = store.remembered([User.meta.tableName], (id, em) => users.get(em, id))
+
   async function readSelf({ userId, role }: Principal): Promise<Me> {
     if (userId === operatorId) return { user_id: operatorId, role, display_name: 'operator token' }
-    const user = await store.read(em => users.get(em, userId))
+    const user = await userOf(userId)
     return { user_id: user.id, role: user.role, display_name: user.displayName }
   }
 

@@ -65,6 +65,28 @@ t.test('reconnects wait a random part of 0.5 s, which doubles up to 30 s', async
   await log.until('control.unreachable', 9)
 })
 
+t.test('an agent that is told when to return waits a random part of that time, of 0.5 to 60 s', async t => {
+  const server = await scriptedServer(t)
+  const agent = startTestAgent(t, { dir: t.testdir(), server })
+
+  for (const [told, ms] of [
+    [8_000, 4_000],
+    [0, 250],
+    [2 ** 31, 30_000]
+  ] as const) {
+    const { dismiss } = await server.next()
+    const { length } = server.hellos
+    dismiss('shutting_down', { retry_within_ms: told })
+    await agent.log.until('control.disconnected', length)
+    await loopTurns(5)
+    await agent.clock.advance(ms - 1)
+    await loopTurns(5)
+    t.equal(server.hellos.length, length, `not before ${ms} ms`)
+    await agent.clock.advance(1)
+  }
+  await server.next()
+})
+
 t.test('a revoked agent closes and deletes its rules, marks its bundle and stops', async t => {
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { ManagedObjects } from '../../agent/objects/managed-objects.ts'
 import { openObjectStore } from '../../agent/objects/object-store.ts'
 import { type AgentCall, type AgentObject, defineObjectKind } from '../../agent/plugin.ts'
-import { openStateDatabase } from '../../agent/state/database.ts'
+import { openStateDatabase, type StateDatabase } from '../../agent/state/database.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { digestOf, ObjectRemoved, ObjectStatus } from '../../kernel/wire/control.ts'
 import { type Message, Refused } from '../../kernel/wire/message.ts'
@@ -32,8 +32,16 @@ function open(t: Test, dir = t.testdir()) {
   const log = recordLog()
   const db = openStateDatabase(dir)
   t.teardown(() => db.close())
+  const synced = { times: 0 }
+  const counted: StateDatabase = {
+    ...db,
+    transaction(work) {
+      synced.times++
+      db.transaction(work)
+    }
+  }
   const objects = new ManagedObjects({
-    store: openObjectStore(db),
+    store: openObjectStore(counted),
     kinds: () => [
       defineObjectKind({
         kind: 'sample',
@@ -70,7 +78,21 @@ function open(t: Test, dir = t.testdir()) {
   const holdDrains = () => {
     holdsDrains = true
   }
-  return { objects, clock, applied, applies, refused, drains, holdDrains, sent, channel, db, dir, log }
+  return {
+    objects,
+    clock,
+    applied,
+    applies,
+    refused,
+    drains,
+    holdDrains,
+    sent,
+    channel,
+    db,
+    dir,
+    log,
+    synced
+  }
 }
 const nextTurn = () => new Promise<void>(resolve => setImmediate(() => setImmediate(resolve)))
 
@@ -85,6 +107,74 @@ t.test('an object that was put is applied, saved, and part of the digest', async
   t.match(db.prepare('select kind, id, revision from held').all(), [
     { kind: 'sample', id: 'one', revision: 3 }
   ])
+})
+
+t.test('puts that come together are saved with one sync, before the first of them is applied', async t => {
+  const { objects, applies, refused, db, synced } = open(t)
+  refused.set('bad', 'port_in_use')
+  const ids = ['one', 'two', 'three', 'four']
+  const given = ids.map((id, at) => testObject(at + 1, id === 'three' ? 'bad' : id, id))
+  const saved = () => db.prepare('select id, revision from held order by revision').all()
+
+  const puts = given.map(object => objects.put(object, 'once'))
+  await puts[0]
+  t.equal(saved().length, 4)
+  t.ok(applies.length < 4)
+  const results = await Promise.all(puts)
+
+  t.equal(synced.times, 1)
+  t.match(results, [
+    { status: 'applied', revision: 1 },
+    { status: 'applied', revision: 2 },
+    { status: 'refused', code: 'port_in_use' },
+    { status: 'applied', revision: 4 }
+  ])
+  t.same(applies, ['one', 'two', 'bad', 'four'])
+  t.match(saved(), [{ id: 'one' }, { id: 'two' }, { id: 'four' }])
+})
+
+t.test('an object that is put, dropped and put again at once is as it was put last', async t => {
+  const { objects, applied, db } = open(t)
+
+  const results = await Promise.all([
+    objects.put(testObject(1, 'first'), 'once'),
+    objects.put(testObject(2, 'second'), 'once'),
+    objects.drop(removalOf(3), 'cut'),
+    objects.put(testObject(4, 'last'), 'once'),
+    objects.put(testObject(1, 'old', 'two'), 'once')
+  ])
+
+  t.same(
+    results.map(({ revision }) => revision),
+    [1, 2, 3, 4, 1]
+  )
+  t.same(
+    [...applied],
+    [
+      ['one', 'last'],
+      ['two', 'old']
+    ]
+  )
+  t.match(db.prepare('select id, revision from held order by id').all(), [
+    { id: 'one', revision: 4 },
+    { id: 'two', revision: 1 }
+  ])
+})
+
+t.test('of puts that come together and cannot be saved, none is applied', async t => {
+  const { objects, applied, db } = open(t)
+  await objects.put(testObject(1), 'retry')
+  db.exec('pragma query_only = 1')
+
+  const [same, other, another] = await Promise.allSettled([
+    objects.put(testObject(1), 'retry'),
+    objects.put(testObject(2, 'b', 'two'), 'retry'),
+    objects.put(testObject(3, 'c', 'three'), 'retry')
+  ])
+
+  t.match(same, { value: { status: 'applied', revision: 1 } }, 'there was nothing to save')
+  t.match([other, another], [{ reason: { message: /readonly/ } }, { reason: { message: /readonly/ } }])
+  t.same([...applied.values()], ['a'])
 })
 
 t.test('an older revision changes nothing, and the result has the current one', async t => {

@@ -33,7 +33,7 @@ export interface AgentConnection {
   readonly statuses: Static<typeof ObjectStatus.body>[]
   readonly ended: AbortSignal
   /** Sends Ended with the code and ends the stream. */
-  dismiss(code: string): void
+  dismiss(code: string, more?: { readonly retry_within_ms?: number }): void
   /** Destroys the socket without a message. */
   cut(): void
 }
@@ -92,8 +92,8 @@ function serve(socket: TLSSocket, { codec, script, welcomed }: ServeOptions): vo
       script.hellos.push(hello)
       script.onHello(hello)
       const { channel, ended, end } = stream
-      const dismiss = (code: string): void => {
-        channel.send(Ended, { code, message: code })
+      const dismiss: AgentConnection['dismiss'] = (code, more = {}) => {
+        channel.send(Ended, { code, message: code, ...more })
         end(code)
       }
       const cut = () => socket.destroy()

@@ -14,6 +14,8 @@ export interface SeededServer {
   readonly token: string
   readonly startMs: number // from the start of the process until it serves
   request(path: string, init?: RequestInit): Promise<Response>
+  /** Sends SIGTERM. Resolves with the time until the process has ended, in ms. */
+  stop(): Promise<number>
 }
 
 /** Starts a server once to create the schema, lets `seed` fill it, and runs `bench` against a second server. */
@@ -54,6 +56,12 @@ export async function withSeededServer(
         ...init,
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
       })
+    const stop = async (): Promise<number> => {
+      const asked = performance.now()
+      server.signal('SIGTERM')
+      await server.exit
+      return performance.now() - asked
+    }
     await bench({
       origin: String(origin),
       metricsPort: Number(metricsPort),
@@ -62,7 +70,8 @@ export async function withSeededServer(
       pid: server.pid,
       token,
       startMs,
-      request
+      request,
+      stop
     })
   } finally {
     for (const release of releases.reverse()) await release()

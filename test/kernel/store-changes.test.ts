@@ -7,7 +7,6 @@ import t, { type Test } from 'tap'
 import { User } from '../../kernel/identity/entities.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import { remembered } from '../../kernel/store/sql/remember.ts'
 import { Statements } from '../../kernel/store/sqlite/statements.ts'
 
 const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })
@@ -184,7 +183,7 @@ t.test('what is remembered is asked again after a commit, and within the change 
   const { store, rename } = await open(t)
   await store.change(em => em.insert(User, userOf('ann')))
   let asked = 0
-  const nameOf = remembered(['kernel_user'], async (id, em) => {
+  const nameOf = store.remembered(['kernel_user'], async (id, em) => {
     asked++
     return (await em.findOne(User, { id }))?.displayName ?? null
   })
@@ -208,7 +207,7 @@ t.test('what is remembered is asked again after a commit, and within the change 
 t.test('a change that is rolled back leaves what is remembered as it is', async t => {
   const { store } = await open(t)
   await store.change(em => em.insert(User, userOf('ann')))
-  const nameOf = remembered(
+  const nameOf = store.remembered(
     ['kernel_user'],
     async (id, em) => (await em.findOne(User, { id }))?.displayName ?? null
   )
@@ -227,7 +226,7 @@ t.test('an answer that was read before a commit is not kept after it', async t =
   const { store, rename } = await open(t)
   await store.change(em => em.insert(User, userOf('ann')))
   const go = Promise.withResolvers<void>()
-  const nameOf = remembered(['kernel_user'], async (id, em) => {
+  const nameOf = store.remembered(['kernel_user'], async (id, em) => {
     const found = await em.findOne(User, { id })
     await go.promise
     return found?.displayName ?? null
@@ -256,7 +255,9 @@ t.test('rows that a deletion takes along are forgotten, too', async t => {
     await em.execute(`insert into grandchild values ('g', 'c')`)
   })
   const rowsOf = (table: string) =>
-    remembered([table], async (_, em) => (await em.execute<unknown[]>(`select id from ${table}`)).map(String))
+    store.remembered([table], async (_, em) =>
+      (await em.execute<unknown[]>(`select id from ${table}`)).map(String)
+    )
   const [children, grandchildren] = [rowsOf('child'), rowsOf('grandchild')]
   t.equal((await store.read(em => children('', em))).length, 1)
   t.equal((await store.read(em => grandchildren('', em))).length, 1)

@@ -79,6 +79,34 @@ t.test('requests of a stream are handled one at a time and in order', async t =>
   t.same(order, ['begin 1', 'end 1', 'begin 2', 'end 2', 'begin 3', 'end 3'])
 })
 
+t.test('messages of a grouped handler that wait are handled together, and others after them', async t => {
+  const order: string[] = []
+  const blocked = Promise.withResolvers<void>()
+  const grouped = respond(Echo, async (_: null, { text }) => {
+    order.push(`begin ${text}`)
+    await blocked.promise
+    order.push(`end ${text}`)
+    return { text }
+  })
+  const ended = on(Ended, async (_: null, { code }) => void order.push(code))
+  const handlers = bindHandlers([{ ...grouped, isGrouped: true }, ended], () => null)
+  const { local, remote } = await pair(
+    t,
+    handlers,
+    serve(async text => text)
+  )
+
+  const replies = ['1', '2', '3'].map(text => local.channel.request(Echo, { text }))
+  local.channel.send(Ended, { code: 'other', message: '' })
+  replies.push(local.channel.request(Echo, { text: '4' }))
+  await remote.channel.request(Echo, { text: 'has it all' })
+  blocked.resolve()
+
+  t.same(await Promise.all(replies), [{ text: '1' }, { text: '2' }, { text: '3' }, { text: '4' }])
+  t.same(order.slice(0, 6), ['begin 1', 'end 1', 'begin 2', 'begin 3', 'end 2', 'end 3'])
+  t.same(order.slice(6), ['other', 'begin 4', 'end 4'])
+})
+
 t.test('a response is not delayed by waiting requests', async t => {
   const blocked = Promise.withResolvers<void>()
   const { local, remote } = await pair(

@@ -8,7 +8,6 @@ import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
-import { remembered } from '../../kernel/store/sql/remember.ts'
 import { openTestStore } from '../../kit/test-store.ts'
 
 const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })
@@ -229,22 +228,22 @@ t.test('a change whose connection is cut is refused with 503, and the next one i
 t.test('what was remembered is asked anew when the connection was cut', async t => {
   const { store, at, nameOf } = await opened(t)
   await store.change(em => em.insert(User, userOf('ann')))
-  const remember = remembered(
+  const remember = store.remembered(
     [User.meta.tableName],
     async (id, em) => (await em.findOne(User, { id }))?.displayName ?? null
   )
-  t.equal(await store.read(em => remember('ann', em)), 'Ann')
+  t.equal(await remember('ann'), 'Ann')
   await store.change(em => em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Anna' }))
-  t.equal(await store.read(em => remember('ann', em)), 'Anna')
+  t.equal(await remember('ann'), 'Anna')
   await runAt(at, [`update kernel_user set display_name = 'Other'`])
-  t.equal(await store.read(em => remember('ann', em)), 'Anna')
+  t.equal(await remember('ann'), 'Anna')
 
   await cutAll(at)
   await store
     .change(em => em.insert(User, userOf('bob')))
     .catch(() => store.change(em => em.insert(User, userOf('bob'))))
 
-  t.equal(await store.read(em => remember('ann', em)), 'Other')
+  t.equal(await remember('ann'), 'Other')
   t.equal(await nameOf('bob'), 'Ann')
 })
 

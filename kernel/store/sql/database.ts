@@ -4,6 +4,7 @@ import type { AbstractSqlConnection, AbstractSqlDriver, EntityManager, Options }
 import { Type } from 'typebox'
 import { requirePrivateFile } from '../../base/directory.ts'
 import { Fault, reasonOf, startupInvalid } from '../../base/errors.ts'
+import type { Versions } from './versions.ts'
 
 /** A file of SQLite, or a database of PostgreSQL. */
 export type Place = string | PostgresPlace
@@ -18,6 +19,7 @@ export type DatabaseOptions = Options<AbstractSqlDriver<AbstractSqlConnection & 
 
 /** The connection of a database, as `openStore` uses it. */
 export interface StoreConnection {
+  readonly versions: Versions
   /** Called once, after the migrations: from then on reads have connections of their own. */
   openReader(): void | Promise<void>
   /** Resolves when the change is on disk. Where others may come between, `work` runs again, as if for the first time. */

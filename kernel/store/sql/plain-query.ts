@@ -61,12 +61,8 @@ const isObject = (value: unknown): value is Where =>
 export function tableOf(
   meta: Pick<EntityMetadata, 'props' | 'tableName'> & { readonly primaryKeys: readonly string[] }
 ): Table | null {
-  const columns: Column[] = []
-  for (const prop of meta.props) {
-    const column = columnOf(prop, meta)
-    if (!column) return null
-    columns.push(column)
-  }
+  const columns = meta.props.map(prop => columnOf(prop, meta))
+  if (!columns.every(column => column !== null)) return null
   return {
     sql: `${quoted(meta.tableName)} as ${alias}`,
     columns: new Map(columns.map(column => [column.name, column])),

@@ -1,20 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { Versions } from './versions.ts'
-
-const maxKeys = 10_000 // of one question; beyond, the one that was asked least recently is forgotten
-
-interface Known<V> {
-  readonly value: V
-  readonly version: number // of the tables, when it was read
-}
-
-/** A connection whose commits tell what they have written. */
-interface Versioned {
-  readonly versions: Versions
-}
-
-const isVersioned = (connection: object): connection is Versioned =>
-  'versions' in connection && connection.versions instanceof Versions
+import type { Versions } from './versions.ts'
 
 /** A transaction that knows which tables it has written to. */
 interface Writing {
@@ -24,37 +9,41 @@ interface Writing {
 const isWriting = (transaction: unknown): transaction is Writing =>
   typeof transaction === 'object' && transaction !== null && 'hasWritten' in transaction
 
+const maxKeys = 10_000 // of one question; beyond, the one that was asked least recently is forgotten
+
 /**
- * Returns a function that asks the store, and remembers the answers until a commit writes to one of the tables. For what
- * every request asks and what seldom changes; answers are shared, and are not to be changed. In a transaction that has
- * written to one of the tables it asks. `load` may read these tables only; null is not remembered.
+ * Returns a function that answers from memory until a commit writes to one of the tables; `load` reads these only. Null is
+ * asked again. In a change it takes its `em`, and answers what that sees. Answers are shared: they are not to be changed.
  */
-export function remembered<V>(
+export type Memory = <V>(
   tables: readonly string[],
   load: (key: string, em: EntityManager) => Promise<V>
-): (key: string, em: EntityManager) => Promise<V> {
-  const all = new WeakMap<object, Map<string, Known<V>>>() // a process may have several stores
+) => (key: string, em?: EntityManager) => Promise<V>
 
-  return async (key, em) => {
-    const connection = em.getConnection()
-    if (!isVersioned(connection)) return load(key, em)
-    const transaction: unknown = em.getTransactionContext()
-    const isChanging = () => isWriting(transaction) && transaction.hasWritten(tables)
-    if (isChanging()) return load(key, em)
-    const answers = all.get(connection) ?? new Map<string, Known<V>>()
-    all.set(connection, answers)
-    const version = connection.versions.of(tables)
-    const known = answers.get(key)
-    answers.delete(key) // and set again: the map is in the order of use
-    if (known?.version === version) {
-      answers.set(key, known)
-      return known.value
+export const openMemory =
+  (versions: Versions, read: <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>): Memory =>
+  <V>(tables: readonly string[], load: (key: string, em: EntityManager) => Promise<V>) => {
+    /** In the order of use; with the version that the tables had when it was read. */
+    const answers = new Map<string, { readonly value: V; readonly version: number }>()
+    const isChanging = (em: EntityManager): boolean => {
+      const transaction: unknown = em.getTransactionContext()
+      return isWriting(transaction) && transaction.hasWritten(tables)
     }
-    const value = await load(key, em)
-    if (value === null || isChanging()) return value
-    answers.set(key, { value, version }) // a commit meanwhile has raised the version of the table, not this one
-    const [oldest] = answers.keys()
-    if (answers.size > maxKeys && oldest !== undefined) answers.delete(oldest)
-    return value
+
+    function keep(key: string, value: V, version: number): V {
+      answers.delete(key)
+      answers.set(key, { value, version })
+      if (answers.size > maxKeys) answers.delete(answers.keys().next().value ?? '')
+      return value
+    }
+
+    return async (key: string, em?: EntityManager) => {
+      if (em && isChanging(em)) return load(key, em)
+      const version = versions.of(tables)
+      const known = answers.get(key)
+      if (known?.version === version) return keep(key, known.value, version)
+      const value = await (em ? load(key, em) : read(em => load(key, em)))
+      if (value === null || (em && isChanging(em))) return value
+      return keep(key, value, version) // a commit meanwhile has raised the version of the table, not this one
+    }
   }
-}

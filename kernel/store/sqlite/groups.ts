@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Group, Transaction } from './transaction.ts'
 
 const maxChanges = 32 // of a group: the first one waits for the last
+const turnMs = 3 // of changes that wait already; then the event loop goes on
 
 interface Writer {
   begin(): Group
@@ -19,14 +20,10 @@ interface Change {
 export class Groups {
   readonly #writer: Writer
   readonly #waiting: Change[] = []
-  #isRunning = false
+  isRunning = false // set here only
 
   constructor(writer: Writer) {
     this.#writer = writer
-  }
-
-  get isRunning(): boolean {
-    return this.#isRunning
   }
 
   /** Resolves when the change is on disk. A change that throws is undone alone. */
@@ -41,27 +38,30 @@ export class Groups {
             error => () => reject(error)
           )
       this.#waiting.push({ run, fail: reject })
-      if (!this.#isRunning) void this.#runAll()
+      if (!this.isRunning) void this.#runAll()
     })
   }
 
   async #runAll(): Promise<void> {
-    this.#isRunning = true
+    this.isRunning = true
     while (this.#waiting.length > 0) await this.#writer.exclusively(() => this.#runGroup())
-    this.#isRunning = false
+    this.isRunning = false
   }
 
   /** Never rejects. */
   async #runGroup(): Promise<void> {
     const begun: { readonly change: Change; readonly tell: () => void }[] = []
     let group: Group | null = null
+    let turnAt = performance.now()
     try {
       group = this.#writer.begin()
       while (begun.length < maxChanges && group.isOpen) {
         const change = this.#waiting.shift()
         if (!change) break
         begun.push({ change, tell: await change.run(new Transaction(group)) })
-        await setImmediate() // the event loop goes on; whoever comes meanwhile is part of the group
+        if (this.#waiting.length > 0 && performance.now() - turnAt < turnMs) continue
+        await setImmediate() // whoever comes meanwhile is part of the group
+        turnAt = performance.now()
       }
       group.requireOpen()
       group.control('commit')

@@ -1,6 +1,8 @@
 // SQL on one connection to SQLite. No statement is prepared twice.
 import Database from 'better-sqlite3'
 
+/** A parameter that limits is part of the plan: SQLite would prepare the statement anew for each of its values. */
+const bareLimit = /\blimit \?(?= offset|\)|\s*$)/gi
 const maxKept = 1000 // statements; beyond, the one that was used least recently is forgotten
 const kept = /^\s*(select|insert|update|delete|replace|with|begin|commit|rollback|savepoint|release)\b/i
 const written =
@@ -57,7 +59,7 @@ export class Statements {
   #prepare(sql: string): Prepared {
     const found = this.#kept.get(sql)
     this.#kept.delete(sql) // and set again: the map is in the order of use
-    const prepared = found ?? this.#prepareAnew(sql)
+    const prepared = found ?? this.#prepareAnew(sql.replace(bareLimit, '$& + 0'))
     if (!kept.test(sql)) this.#forget()
     else this.#kept.set(sql, prepared)
     const [oldest] = this.#kept.keys()

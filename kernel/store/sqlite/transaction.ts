@@ -3,7 +3,7 @@ import type { Query, Result, Statements } from './statements.ts'
 /** One transaction of SQLite, which changes share. */
 export class Group {
   readonly statements: Statements
-  readonly written = new Set<string>() // tables; '*' for any
+  written = new Set<string>() // tables; '*' for any
   /** SQLite rolls back by itself, when the disk is full for example. */
   failure: unknown = null
 
@@ -59,6 +59,7 @@ export class Transaction {
   /** Undoes what `work` has done when it throws. */
   async within<T>(work: () => Promise<T>): Promise<T> {
     const name = `part${++this.#depth}`
+    const written = new Set(this.#group.written)
     this.#group.control(`savepoint ${name}`)
     try {
       const result = await work()
@@ -69,6 +70,7 @@ export class Transaction {
       if (this.#group.isOpen) {
         this.#group.control(`rollback to ${name}`)
         this.#group.control(`release ${name}`)
+        this.#group.written = written // what is undone is in no table
       }
       throw error
     } finally {

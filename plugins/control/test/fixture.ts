@@ -86,6 +86,8 @@ export interface ControlFixture extends Actions {
   agent(token: string, script?: Partial<Script>, test?: Pick<Test, 'teardown'>): Promise<ScriptedAgent>
   /** Resolves when `n` results are recorded. */
   waitForResults(n: number): Promise<readonly string[]>
+  /** How often the handlers of an agent were made. */
+  handlersBound(): number
   events(name: string): readonly LogLine[]
 }
 
@@ -95,6 +97,7 @@ interface Options {
   readonly preAuthHandlers?: readonly BoundHandler[]
   readonly clock?: Clock
   readonly kinds?: readonly Partial<ObjectKind>[]
+  readonly storeOf?: (opened: Database) => Database // what the control stream gets
 }
 
 export async function controlFixture(t: Test, options: Options = {}): Promise<ControlFixture> {
@@ -109,17 +112,21 @@ export async function controlFixture(t: Test, options: Options = {}): Promise<Co
     ...(options.connection ? [connectionSlot.fill(options.connection)] : [])
   ]
   const dir = t.testdir()
+  let bound = 0
   const store = await openStoreIn(t, dir, [kernelStore, plugin])
   const control = await openControl({
     config: { control_listen: '127.0.0.1:0' },
     dataDir: dir,
     version: '2.0.0',
-    store,
+    store: options.storeOf?.(store) ?? store,
     clock: options.clock ?? clock,
     log: recordLog(log),
     codec,
     filled: <T>(slot: Slot<T>) => slotReader('kernel', [{ name: 'things', fills }], () => ({}))(slot),
-    handlers: () => options.handlers ?? [],
+    handlers: () => {
+      bound += 1
+      return options.handlers ?? []
+    },
     preAuthHandlers: () => options.preAuthHandlers ?? []
   })
   await control.listen()
@@ -140,6 +147,7 @@ export async function controlFixture(t: Test, options: Options = {}): Promise<Co
       return connectAgent(test, { port: control.port(), fingerprint, token, messages, responses, ...script })
     },
     waitForResults,
+    handlersBound: () => bound,
     events: name => log.filter(({ event }) => event === name)
   }
 }

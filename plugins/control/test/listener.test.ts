@@ -3,17 +3,22 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { Duplex } from 'node:stream'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../../kernel/base/clock.ts'
-import { alpn } from '../../../kernel/wire/control.ts'
+import { type Clock, systemClock } from '../../../kernel/base/clock.ts'
+import { alpn, Ended } from '../../../kernel/wire/control.ts'
+import { bindHandlers, on } from '../../../kernel/wire/message.ts'
+import { Stream } from '../../../kernel/wire/stream.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
 import { recordLog } from '../../../kit/test-server.ts'
 import { openCertificate } from '../certificate.ts'
-import { HandshakeQueue } from '../handshake-queue.ts'
+import { judge } from '../client-hello.ts'
+import { HandshakeQueue, type Newcomer } from '../handshake-queue.ts'
 import { Listener } from '../listener.ts'
 import { openWorkBudgets } from '../work-budget.ts'
-import { controlFixture } from './fixture.ts'
+import { codec, controlFixture } from './fixture.ts'
 
 async function openSocket(t: Test, port: number, localAddress = '127.0.0.1'): Promise<Socket> {
   const socket = connectTcp({ port, host: '127.0.0.1', localAddress })
@@ -57,11 +62,27 @@ t.test('a stream that sends a byte at a time has no more time than others', asyn
   await untilClosed(socket)
 })
 
+/** The first bytes of an agent. */
+async function clientHello(): Promise<Buffer> {
+  const sent = Promise.withResolvers<Buffer>()
+  const wire = new Duplex({ read() {}, write: (bytes: Buffer) => sent.resolve(bytes) })
+  connect({ socket: wire, ALPNProtocols: [alpn] })
+  return sent.promise
+}
+
+/** Opens a stream that begins a handshake and does not go on. */
+async function openStuck(t: Test, port: number, localAddress?: string): Promise<Socket> {
+  const socket = await openSocket(t, port, localAddress)
+  socket.write(await clientHello())
+  await once(socket, 'data') // the server has begun
+  return socket
+}
+
 t.test('an address may have 16 handshakes at once: the next one waits until one has taken 3 s', async t => {
   const { control, clock } = await controlFixture(t)
   const sockets: Socket[] = []
-  for (let i = 0; i < 16; i++) sockets.push(await openSocket(t, control.port()))
-  const other = await openSocket(t, control.port(), '127.0.0.2')
+  for (let i = 0; i < 16; i++) sockets.push(await openStuck(t, control.port()))
+  const other = await openStuck(t, control.port(), '127.0.0.2')
   const { port, fingerprint } = control
   const newcomer = dial({ port: port(), fingerprint })
   const elsewhere = await dial({ port: port(), fingerprint, localAddress: '127.0.0.3' })
@@ -74,6 +95,62 @@ t.test('an address may have 16 handshakes at once: the next one waits until one 
   t.ok(isOpen(other))
   t.ok(isOpen((await newcomer).socket))
   t.ok(isOpen(elsewhere.socket))
+})
+
+t.test('half-open streams and garbage of an address do not hold up the agent that shares it', async t => {
+  const { control, enroll, agent } = await controlFixture(t)
+  const { token } = await enroll()
+  const [hello, port] = [await clientHello(), control.port()]
+  const silent = await Promise.all(Array.from({ length: 40 }, () => openSocket(t, port)))
+  const halves = await Promise.all(Array.from({ length: 40 }, () => openSocket(t, port)))
+  for (const socket of halves) socket.write(hello.subarray(0, hello.length - 1))
+  const garbage = await Promise.all(Array.from({ length: 40 }, () => openSocket(t, port)))
+  for (const socket of garbage) socket.write('GET / HTTP/1.1\r\n\r\n')
+
+  const { welcome } = await agent(token) // the clock of the server stands still: nobody has given way
+
+  t.ok(welcome.session_id)
+  await Promise.all(garbage.map(untilClosed))
+  t.ok([...silent, ...halves].every(isOpen), 'they have their 10 s')
+})
+
+t.test('bytes after a ClientHello, or a second one, end the stream before it costs anything', async t => {
+  const hello = await clientHello()
+  const tooLong = Buffer.from([0x16, 3, 1, 0x10, 0])
+  for (const [bytes, judged] of [
+    [hello, 'complete'],
+    [hello.subarray(0, 5), 'partial'],
+    [hello.subarray(0, 2), 'partial'],
+    [Buffer.concat([hello, Buffer.from([0])]), 'garbage'],
+    [Buffer.concat([hello, hello]), 'garbage'],
+    [tooLong, 'garbage'],
+    [Buffer.from('SSH-2.0-x'), 'garbage']
+  ] as const)
+    t.equal(judge(bytes), judged)
+})
+
+t.test('an agent that must give way to others is told when to come again', async t => {
+  const clock = fakeClock()
+  const waits = Promise.withResolvers<void>()
+  const every: Clock['every'] = (ms, work) => {
+    if (ms === 250) waits.resolve()
+    return clock.every(ms, work)
+  }
+  const { control, enroll, agent } = await controlFixture(t, { clock: { ...clock, every } })
+  const { token } = await enroll()
+  const { port, fingerprint } = control
+  const { socket } = await dial({ port: port(), fingerprint }) // says no Hello
+  const ended = Promise.withResolvers<unknown>()
+  const onEnded = on(Ended, async (_: null, body) => ended.resolve(body))
+  const handlers = bindHandlers([onEnded], () => null)
+  new Stream({ socket, codec, handlers, clock: systemClock, log: recordLog([]) })
+  for (let i = 0; i < 15; i++) await openStuck(t, port())
+  const next = agent(token)
+  await waits.promise
+  await clock.advance(3_000)
+
+  t.match(await ended.promise, { code: 'full', retry_within_ms: 1_000 })
+  t.ok((await next).welcome)
 })
 
 t.test('a stream that has begun is not closed for newcomers', async t => {
@@ -92,29 +169,67 @@ t.test('a stream that has begun is not closed for newcomers', async t => {
   t.ok(sockets.every(isOpen))
 })
 
-t.test('beyond 2,048 streams that wait, the last of the address that has most is closed', async t => {
+/** Streams by name, of which the queue has dropped or begun some. */
+function queueOf(t: Test) {
   const queue = new HandshakeQueue(systemClock)
-  const dropped: string[] = []
-  const enter = (network: string, name: string) => {
-    const newcomer = {
+  const [dropped, begun]: [string[], string[]] = [[], []]
+  const newcomerOf = (network: string, name: string): Newcomer => {
+    const newcomer: Newcomer = {
       network,
-      begin() {},
+      begin: () => void begun.push(name),
       drop() {
         dropped.push(name)
         queue.leave(newcomer)
       }
     }
     t.teardown(() => queue.leave(newcomer))
-    queue.enter(newcomer)
+    return newcomer
   }
-  for (let i = 0; i < 1_000; i++) enter('a', `a${i}`)
-  for (let i = 0; i < 1_080; i++) enter('b', `b${i}`)
+  return {
+    dropped,
+    begun,
+    queue,
+    newcomerOf,
+    enter: (network: string, name: string) => queue.enter(newcomerOf(network, name))
+  }
+}
+
+t.test('beyond 8,192 streams that wait, the last of the address that has most is closed', async t => {
+  const { enter, dropped } = queueOf(t)
+  for (let i = 0; i < 4_000; i++) enter('a', `a${i}`)
+  for (let i = 0; i < 4_192; i++) enter('b', `b${i}`)
   t.same(dropped, [])
 
-  enter('c', 'c0') // begins at once: its network has none
-  t.same(dropped, [])
-  enter('a', 'a1000')
-  t.same(dropped, ['b1079'])
+  enter('c', 'c0')
+  enter('b', 'b4192')
+
+  t.same(dropped, ['b4191', 'b4192'])
+})
+
+t.test(
+  'beyond 8,192 streams that send nothing, the oldest of the address that has most is closed',
+  async t => {
+    const { queue, newcomerOf, dropped } = queueOf(t)
+    const arrive = (network: string, name: string) => queue.arrive(newcomerOf(network, name))
+    for (let i = 0; i < 8_192; i++) arrive('a', `a${i}`)
+
+    arrive('b', 'b0')
+    arrive('a', 'a8192')
+
+    t.same(dropped, ['a0', 'a1'])
+  }
+)
+
+t.test('newcomers are begun four in a turn of the event loop, each address in its turn', async t => {
+  const { enter, begun } = queueOf(t)
+  for (const name of ['a0', 'a1', 'a2', 'b0', 'b1', 'c0']) enter(name[0]!, name)
+
+  await new Promise(resolve => setImmediate(resolve))
+  const first = [...begun]
+  await new Promise(resolve => setImmediate(resolve))
+
+  t.same(first, ['a0', 'b0', 'c0', 'a1'])
+  t.same(begun, ['a0', 'b0', 'c0', 'a1', 'b1', 'a2'])
 })
 
 t.test('a thousand half-open streams and garbage do not keep an agent out', async t => {

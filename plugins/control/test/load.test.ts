@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { type Clock, systemClock } from '../../../kernel/base/clock.ts'
+import type { Database } from '../../../kernel/store/open.ts'
 import { controlFixture } from './fixture.ts'
 
 const agents = 100
@@ -84,6 +85,35 @@ t.test(`${agents} agents with ${objects} objects each reconnect at once`, async 
     []
   )
 })
+
+t.test(
+  `${agents} agents that return and leave at once cost few changes of the store, and no handlers`,
+  async t => {
+    let changes = 0
+    const storeOf = (opened: Database): Database => ({
+      ...opened,
+      change(work) {
+        changes += 1
+        return opened.change(work)
+      }
+    })
+    const { enroll, agent, control, handlersBound } = await controlFixture(t, { storeOf })
+    const tokens = await Promise.all(Array.from({ length: agents }, (_, i) => enroll(`edge-${i}`)))
+    changes = 0
+
+    const fleet = await Promise.all(
+      tokens.map(({ token }, i) => agent(token, { localAddress: `127.0.5.${1 + i}` }))
+    )
+    const joined = changes
+    await control.close()
+
+    t.comment(`${joined} changes to let them in, ${changes - joined} when they left`)
+    t.ok(joined < agents, `${joined} changes`)
+    t.ok(changes - joined < agents / 4, `${changes - joined} changes`)
+    t.equal(handlersBound(), 0, 'handlers are bound when a message comes')
+    t.ok(fleet.every(({ endCode }) => endCode() === 'shutting_down'))
+  }
+)
 
 t.test(`${reconnects} reconnects of one agent leave nothing behind`, async t => {
   const clock = countingClock()

@@ -271,6 +271,7 @@ t.test('a server that stops sends its agents the reason', async t => {
 
   await edge.closed()
   t.equal(edge.endCode(), 'shutting_down')
+  t.match(edge.received.at(-1)?.body, { retry_within_ms: 1_000 }, 'and within which time they may come again')
 })
 
 t.test('the generation of a store is made once', async t => {

@@ -174,7 +174,7 @@ t.test('an agent that reconnects with its new token before the old session ends 
   const next = await connectAgent(t, app)
   const deps = app.server.depsOf('enrollment')
   const store: Kernel['store'] = {
-    read: deps.store.read,
+    ...deps.store,
     async change(work) {
       const done = await deps.store.change(work)
       await next.hello('new')

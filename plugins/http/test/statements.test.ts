@@ -1,7 +1,8 @@
 // What a request costs the store, in counts: a figure that grows is a finding, whatever the machine.
-import SQLite from 'better-sqlite3'
 import t from 'tap'
-import { Statements } from '../../../kernel/store/sqlite/statements.ts'
+import { plugins as builtin } from '../../../config/plugins.ts'
+import { recordStatements } from '../../../test/support/statements.ts'
+import { Rule } from '../../rules/entities.ts'
 import { rulesFixture } from '../../rules/test/fixture.ts'
 
 t.test('a request runs few statements, prepares none anew, and a change syncs once', async t => {
@@ -9,33 +10,19 @@ t.test('a request runs few statements, prepares none anew, and a change syncs on
   const ann = await user('ann')
   await connect(await enroll())
   for (let at = 0; at < 50; at++) await push({ listen_port: 8_000 + at })
-  const [run, prepare] = [Statements.prototype.run, SQLite.prototype.prepare]
-  t.teardown(() => {
-    Statements.prototype.run = run
-    SQLite.prototype.prepare = prepare
-  })
-  const sql: string[] = []
-  let prepared = 0
-  Statements.prototype.run = function (query, writes) {
-    sql.push(query.sql)
-    return run.call(this, query, writes)
-  }
-  SQLite.prototype.prepare = function (this: SQLite.Database, text: string) {
-    prepared++
-    return prepare.call(this, text)
-  } as typeof prepare
+  const asked = recordStatements(t)
   const costOf = async (request: () => Promise<unknown>) => {
     await request() // prepares, and stores when the token was used
     await request() // remembers who asks
-    sql.length = 0
-    prepared = 0
+    asked.reset()
     await request()
+    const { sql, prepared } = asked
     return { statements: sql.length, prepared, commits: sql.filter(text => text === 'commit').length }
   }
   let port = 9_000
 
   t.same(await costOf(() => call('GET', '/v1/users/me', undefined, ann)), {
-    statements: 1,
+    statements: 0,
     prepared: 0,
     commits: 0
   })
@@ -49,4 +36,32 @@ t.test('a request runs few statements, prepares none anew, and a change syncs on
   const created = await costOf(() => push({ listen_port: port++ }))
   t.match(created, { prepared: 0, commits: 3 }) // the rule, the client's answer, the outcome of the entry
   t.ok(created.statements <= 30, `${created.statements} statements`)
+  const limited = asked.texts.filter(text => /\blimit\b/.test(text))
+  t.ok(limited.length > 2, `${limited.length} statements with a limit`)
+  t.same(
+    limited.filter(text => /\blimit \?(?! \+ 0)/.test(text)),
+    [],
+    'SQLite would prepare them anew at each run'
+  )
+})
+
+t.test('a page of rules asks the store as often for 50 rules as for one, whatever plugins add', async t => {
+  const { call, enroll, push, server } = await rulesFixture(t, { plugins: Object.keys(builtin) })
+  await enroll()
+  const queued = (listen_port: number) =>
+    push({ listen_port, if_offline: 'queue', labels: { env: 'prod' }, expires_at: '2030-01-01T00:00:00Z' })
+  const asked = recordStatements(t)
+  const pageOf = async () => {
+    const { store } = server.depsOf('rules')
+    await store.change(em => em.nativeUpdate(Rule, {}, { state: 'active' }))
+    await call('GET', '/v1/rules?limit=50') // prepares
+    asked.reset()
+    const { body } = await call<unknown[]>('GET', '/v1/rules?limit=50')
+    return { rules: body.length, statements: asked.sql.length, prepared: asked.prepared }
+  }
+
+  await queued(8_000)
+  t.same(await pageOf(), { rules: 1, statements: 7, prepared: 0 })
+  for (let at = 1; at < 50; at++) await queued(8_000 + at)
+  t.same(await pageOf(), { rules: 50, statements: 7, prepared: 0 })
 })

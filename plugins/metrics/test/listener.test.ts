@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { Readable } from 'node:stream'
 import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
 import { type Metric, metricsSlot } from '../../../kernel/metrics.ts'
@@ -9,7 +10,6 @@ import { fakeClock } from '../../../kit/fake-clock.ts'
 import { operatorToken, recordLog, type TestServer, testServer } from '../../../kit/test-server.ts'
 import { readExposition } from '../../../test/support/exposition.ts'
 import { openListener } from '../listener.ts'
-import { openScrape } from '../scrape.ts'
 
 const originOf = ({ log }: TestServer): string => {
   const port = log.find(({ event }) => event === 'metrics.listening')?.fields['port']
@@ -115,25 +115,6 @@ t.test('two plugins may share a metric if its type and labels are the same', asy
   )
 })
 
-t.test('concurrent scrapes share one page', async t => {
-  const valueReady = Promise.withResolvers<void>()
-  let calls = 0
-  const value = async () => {
-    calls++
-    await valueReady.promise
-    return []
-  }
-  const scrape = openScrape({ metrics: () => [{ by: 'x', value }], log: recordLog([]) })
-
-  const all = [scrape(), scrape(), scrape()]
-  valueReady.resolve()
-  const pages = new Set(await Promise.all(all))
-
-  t.same([calls, pages.size], [1, 1])
-  await scrape()
-  t.equal(calls, 2)
-})
-
 t.test('a port in use stops the start and names the configuration key', async t => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -148,7 +129,7 @@ t.test('a port in use stops the start and names the configuration key', async t 
 
 t.test('a scraper that reads nothing for 30 s is cut', async t => {
   const clock = fakeClock()
-  const scrape = async () => [Buffer.alloc(16 * 2 ** 20)] // more than the kernel takes for an unread socket
+  const scrape = async () => Readable.from([Buffer.alloc(16 * 2 ** 20)]) // more than the kernel takes for an unread socket
   const { port, close } = await openListener({ clock, log: recordLog([]), listen: '127.0.0.1:0', scrape })
   t.teardown(close)
   const socket = connect(port, '127.0.0.1').on('error', () => {}) // reset when it is cut
@@ -163,7 +144,7 @@ t.test('a scraper that reads nothing for 30 s is cut', async t => {
 })
 
 t.test('of 64 silent scrapers one makes room for the next', async t => {
-  const scrape = async () => [Buffer.from('svc_x 1\n')]
+  const scrape = async () => Readable.from([Buffer.from('svc_x 1\n')])
   const listen = '127.0.0.1:0'
   const { port, close } = await openListener({ clock: fakeClock(), log: recordLog([]), listen, scrape })
   t.teardown(close)

@@ -13,7 +13,8 @@ t.test('a rule that no agent holds has another ETag after a change within the sa
   } as unknown as Rule
   const changed = { ...failed, targets: [{ host: '10.0.0.2', port: 81, priority: 0 }] }
 
-  const etagOf = async (rule: Rule) => (await store.read(em => etagsOf([rule], filled, em))).get('r')
+  const etagOf = async (rule: Rule) =>
+    (await store.read(em => etagsOf([rule], new Map(), filled, em))).get('r')
 
   t.equal(await etagOf(failed), await etagOf({ ...failed }))
   t.not(await etagOf(failed), await etagOf(changed))

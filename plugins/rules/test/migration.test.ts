@@ -1,6 +1,6 @@
 // A store of an earlier version, with changes that its agents had not applied.
 import { DatabaseSync } from 'node:sqlite'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { migrations } from '../migrations.ts'
 
 interface Steps {
@@ -9,7 +9,7 @@ interface Steps {
   getQueries(): unknown[]
 }
 
-t.test('what an agent applied last is kept when its two columns become one', async t => {
+function openOld(t: Test) {
   const db = new DatabaseSync(':memory:')
   t.teardown(() => db.close())
   const migrate = async (index: number): Promise<void> => {
@@ -19,6 +19,11 @@ t.test('what an agent applied last is kept when its two columns become one', asy
     await steps.up()
     for (const query of steps.getQueries()) db.exec(String(query))
   }
+  return { db, migrate }
+}
+
+t.test('what an agent applied last is kept when its two columns become one', async t => {
+  const { db, migrate } = openOld(t)
   db.exec('create table kernel_user (id varchar(32), role varchar(10))')
   for (const index of [0, 1, 2]) await migrate(index)
   const targets = [{ host: 'new', port: 1, priority: 0 }]
@@ -70,4 +75,29 @@ t.test('what an agent applied last is kept when its two columns become one', asy
       }
     ]
   )
+})
+
+t.test('the ports of the rules of an older store are found by the new indexes', async t => {
+  const { db, migrate } = openOld(t)
+  db.exec('create table kernel_user (id varchar(32), role varchar(10))')
+  for (const index of [0, 1, 2, 3, 4]) await migrate(index)
+  const insert = db.prepare(
+    `insert into rules (id, client_id, owner, protocol, listen_from, listen_to, moved_from, moved_to, targets, prefer_ipv6,
+     fields, state, created_at, updated_at, state_changed_at, placed_by)
+     values (?, 'c', 'o', 'tcp', ?, ?, ?, ?, '[]', 0, '[]', 'active', 0, 0, 0, 'o')`
+  )
+  insert.run('single', 80, 80, null, null)
+  insert.run('range', 90, 99, null, null)
+  insert.run('moved', 100, 100, 95, 95)
+
+  await migrate(5)
+
+  const found = (index: string, where: string) =>
+    db
+      .prepare(`select id from rules indexed by ${index} where client_id = 'c' and ${where}`)
+      .all()
+      .map(({ id }) => id)
+  t.same(found('rules_range_index', 'listen_to > listen_from and listen_to >= 95'), ['range'])
+  t.same(found('rules_moved_index', 'moved_from is not null'), ['moved'])
+  t.equal(found('rules_client_id_owner_state_index', "owner = 'o'").length, 3)
 })

@@ -1,4 +1,5 @@
 // What an agent reports counts only for its own rules, their ports and targets, and for times that can be.
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
@@ -80,7 +81,7 @@ t.test("an agent does not change another client's metrics with made-up open conn
   })
 
   const { scrape } = on.server.depsOf('metrics') as unknown as { readonly scrape: Scrape }
-  const page = Buffer.concat([...(await scrape())]).toString()
+  const page = await text(await scrape())
   t.match(page, new RegExp(`svc_rule_active_connections{.*rule="${other.ruleId}"} 2\n`))
   t.match(page, new RegExp(`svc_rule_active_connections{.*rule="${own.ruleId}"} 3\n`))
   t.match(refusals(on), [{ report: 'active', reason: 'rule', rule: other.ruleId }])

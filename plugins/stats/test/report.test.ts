@@ -1,6 +1,8 @@
 import t from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import type { Database } from '../../../kernel/store/open.ts'
 import type { CommittedBytes, Stats } from '../exports.ts'
+import type { Stats as ServerHalf } from '../stats.ts'
 import { StatsReport } from '../wire.ts'
 import { committedIn, epoch, minute, noon, otherEpoch, row, statsFixture, withCommitted } from './fixture.ts'
 
@@ -300,3 +302,60 @@ t.test(
     t.match(await stats(ruleId), { bytes_in: 20 })
   }
 )
+
+t.test('a fleet that reports at once costs a few statements, not some for each report', async t => {
+  let statements = 0
+  const storeOf = (opened: Database): Database => ({
+    ...opened,
+    change: work =>
+      opened.change(em => {
+        const execute = em.execute.bind(em)
+        const counting = (...args: Parameters<typeof execute>) => {
+          statements += 1
+          return execute(...args)
+        }
+        return work(Object.assign(em, { execute: counting }))
+      })
+  })
+  const { edge, server, stats } = await statsFixture(t, { storeOf })
+  const edges: { readonly clientId: string; readonly ruleId: string }[] = []
+  for (let i = 0; i < 20; i++) edges.push(await edge(`edge-${i}`))
+  const { ingest, flush } = (server.depsOf('stats') as unknown as { readonly stats: ServerHalf }).stats
+  const reportAll = async (seq: number, bytes_in: number): Promise<void> => {
+    const reports = edges.map(({ clientId, ruleId }) => ({
+      ...{ clientId, epoch, seq, part: 0, last: true, live: [] },
+      rows: [
+        row(ruleId, 'minute', minute, { bytes_in }),
+        row(ruleId, 'rule', '', { connections: seq }),
+        row(ruleId, 'target', '10.0.0.1:80', { bytes_in })
+      ]
+    }))
+    const all = Promise.all(reports.map(ingest))
+    await flush()
+    await all
+  }
+  await reportAll(1, 10)
+  statements = 0
+
+  await reportAll(2, 15)
+
+  t.ok(statements < edges.length, `${statements} statements for ${edges.length} reports`)
+  for (const { ruleId } of edges)
+    t.match(await stats(ruleId), { bytes_in: 15, connections_total: 2 }, 'each is committed')
+})
+
+t.test('two reports of an agent in one transaction are committed one after the other', async t => {
+  const { edge, server, stats } = await statsFixture(t)
+  const { clientId, ruleId } = await edge()
+  const { ingest, flush } = (server.depsOf('stats') as unknown as { readonly stats: ServerHalf }).stats
+  const reportOf = (seq: number, bytes_in: number) => ({
+    ...{ clientId, epoch, seq, part: 0, last: true, live: [] },
+    rows: [row(ruleId, 'minute', minute, { bytes_in })]
+  })
+
+  const all = Promise.all([reportOf(1, 10), reportOf(2, 25), reportOf(1, 10)].map(ingest))
+  await flush()
+  await all
+
+  t.match(await stats(ruleId), { bytes_in: 25 })
+})

@@ -22,7 +22,7 @@ export const busyOffset = 50
 const nginxModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
 
 /** One thread: ours have one, too, unless `--threads` says otherwise. */
-const haproxyConfig = (port: number, pipeBytes: number | null): string => `
+export const haproxyConfig = (port: number, pipeBytes: number | null): string => `
 global
     nbthread 1
     maxconn 9700
@@ -45,7 +45,7 @@ listen busy
     server s 127.0.0.1:${serverPort + 1}
 `
 
-const nginxConfig = (port: number, dir: string): string => `
+export const nginxConfig = (port: number, dir: string): string => `
 ${existsSync(nginxModule) ? `load_module ${nginxModule};` : ''}
 daemon off;
 worker_processes 1;
@@ -100,7 +100,7 @@ export async function stop(child: ChildProcess): Promise<void> {
   await once(child, 'exit')
 }
 
-async function isListening(port: number): Promise<boolean> {
+export async function isListening(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {
     await once(socket, 'connect')

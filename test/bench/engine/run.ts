@@ -20,7 +20,7 @@ import {
 } from './forwarders.ts'
 import { type Forwarder, floors, isCounted, type Mode, modes, ours } from './modes.ts'
 import { type Place, startPlaces } from './places.ts'
-import { type Counted, gateTable, type Metrics, modeTables, type Runs } from './table.ts'
+import { type Counted, floorTable, gateTable, type Metrics, modeTables, type Runs } from './table.ts'
 
 const { values } = parseArgs({
   options: {
@@ -46,7 +46,10 @@ function reranInOwnNetwork(): boolean {
   if (values.network !== 'own') return false
   const ofCallers = 'echo 10000 65000 > /proc/sys/net/ipv4/ip_local_port_range'
   const ofRules = 'echo 19000-29999 > /proc/sys/net/ipv4/ip_local_reserved_ports'
-  const setUp = `ip link set lo up && ${ofCallers} && ${ofRules}`
+  // Linux's defaults: with much larger ones, callers and targets that do not read use up the memory of all TCP.
+  const ofReceiving = 'echo 4096 131072 6291456 > /proc/sys/net/ipv4/tcp_rmem'
+  const ofSending = 'echo 4096 16384 4194304 > /proc/sys/net/ipv4/tcp_wmem'
+  const setUp = ['ip link set lo up', ofCallers, ofRules, ofReceiving, ofSending].join(' && ')
   const allowBacklog = 'echo 8192 > /proc/sys/net/core/somaxconn'
   if (spawnSync('unshare', ['--net', 'sh', '-c', setUp]).status !== 0) return false
   const command = ['--net', 'sh', '-c', `${setUp} && ${allowBacklog} && exec "$@"`, 'sh', process.execPath]
@@ -135,6 +138,8 @@ const machine = (): string =>
   `${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, ` +
   `${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()} ${arch()}, Node ${process.version}`
 
+const mebibytes = (limits: string): number => Number(limits.trim().split(/\s+/).at(-1)) / 2 ** 20
+
 function results(runs: Runs, counted: Counted, loadBefore: number, hasNoAutogroups: boolean): string {
   const now = new Date().toISOString().replace('T', ' ').slice(0, 16)
   const network =
@@ -148,6 +153,8 @@ Written by \`npm run bench\` on ${now} UTC.
 - Command: \`node test/bench/engine/run.ts ${process.argv.slice(2).join(' ').replace(' --network entered', '')}\`;
   ${values.rounds} rounds of ${values.secs} s (modes with many connections: at most ${values['hold-rounds']}), order alternating,
   over ${network}; ours on ${values.threads} thread(s) with all meters and counters on, the others on one.
+- TCP: congestion control ${readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim()}, buffers of at most
+  ${['r', 'w'].map(way => mebibytes(readFileSync(`/proc/sys/net/ipv4/tcp_${way}mem`, 'utf8'))).join(' (receive) and ')} MiB (send).
 - ${hasNoAutogroups ? 'Scheduler autogroups are off.' : 'Scheduler autogroups are unchanged.'}
 - CPU is the whole process tree of the forwarder from /proc, including our agent's Node.
 - native: the C++ engine; native-copy: the same with splice off; portable: the engine in Node.
@@ -160,6 +167,11 @@ Written by \`npm run bench\` on ${now} UTC.
 
 ## Gates
 ${gateTable(runs)}
+
+## The floor
+What a bare relay reaches of the gates that it is measured by.
+
+${floorTable(runs)}
 
 ## Measurements
 ${modeTables(runs, counted)}
@@ -207,7 +219,10 @@ async function main(): Promise<void> {
     const forwardersOf = (mode: Mode): readonly Forwarding[] =>
       mode.place === undefined
         ? wanted.filter(
-            ({ protocols, isFloor }) => protocols.includes(mode.protocol) && (mode.hasFloor || !isFloor)
+            ({ name, protocols, isFloor }) =>
+              protocols.includes(mode.protocol) &&
+              (mode.hasFloor || !isFloor) &&
+              !(mode.isLong && name === 'direct') // nothing lies between that could wait
           )
         : [places[mode.place]].filter(place => place !== undefined)
     const before = loadavg()[0] ?? 0

@@ -1,5 +1,5 @@
 // Formats the rounds' results as tables: medians with intervals, and ratios against the gates.
-import { type Forwarder, type Gate, gates, modes, ours } from './modes.ts'
+import { type Forwarder, floors, type Gate, gates, modes, ours } from './modes.ts'
 
 export type Metrics = Readonly<Record<string, number>>
 /** Results by mode, forwarder and round; undefined where the forwarder failed. */
@@ -73,7 +73,7 @@ const formatSummary = ({ median, low, high }: Summary): string =>
 
 const tableRow = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [tableRow(head), tableRow(head.map(() => '---')), ...rows.map(tableRow)].join('\n')
 
 function baselineName({ baseline }: Gate): string {
@@ -88,10 +88,25 @@ export function gateTable(runs: Runs): string {
       return found ? `${verdict(gate, found)}: ${formatSummary(found)}` : '-'
     })
     if (cells.every(cell => cell === '-')) return []
-    const limit = gate.atMost === undefined ? `>= ${gate.atLeast}` : `<= ${gate.atMost}`
-    return [[gate.title, baselineName(gate), limit, ...cells]]
+    return [[gate.title, baselineName(gate), limitOf(gate), ...cells]]
   })
   return table(['metric', 'divided by', 'gate', ...ours], rows)
+}
+
+const limitOf = ({ atMost, atLeast }: Gate): string =>
+  atMost === undefined ? `>= ${atLeast}` : `<= ${atMost}`
+
+/** What the bare relays reach of each gate that they are measured by: no engine on the same calls is below them. */
+export function floorTable(runs: Runs): string {
+  const rows = gates.flatMap(gate => {
+    const cells = ['native' as const, ...floors].map(forwarder => {
+      const found = summary(ratios(runs, gate, forwarder))
+      return found ? formatSummary(found) : '-'
+    })
+    if (cells.slice(1).every(cell => cell === '-')) return []
+    return [[gate.title, baselineName(gate), limitOf(gate), ...cells]]
+  })
+  return table(['metric', 'divided by', 'gate', 'native', ...floors], rows)
 }
 
 export const countedMetrics = ['calls_each', 'instructions_each'] as const

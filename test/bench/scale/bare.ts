@@ -1,67 +1,77 @@
-// What a call costs at least: a Fastify route that does one prepared read. Run as a process, it serves the route.
-import { spawn } from 'node:child_process'
+// What a call and a connection cost at least. Run as a process, it serves a Fastify route that does one prepared read, and
+// TLS without anything above it.
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { connect as connectRaw } from 'node:net'
+import { connect, createServer } from 'node:tls'
 import SQLite from 'better-sqlite3'
 import Fastify from 'fastify'
+import { makeCertificate } from '../../../plugins/control/self-signed.ts'
+import { addressOf } from './address.ts'
+import type { CallersOrder, Took } from './callers.ts'
+import { cpuMsOf, residentMiB, serveOrders, startHelper } from './processes.ts'
 
-/** The CPU time of a call, in ms, of the serving process. */
-export async function bareReads(calls = 3_000): Promise<number> {
-  const server = spawn(process.execPath, [import.meta.filename, 'serve'], {
-    stdio: ['pipe', 'pipe', 'inherit']
-  })
-  const [origin] = await once(server.stdout, 'data')
-  const load = {
-    origin: String(origin).trim(),
-    token: 'none',
-    method: 'GET',
-    path: '/me',
-    body: null,
-    from: 0,
-    callers: 8
-  }
-  const call = async (calls: number) => {
-    const callers = spawn(
-      process.execPath,
-      [join(import.meta.dirname, 'callers.ts'), JSON.stringify({ ...load, calls })],
-      {
-        stdio: 'ignore'
-      }
-    )
-    await once(callers, 'close')
-  }
-  await call(calls)
-  const cpuMs = await usedBy(server)
-  await call(calls)
-  const used = (await usedBy(server)) - cpuMs
-  server.kill('SIGKILL')
-  await once(server, 'close')
-  return used / calls
+interface Serving {
+  readonly pid: number
+  readonly origin: string
+  readonly tlsPort: number
 }
 
-async function usedBy({
-  stdin,
-  stdout
+/** The CPU time of a call, in ms, and the memory of an idle TLS connection, in KiB, of a process that does nothing else. */
+export async function bareCosts({
+  calls,
+  connections
 }: {
-  stdin: NodeJS.WritableStream
-  stdout: NodeJS.ReadableStream
-}): Promise<number> {
-  stdin.write('cpu\n')
-  const [ms] = await once(stdout, 'data')
-  return Number(String(ms))
+  readonly calls: number
+  readonly connections: number
+}) {
+  const server = startHelper('bare.ts')
+  const callers = startHelper('callers.ts')
+  try {
+    const { pid, origin, tlsPort } = await server.ask<Serving>({})
+    const load = { origin, token: 'none', method: 'GET', path: '/me', body: null, from: 0, calls, callers: 8 }
+    const callAll = async (): Promise<number> => {
+      const before = cpuMsOf(pid)
+      await callers.ask({ begin: load } satisfies CallersOrder)
+      await callers.ask<Took>({ end: 'done' } satisfies CallersOrder)
+      return (cpuMsOf(pid) - before) / calls
+    }
+    await callAll()
+    const callMs = await callAll()
+    const before = residentMiB(pid)
+    const sockets = await connectAll(tlsPort, connections)
+    const connectionKiB = ((residentMiB(pid) - before) * 1024) / connections
+    for (const socket of sockets) socket.destroy()
+    return { callMs, connectionKiB }
+  } finally {
+    await Promise.all([server.end(), callers.end()])
+  }
 }
 
-async function serve(): Promise<void> {
+async function connectAll(port: number, count: number) {
+  const sockets = []
+  for (let at = 0; at < count; at++) {
+    const raw = connectRaw({ host: '127.0.0.1', port, localAddress: addressOf(at) })
+    const socket = connect({ socket: raw, minVersion: 'TLSv1.3', rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    sockets.push(socket)
+  }
+  return sockets
+}
+
+async function serve(): Promise<Serving> {
   const db = new SQLite(':memory:')
   db.exec(`create table user (id text primary key, name text); insert into user values ('ann', 'Ann')`)
   const find = db.prepare('select id, name from user where id = ?')
   const app = Fastify()
   app.get('/me', async () => find.get('ann'))
-  process.stdout.write(`${await app.listen({ host: '127.0.0.1', port: 0 })}\n`)
-  process.stdin.on('data', () => {
-    const { user, system } = process.cpuUsage()
-    process.stdout.write(`${(user + system) / 1000}\n`)
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const tls = createServer({ ...(await makeCertificate([])), minVersion: 'TLSv1.3' }, socket => {
+    socket.on('data', () => {}).on('error', () => {})
   })
+  tls.listen(0, '127.0.0.1')
+  await once(tls, 'listening')
+  const address = tls.address()
+  return { pid: process.pid, origin, tlsPort: typeof address === 'object' ? (address?.port ?? 0) : 0 }
 }
 
-if (process.argv[2] === 'serve') await serve()
+if (process.argv[1] === import.meta.filename) await serveOrders(serve)

@@ -1,5 +1,6 @@
-// Callers of the API in a process of their own. Takes a Load as its argument, prints a Took.
+// Callers of the API in a process of their own.
 import { Agent, request } from 'node:http'
+import { serveOrders } from './processes.ts'
 
 export interface Load {
   readonly origin: string
@@ -8,9 +9,11 @@ export interface Load {
   readonly path: string // `$i`: the number of the call
   readonly body: string | null
   readonly from: number // the first number
-  readonly calls: number
+  readonly calls: number | null // null: until the order to stop
   readonly callers: number
+  readonly restMs?: number // of each caller, after each call
 }
+export type CallersOrder = { readonly begin: Load } | { readonly end: 'done' | 'now' }
 
 export interface Took {
   readonly ms: number // of the clock, for all
@@ -18,47 +21,65 @@ export interface Took {
   readonly refused: Readonly<Record<string, number>> // by status and code
 }
 
-const load = JSON.parse(process.argv[2] ?? '') as Load
-const { origin, token, method, path, body, from, calls, callers } = load
-const agent = new Agent({ keepAlive: true, maxSockets: callers })
-const waits: number[] = []
-const refused: Record<string, number> = {}
+function begin({ origin, token, method, path, body, from, calls, callers, restMs = 0 }: Load) {
+  const agent = new Agent({ keepAlive: true, maxSockets: callers })
+  const waits: number[] = []
+  const refused: Record<string, number> = {}
+  let isStopped = false
 
-async function call(number: number): Promise<void> {
-  const began = performance.now()
-  const sent = body?.replaceAll('$i', String(number))
-  const headers = {
-    authorization: `Bearer ${token}`,
-    ...(sent !== undefined && {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(sent)
+  async function call(number: number): Promise<void> {
+    const began = performance.now()
+    const sent = body?.replaceAll('$i', String(number))
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(sent !== undefined && {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(sent)
+      })
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    request(new URL(path.replaceAll('$i', String(number)), origin), { method, agent, headers }, reply => {
+      const { statusCode = 0 } = reply
+      const chunks: Buffer[] = []
+      reply.on('data', (chunk: Buffer) => chunks.push(chunk))
+      reply.on('end', () => {
+        waits.push(performance.now() - began)
+        if (statusCode >= 300 && statusCode !== 304) {
+          const [, code = ''] = /"code":"([\w.]+)/.exec(Buffer.concat(chunks).toString()) ?? []
+          refused[`${statusCode} ${code}`] = (refused[`${statusCode} ${code}`] ?? 0) + 1
+        }
+        resolve()
+      })
     })
+      .on('error', reject)
+      .end(sent)
+    await promise
   }
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  request(new URL(path.replaceAll('$i', String(number)), origin), { method, agent, headers }, reply => {
-    const { statusCode = 0 } = reply
-    const chunks: Buffer[] = []
-    reply.on('data', (chunk: Buffer) => chunks.push(chunk))
-    reply.on('end', () => {
-      waits.push(performance.now() - began)
-      if (statusCode >= 300) {
-        const [, code = ''] = /"code":"(\w+)/.exec(Buffer.concat(chunks).toString()) ?? []
-        refused[`${statusCode} ${code}`] = (refused[`${statusCode} ${code}`] ?? 0) + 1
+
+  let next = from
+  const began = performance.now()
+  const done = Promise.all(
+    Array.from({ length: callers }, async () => {
+      while (!isStopped && (calls === null || next < from + calls)) {
+        await call(next++)
+        if (restMs > 0) await new Promise(resolve => setTimeout(resolve, restMs))
       }
-      resolve()
     })
-  })
-    .on('error', reject)
-    .end(sent)
-  await promise
+  )
+  return async (when: 'done' | 'now'): Promise<Took> => {
+    if (when === 'now') isStopped = true
+    await done
+    agent.destroy()
+    return { ms: performance.now() - began, waits, refused }
+  }
 }
 
-let next = from
-const began = performance.now()
-await Promise.all(
-  Array.from({ length: callers }, async () => {
-    while (next < from + calls) await call(next++)
-  })
-)
-process.stdout.write(JSON.stringify({ ms: performance.now() - began, waits, refused } satisfies Took))
-agent.destroy()
+let end: ((when: 'done' | 'now') => Promise<Took>) | null = null
+await serveOrders(async (order: CallersOrder) => {
+  if ('begin' in order) {
+    end = begin(order.begin)
+    return {}
+  }
+  if (!end) throw new TypeError('no load has begun')
+  return end(order.end)
+})

@@ -1,52 +1,127 @@
 // Agents in a process of their own. They come at once, again when they are refused, and take what they get.
 import { setTimeout } from 'node:timers/promises'
-import { connectAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
-import { messages, RulePush, RuleRemove } from '../../../plugins/rules/wire.ts'
+import { connectAgent, type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
+import { RulePush, RuleRemove, messages as ruleMessages } from '../../../plugins/rules/wire.ts'
+import { encodeRow, noCounts, StatsReport, messages as statsMessages } from '../../../plugins/stats/wire.ts'
+import { SwitchRemove, SwitchSet, messages as switchMessages } from '../../../plugins/under-attack/wire.ts'
 import { addressOf } from './address.ts'
+import { serveOrders } from './processes.ts'
+import type { SeededAgent } from './seed.ts'
 
-export interface Fleet {
-  readonly port: number
-  readonly fingerprint: string
-  readonly tokens: readonly string[]
-}
+export type FleetOrder =
+  | { readonly do: 'agents'; readonly agents: readonly SeededAgent[]; readonly generation: string }
+  | { readonly do: 'join'; readonly port: number; readonly fingerprint: string }
+  | { readonly do: 'report'; readonly rounds: number; readonly everyMs: number }
+  | { readonly do: 'switched' }
+  | { readonly do: 'leave' }
 
 export interface Joined {
   readonly ms: number // until all are let in
   readonly refused: number // handshakes
   readonly cpuMs: number // of this process
 }
-
-const { tokens, ...endpoint } = JSON.parse(process.argv[2] ?? '') as Fleet
-const firstDelayMs = 500
-const maxDelayMs = 30_000
-
-let refused = 0
-const t = { teardown() {} } // the process ends
-
-async function join(token: string, at: number): Promise<void> {
-  const script = {
-    ...endpoint,
-    token,
-    localAddress: addressOf(at),
-    messages,
-    responses: [
-      scriptedResponse(RulePush, ({ rule_id, revision }) => ({ rule_id, revision })),
-      scriptedResponse(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision }))
-    ]
-  }
-  for (let failures = 0; ; failures++)
-    try {
-      await connectAgent(t, script)
-      return
-    } catch {
-      refused++
-      await setTimeout(Math.random() * Math.min(maxDelayMs, firstDelayMs * 2 ** failures))
-    }
+export interface Waits {
+  readonly waits: readonly number[] // ms of each
+}
+/** When each agent has got the switch: ms since 1970. */
+export interface Switched {
+  readonly at: readonly number[]
 }
 
-const began = performance.now()
-await Promise.all(tokens.map(join))
-const { user, system } = process.cpuUsage()
-process.stdout.write(
-  `${JSON.stringify({ ms: performance.now() - began, refused, cpuMs: (user + system) / 1000 } satisfies Joined)}\n`
-)
+const firstDelayMs = 500
+const maxDelayMs = 30_000
+// As many as an agent with all built-in plugins announces.
+const others = Array.from({ length: 20 }, (_, at) => [`capability-${at}`, '2.1.0'])
+const capabilities = { ...Object.fromEntries(others), 'under-attack': '2.1.0' }
+const messages = [...ruleMessages, ...statsMessages, ...switchMessages]
+const t = { teardown() {} } // the process ends
+
+let fleet: readonly SeededAgent[] = []
+let generation = ''
+let connected: ScriptedAgent[] = []
+let switchedAt: number[] = []
+let round = 0
+
+const responses = [
+  scriptedResponse(RulePush, ({ rule_id, revision }) => ({ rule_id, revision })),
+  scriptedResponse(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision })),
+  scriptedResponse(SwitchSet, ({ id, revision }) => {
+    switchedAt.push(Date.now())
+    return { id, revision }
+  }),
+  scriptedResponse(SwitchRemove, ({ id, revision }) => ({ id, revision }))
+]
+
+async function join({ port, fingerprint }: { readonly port: number; readonly fingerprint: string }) {
+  let refused = 0
+  async function one({ token, rules }: SeededAgent, at: number): Promise<ScriptedAgent> {
+    const inventory = rules.map(({ id, revision }) => ({ kind: 'rule', id, revision }))
+    const script = { port, fingerprint, token, localAddress: addressOf(at), messages, responses }
+    for (let failures = 0; ; failures++)
+      try {
+        return await connectAgent(t, { ...script, capabilities, generation, inventory })
+      } catch {
+        refused++
+        await setTimeout(Math.random() * Math.min(maxDelayMs, firstDelayMs * 2 ** failures))
+      }
+  }
+  const [began, before] = [performance.now(), process.cpuUsage()]
+  connected = await Promise.all(fleet.map(one))
+  const { user, system } = process.cpuUsage(before)
+  return { ms: performance.now() - began, refused, cpuMs: (user + system) / 1000 } satisfies Joined
+}
+
+/** Each agent reports new bytes of each of its rules, in its own moment of each round. */
+async function report({ rounds, everyMs }: { readonly rounds: number; readonly everyMs: number }) {
+  const waits: number[] = []
+  const began = performance.now()
+  for (const last = round + rounds; round < last; round++) {
+    const dueOf = (at: number): number => began + (round - last + rounds + at / fleet.length) * everyMs
+    const sent: Promise<void>[] = []
+    for (const at of fleet.keys()) {
+      const dueMs = dueOf(at) - performance.now()
+      if (dueMs > 1) await setTimeout(dueMs)
+      sent.push(reportOf(at).then(ms => void waits.push(ms)))
+    }
+    await Promise.all(sent)
+  }
+  return { waits } satisfies Waits
+}
+
+async function reportOf(at: number): Promise<number> {
+  const [agent, edge] = [connected[at], fleet[at]]
+  if (!agent || !edge) throw new RangeError(`there is no agent ${at}`)
+  const began = performance.now()
+  const minute = String(Math.floor(Date.now() / 60_000) * 60)
+  const bytes = (round + 1) * 1_000_003
+  const rows = edge.rules.slice(0, 5).flatMap(({ id: ruleId, port }) => {
+    const moved = { ...noCounts, ruleId, bytesIn: bytes, bytesOut: bytes * 2 }
+    return [
+      { ...moved, kind: 'minute', key: minute },
+      { ...noCounts, ruleId, kind: 'rule', key: '', connections: round + 1 },
+      { ...moved, kind: 'port', key: String(port) }
+    ].map(encodeRow)
+  })
+  const epoch = at.toString(16).padStart(32, '0')
+  const body = { epoch, seq: round + 1, part: 0, last: true, live: [], rows }
+  await agent.channel.request(StatsReport, body, { deadlineMs: 60_000 })
+  return performance.now() - began
+}
+
+await serveOrders(async (order: FleetOrder) => {
+  if (order.do === 'agents') {
+    fleet = order.agents
+    generation = order.generation
+    return {}
+  }
+  if (order.do === 'join') return join(order)
+  if (order.do === 'report') return report(order)
+  if (order.do === 'leave') {
+    await Promise.all(connected.map(agent => agent.close()))
+    connected = []
+    return {}
+  }
+  const at = switchedAt
+  switchedAt = []
+  return { at } satisfies Switched
+})

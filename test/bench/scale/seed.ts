@@ -6,18 +6,63 @@ export interface Size {
   readonly users: number
   readonly clients: number
   readonly rules: number
+  readonly watchers: number // of events
+}
+
+export interface SeededAgent {
+  readonly clientId: string
+  readonly token: string
+  readonly rules: { readonly id: string; readonly revision: number; readonly port: number }[] // that it has already
+}
+
+/** A stream of events, and the token that may open it. */
+export interface Watched {
+  readonly token: string
+  readonly path: string
 }
 
 export interface Seeded {
   readonly admin: string // tokens
   readonly owner: string
-  readonly agents: readonly string[]
-  readonly clientIds: readonly string[]
+  readonly agents: readonly SeededAgent[]
+  readonly watched: readonly Watched[]
+  readonly generation: string // of the store
 }
 
-/** Fills a store: a superadmin, an owner of a tenth of the rules, users, clients, rules and their bytes. */
-export function seed(db: Database, { users, clients, rules }: Size): Seeded {
-  const seeded = { admin: newSecret(), owner: newSecret(), agents: [] as string[], clientIds: [] as string[] }
+const streamsOfUser = 16 // the bound of the server
+
+/** Fills a store: a superadmin, an owner of a tenth of the rules, users, clients, their rules and bytes. */
+export function seed(db: Database, { users, clients, rules, watchers }: Size): Seeded {
+  const insert = insertsInto(db)
+  const [admin, owner] = [newSecret(), newSecret()]
+  insert.user('admin', 'superadmin', admin)
+  insert.user('owner', 'user', owner)
+  const tokens = Array.from({ length: users }, () => newSecret())
+  for (const [at, token] of tokens.entries()) insert.user(`user${at}`, 'user', token)
+  const agents: readonly SeededAgent[] = Array.from({ length: clients }, (_, at) => {
+    const agent = { clientId: newId(), token: newSecret(), rules: [] }
+    insert.client(agent, `edge-${at}`, Math.ceil(rules / clients))
+    return agent
+  })
+  const watched: Watched[] = []
+  for (let at = 0; at < rules; at++) {
+    const agent = agents[at % clients]
+    if (!agent) throw new RangeError('there are no clients')
+    const revision = 1 + Math.floor(at / clients)
+    const [watcher, token] = [Math.floor(at / streamsOfUser), tokens[Math.floor(at / streamsOfUser)]]
+    const isWatched = at < watchers && token !== undefined
+    const rule = { id: newId(), revision, port: 999 + revision }
+    insert.rule(agent.clientId, rule, isWatched ? `user${watcher}` : at % 10 === 0 ? 'owner' : 'admin')
+    agent.rules.push(rule)
+    if (isWatched) watched.push({ token, path: `/v1/rules/${rule.id}/stats/stream` })
+  }
+  const generation = db.prepare<[], { value: string }>(
+    `select value from kernel_fact where name = 'generation'`
+  )
+  return { admin, owner, agents, watched, generation: generation.get()?.value ?? '' }
+}
+
+function insertsInto(db: Database) {
   const user = db.prepare(
     'insert into kernel_user (id, display_name, role, disabled, created_at) values (?, ?, ?, 0, 0)'
   )
@@ -25,33 +70,30 @@ export function seed(db: Database, { users, clients, rules }: Size): Seeded {
     `insert into kernel_credential (id, user_id, label, token_hash, created_at, last_used_at) values (?, ?, '', ?, 0, 0)`
   )
   const client = db.prepare(
-    'insert into kernel_client (id, name, token_hash, revision, enrolled_at) values (?, ?, ?, 0, 0)'
+    'insert into kernel_client (id, name, token_hash, revision, enrolled_at) values (?, ?, ?, ?, 0)'
   )
   const rule =
     db.prepare(`insert into rules (id, client_id, owner, placed_by, protocol, listen_from, listen_to, targets,
     prefer_ipv6, fields, state, created_at, updated_at, state_changed_at)
     values (?, ?, ?, '_operator', 'tcp', ?, ?, ?, 0, '[]', 'active', 0, 0, 0)`)
+  const held = db.prepare('insert into kernel_held (client_id, kind, id, revision) values (?, ?, ?, ?)')
   const total =
     db.prepare(`insert into stats_total (rule_id, kind, key, client_id, owner, bytes_in, bytes_out,
     connections, dns_failures, failovers, rejected, updated_at) values (?, ?, ?, ?, ?, 123456789, 987654321, 42, 1, 2, 3, 0)`)
-  user.run('admin', 'Admin', 'superadmin')
-  user.run('owner', 'Owner', 'user')
-  credential.run(newId(), 'admin', hashOf(seeded.admin))
-  credential.run(newId(), 'owner', hashOf(seeded.owner))
-  for (let at = 0; at < users; at++) user.run(`user${at}`, `User ${at}`, 'user')
-  for (let at = 0; at < clients; at++) {
-    const [id, token] = [newId(), newSecret()]
-    client.run(id, `edge-${at}`, hashOf(token))
-    seeded.agents.push(token)
-    seeded.clientIds.push(id)
-  }
   const targets = JSON.stringify([{ host: 'web.example.com', port: 80, priority: 0 }])
-  for (let at = 0; at < rules; at++) {
-    const [id, clientId] = [newId(), seeded.clientIds[at % clients] ?? '']
-    const [owner, port] = [at % 10 === 0 ? 'owner' : 'admin', 1_000 + Math.floor(at / clients)]
-    rule.run(id, clientId, owner, port, port, targets)
-    total.run(id, 'rule', '', clientId, owner)
-    total.run(id, 'port', String(port), clientId, owner)
+  return {
+    user(id: string, role: string, token: string): void {
+      user.run(id, id, role)
+      credential.run(newId(), id, hashOf(token))
+    },
+    client({ clientId, token }: SeededAgent, name: string, revision: number): void {
+      client.run(clientId, name, hashOf(token), revision)
+    },
+    rule(clientId: string, { id, revision, port }: SeededAgent['rules'][number], owner: string): void {
+      rule.run(id, clientId, owner, port, port, targets)
+      held.run(clientId, 'rule', id, revision)
+      total.run(id, 'rule', '', clientId, owner)
+      total.run(id, 'port', String(port), clientId, owner)
+    }
   }
-  return seeded
 }

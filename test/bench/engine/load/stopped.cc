@@ -1,4 +1,5 @@
 // A sender that is stopped during a transfer: what it costs, how it affects others, and whether all bytes arrive.
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,6 +97,7 @@ int stopped(const Options& options) {
   const double quiet_p99 = p99_beside(options);
   const pid_t sender = fork();
   if (sender == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // stopped and left alone it would hold its buffers for ever
     transfer(options);
     _exit(0);
   }

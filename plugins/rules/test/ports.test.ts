@@ -1,0 +1,78 @@
+// What a new rule costs does not grow with the rules that are there already.
+import t from 'tap'
+import { Statements } from '../../../kernel/store/sqlite/statements.ts'
+import { rulesFixture } from './fixture.ts'
+
+t.test('the checks of a new rule find their rows in indexes, and read no other rules', async t => {
+  const { server, enroll, connect, push, user } = await rulesFixture(t)
+  await user('ann')
+  await connect(await enroll())
+  await push({ listen_port: 8000 })
+  const selects = new Map<string, unknown[]>()
+  const { run } = Statements.prototype
+  t.teardown(() => {
+    Statements.prototype.run = run
+  })
+  Statements.prototype.run = function (query, writes) {
+    const values = query.values ?? []
+    if (/^\s*select\b.*\brules\b/is.test(query.sql)) selects.set(query.sql, [...values])
+    return run.call(this, query, writes)
+  }
+
+  t.equal((await push({ listen_port: 8001, owner: 'ann' })).status, 201)
+  Statements.prototype.run = run
+
+  const { store } = server.depsOf('rules')
+  const plans = await store.read(async em => {
+    const found: string[] = []
+    for (const [sql, values] of selects) {
+      const steps = await em.execute<{ detail: string }[]>(`explain query plan ${sql}`, values)
+      found.push(...steps.map(({ detail }) => detail))
+    }
+    return found
+  })
+  const ofRules = plans.filter(step => /\b(rules|own)\b/.test(step))
+  t.ok(ofRules.length > 4, ofRules.join('\n'))
+  t.same(
+    ofRules.filter(step => !/^SEARCH .* USING .*INDEX/.test(step)),
+    []
+  )
+  const onClient = ofRules.filter(step => /client_id=\?/.test(step))
+  t.same(
+    onClient.filter(
+      step => !/rules_(range|moved)_index|client_id=\? AND listen_from>|COVERING INDEX/.test(step)
+    ),
+    [],
+    'no search of all rules of the client reads more than an index'
+  )
+})
+
+t.test('a port within a range, of a range around it, and of a rule that moves, is taken', async t => {
+  const { call, enroll, connect, push } = await rulesFixture(t, {
+    plugins: ['users', 'clients', 'rules', 'port-range']
+  })
+  const capabilities = { 'rule.range': '1.0.0', 'rule.update': '2.1.0' }
+  const agent = await connect(await enroll(), { capabilities })
+  const single = (await push({ listen_port: 8005 })).body
+  const range = (await push({ listen_port: 9000, listen_port_end: 9010 })).body
+  const holderOf = async (body: object) => {
+    const { status, body: refusal } = await push(body)
+    return [status, refusal.error?.details['rule_id']]
+  }
+
+  t.same(await holderOf({ listen_port: 8000, listen_port_end: 8005 }), [409, single.rule_id])
+  t.same(await holderOf({ listen_port: 8005, listen_port_end: 8009 }), [409, single.rule_id])
+  for (const port of [9000, 9004, 9010]) t.same(await holderOf({ listen_port: port }), [409, range.rule_id])
+  t.same(await holderOf({ listen_port: 8990, listen_port_end: 9000 }), [409, range.rule_id])
+  t.same(await holderOf({ listen_port: 9010, listen_port_end: 9020 }), [409, range.rule_id])
+  t.same(await holderOf({ listen_port: 8990, listen_port_end: 9020 }), [409, range.rule_id])
+  for (const port of [8004, 8006, 8999, 9011]) t.equal((await push({ listen_port: port })).status, 201)
+
+  await agent.close()
+  while ((await call<{ connected: boolean }[]>('GET', '/v1/clients')).body.some(one => one.connected))
+    await new Promise(setImmediate)
+  t.equal((await call('PATCH', `/v1/rules/${single.rule_id}`, { listen_port: 8100 })).status, 200)
+  const queued = { if_offline: 'queue' }
+  t.same(await holderOf({ listen_port: 8005, ...queued }), [409, single.rule_id], 'its agent may have it yet')
+  t.same(await holderOf({ listen_port: 8100, ...queued }), [409, single.rule_id])
+})

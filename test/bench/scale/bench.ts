@@ -1,0 +1,13 @@
+import type { SeededServer } from '../seeded-server.ts'
+import type { Note } from './figures.ts'
+import type { Helper } from './processes.ts'
+import type { Seeded } from './seed.ts'
+
+/** What the rows of the page have to work with, at one size. */
+export interface Bench {
+  readonly server: SeededServer
+  readonly seeded: Seeded
+  readonly fleet: Helper // fleet.ts
+  readonly callers: Helper // callers.ts
+  readonly note: Note
+}

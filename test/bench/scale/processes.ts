@@ -1,0 +1,51 @@
+// Processes beside the server, which take orders as lines of JSON and answer each with one; and what a process has used.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+/** The CPU time of a process, in ms. */
+export function cpuMsOf(pid: number): number {
+  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+  const [user = 0, system = 0] = fields.split(' ').slice(11, 13).map(Number)
+  return (user + system) * 10
+}
+
+export const residentMiB = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
+export interface Helper {
+  /** Resolves with the answer to the order. */
+  ask<A>(order: object): Promise<A>
+  end(): Promise<void>
+}
+
+/** Starts a script of this folder. */
+export function startHelper(file: string): Helper {
+  const child: ChildProcess = spawn(process.execPath, [join(import.meta.dirname, file)], {
+    stdio: ['pipe', 'pipe', 'inherit']
+  })
+  const { stdin, stdout } = child
+  if (!stdin || !stdout) throw new TypeError('both are piped')
+  const lines = createInterface({ input: stdout })[Symbol.asyncIterator]()
+  return {
+    async ask<A>(order: object): Promise<A> {
+      stdin.write(`${JSON.stringify(order)}\n`)
+      const { value, done } = await lines.next()
+      if (done) throw new Error(`${file} has ended`)
+      return JSON.parse(value) as A
+    },
+    async end() {
+      const closed = once(child, 'close')
+      child.kill('SIGKILL')
+      await closed
+    }
+  }
+}
+
+/** Answers the orders of the process that has started this one, one after another. */
+export async function serveOrders<O>(answer: (order: O) => Promise<object>): Promise<void> {
+  for await (const line of createInterface({ input: process.stdin }))
+    process.stdout.write(`${JSON.stringify(await answer(JSON.parse(line) as O))}\n`)
+}

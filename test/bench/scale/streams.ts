@@ -1,0 +1,33 @@
+// Rows about streams of events: each watcher has the stats of a rule, sent every 5 s.
+import { setTimeout } from 'node:timers/promises'
+import type { Bench } from './bench.ts'
+import { cpuMsOf, startHelper } from './processes.ts'
+import type { WatchersOrder } from './watchers.ts'
+
+const spanMs = 10_000
+
+export async function streams({ server: { origin, pid }, seeded, note }: Bench): Promise<void> {
+  const helper = startHelper('watchers.ts')
+  const order = (given: WatchersOrder) => helper.ask<{ readonly events: number }>(given)
+  try {
+    const idleMs = cpuMsOf(pid)
+    await setTimeout(spanMs)
+    const [beforeMs, baseMs] = [cpuMsOf(pid), cpuMsOf(pid) - idleMs]
+    await order({ do: 'open', origin, streams: seeded.watched })
+    note(
+      'opening a stream of events',
+      'ms of CPU',
+      'watchers',
+      (cpuMsOf(pid) - beforeMs) / seeded.watched.length
+    )
+    await order({ do: 'count' })
+    const [before, began] = [cpuMsOf(pid), performance.now()]
+    await setTimeout(spanMs)
+    const cores = (cpuMsOf(pid) - before - baseMs) / (performance.now() - began)
+    const { events } = await order({ do: 'count' })
+    note('streams of events, more than without', 'of a core', 'watchers', cores)
+    note('streams of events: events in 10 s', 'of a watcher', 'watchers', events / seeded.watched.length)
+  } finally {
+    await helper.end()
+  }
+}

@@ -1,0 +1,39 @@
+// What the store is asked, in counts: the same on any machine.
+import SQLite from 'better-sqlite3'
+import type { Test } from 'tap'
+import { Statements } from '../../kernel/store/sqlite/statements.ts'
+
+export interface Asked {
+  readonly sql: string[] // of the statements that ran
+  readonly texts: string[] // of all that were prepared
+  prepared: number
+  reset(): void
+}
+
+/** Records the statements of all stores of this process until the test ends. */
+export function recordStatements(t: Pick<Test, 'teardown'>): Asked {
+  const [run, prepare] = [Statements.prototype.run, SQLite.prototype.prepare]
+  t.teardown(() => {
+    Statements.prototype.run = run
+    SQLite.prototype.prepare = prepare
+  })
+  const asked: Asked = {
+    sql: [],
+    texts: [],
+    prepared: 0,
+    reset() {
+      asked.sql.length = 0
+      asked.prepared = 0
+    }
+  }
+  Statements.prototype.run = function (query, writes) {
+    asked.sql.push(query.sql)
+    return run.call(this, query, writes)
+  }
+  SQLite.prototype.prepare = function (this: SQLite.Database, text: string) {
+    asked.prepared++
+    asked.texts.push(text)
+    return prepare.call(this, text)
+  } as typeof prepare
+  return asked
+}
