@@ -232,18 +232,18 @@ t.test('what was remembered is asked anew when the connection was cut', async t 
     [User.meta.tableName],
     async (id, em) => (await em.findOne(User, { id }))?.displayName ?? null
   )
-  t.equal(await store.read(em => remember('ann', em)), 'Ann')
+  t.equal(await remember('ann'), 'Ann')
   await store.change(em => em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Anna' }))
-  t.equal(await store.read(em => remember('ann', em)), 'Anna')
+  t.equal(await remember('ann'), 'Anna')
   await runAt(at, [`update kernel_user set display_name = 'Other'`])
-  t.equal(await store.read(em => remember('ann', em)), 'Anna')
+  t.equal(await remember('ann'), 'Anna')
 
   await cutAll(at)
   await store
     .change(em => em.insert(User, userOf('bob')))
     .catch(() => store.change(em => em.insert(User, userOf('bob'))))
 
-  t.equal(await store.read(em => remember('ann', em)), 'Other')
+  t.equal(await remember('ann'), 'Other')
   t.equal(await nameOf('bob'), 'Ann')
 })
 
