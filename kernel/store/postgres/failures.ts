@@ -58,24 +58,25 @@ export const unknownOutcome = (cause: unknown): Fault =>
     { cause, details: { retry_after_secs: retryAfterSecs } }
   )
 
-/** Returns why a server does not start on this database, with the remedy. */
+/** What waiting mends: the server cannot be reached, is starting or stopping, or has no room for a connection. */
+const isAway = (state: string): boolean => state === '' || /^(08|53|57P)/.test(state)
+
+/** Returns why a server does not start on this database, with the remedy. What waiting mends has no exit status 78. */
 export function refusalOf(error: unknown, at: { host: string; user: string; database: string }): Fault {
   const state = stateOf(error) ?? ''
   const reason = reasonOf(error) || errorCode(error) // of several addresses that refused, Node has no text
-  const remedy =
-    /^28/.test(state) || /password/i.test(reason)
-      ? `let pg_hba.conf admit ${at.user}, or give the password by SVC_STORE_PASSWORD, store_password_file or ~/.pgpass`
-      : state === '3D000'
-        ? `create it: create database ${at.database} owner ${at.user} encoding 'UTF8' template template0`
-        : state === ''
-          ? `start PostgreSQL at ${at.host}, or correct store_url`
-          : 'see the log of PostgreSQL'
+  const isPassword = /^28/.test(state) || /password/i.test(reason)
+  const remedy = isPassword
+    ? `let pg_hba.conf admit ${at.user}, or give the password by SVC_STORE_PASSWORD, store_password_file or ~/.pgpass`
+    : state === '3D000'
+      ? `create it: create database ${at.database} owner ${at.user} encoding 'UTF8' template template0`
+      : state === ''
+        ? `start PostgreSQL at ${at.host}, or correct store_url`
+        : 'see the log of PostgreSQL'
   return new Fault(
-    storeUnusable,
+    isAway(state) && !isPassword ? storeUnavailable : storeUnusable,
     `the database ${at.database} at ${at.host} cannot be opened: ${reason}; ${remedy}`,
-    {
-      cause: error
-    }
+    { cause: error }
   )
 }
 

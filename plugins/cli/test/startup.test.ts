@@ -91,13 +91,6 @@ t.test('an invalid directory, certificate, plugin, address or token: 78 each', a
     [
       /^startup\.config_invalid: SVC_STORE_URL: store_url must be sqlite:, or postgres:(?![\s\S]*a-secret)/m,
       failedStart(join(dir, 'h'), { SVC_STORE_URL: 'postgres://sluice:a-secret@127.0.0.1/sluice' })
-    ],
-    [
-      /^startup\.store_unusable: the database sluice at 127\.0\.0\.1:1 cannot be opened: .*start PostgreSQL(?![\s\S]*a-secret)/m,
-      failedStart(join(dir, 'i'), {
-        SVC_STORE_URL: 'postgres://sluice@127.0.0.1:1/sluice',
-        SVC_STORE_PASSWORD: 'a-secret'
-      })
     ]
   ]
   for (const [variable, value] of [
@@ -113,6 +106,19 @@ t.test('an invalid directory, certificate, plugin, address or token: 78 each', a
     t.match(await failedStart(join(dir, 'g'), { [variable]: value }), { exit: 78, stderr: message }, variable)
   }
   for (const [stderr, result] of table) t.match(await result, { exit: 78, stderr }, String(stderr))
+})
+
+t.test('a database that cannot be reached: 6, so that a service manager tries again', async t => {
+  const result = await failedStart(join(t.testdir(), 'data'), {
+    SVC_STORE_URL: 'postgres://sluice@127.0.0.1:1/sluice',
+    SVC_STORE_PASSWORD: 'a-secret'
+  })
+
+  t.match(result, {
+    exit: 6,
+    stderr:
+      /^store_unavailable: the database sluice at 127\.0\.0\.1:1 cannot be opened: .*start PostgreSQL(?![\s\S]*a-secret)/m
+  })
 })
 
 const plugin = (name: string, command: string) =>
