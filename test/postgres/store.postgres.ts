@@ -1,13 +1,16 @@
 // The store on PostgreSQL: what it promises, and what its connections do when they break.
 import { once } from 'node:events'
+import { chmodSync, readFileSync } from 'node:fs'
 import { createServer, connect as dial, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { raw } from '@mikro-orm/sql'
+import { parse } from 'smol-toml'
 import t, { type Test } from 'tap'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
-import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
+import { type PostgresPlace, placeOf } from '../../kernel/store/sql/database.ts'
 import { openTestStore } from '../../kit/test-store.ts'
 
 const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })
@@ -278,7 +281,7 @@ t.test('a database has one server; a command reads beside it', async t => {
 })
 
 t.test(
-  'a database that cannot be used refuses the start with exit status 78, the reason and the remedy',
+  'a database that cannot be used refuses the start with the reason and the remedy: 78, or 6 where waiting helps',
   async t => {
     const at = await databaseOf(t)
     const other = (change: (url: URL) => void): PostgresPlace => {
@@ -357,3 +360,41 @@ async function proxyTo(t: Test, place: PostgresPlace) {
     }
   }
 }
+
+t.test('the database and the configuration that docs/OPERATING.md shows are those of a server', async t => {
+  const read = (file: string) => readFileSync(join(import.meta.dirname, '..', '..', file), 'utf8')
+  const shown = (file: string): string => {
+    const [, text = ''] =
+      new RegExp(`^\`\`\`\\S+ ${file}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(read('docs/OPERATING.md')) ?? []
+    t.equal(text, read(file), file)
+    return text
+  }
+  const name = `shown_${process.pid}`
+  const at = await databaseOf(t)
+  const made = shown('test/postgres/database.sql').replaceAll('sluice', name).split(';\n').filter(Boolean)
+  await runAt(at, made)
+  const dir = t.testdir({ password: 'a-secret\n' })
+  chmodSync(join(dir, 'password'), 0o600)
+  const keys = parse(
+    shown('test/postgres/server.toml').replace('/etc/sluice/store-password', join(dir, 'password'))
+  )
+
+  const place = placeOf(keys, '')
+
+  if (typeof place === 'string') throw new TypeError('the sample names no database')
+  t.equal(place.password, 'a-secret')
+  const { hostname, port } = new URL(at.url)
+  const url = Object.assign(new URL(place.url), {
+    hostname,
+    port,
+    username: name,
+    pathname: `/${name}`,
+    search: ''
+  })
+  const store = await openStore({ ...place, url: url.href }, [kernelStore])
+  t.teardown(async () => {
+    await store.close()
+    await runAt(at, [`drop database ${name}`, `drop role ${name}`])
+  })
+  await store.change(em => em.insert(User, userOf('ann')))
+})
