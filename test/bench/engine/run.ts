@@ -54,9 +54,26 @@ function reranInOwnNetwork(): boolean {
   if (spawnSync('unshare', ['--net', 'sh', '-c', setUp]).status !== 0) return false
   const command = ['--net', 'sh', '-c', `${setUp} && ${allowBacklog} && exec "$@"`, 'sh', process.execPath]
   const args = [...process.execArgv, import.meta.filename, ...process.argv.slice(2), '--network', 'entered']
+  const restore = useCubic()
   const { status } = spawnSync('unshare', [...command, ...args], { stdio: 'inherit' })
+  restore()
   process.exitCode = status ?? 1
   return true
+}
+
+/**
+ * Makes CUBIC, Linux's default, the congestion control of new networks, where this user may. BBR takes who does not read for a
+ * slow path, and keeps to that rate for seconds (tcp_bbr.c). Returns the function that restores what was.
+ */
+function useCubic(): () => void {
+  const file = '/proc/sys/net/ipv4/tcp_congestion_control'
+  try {
+    const before = readFileSync(file, 'utf8')
+    writeFileSync(file, 'cubic')
+    return () => writeFileSync(file, before)
+  } catch {
+    return () => {} // the page names the one in use
+  }
 }
 
 const autogroups = '/proc/sys/kernel/sched_autogroup_enabled'

@@ -103,7 +103,7 @@ Next receive(int fd, Session& session, Poll& poll) {
   }
   if (session.command == 'S') session.count += static_cast<uint64_t>(count);
   if (session.command == 'G') poll.change(fd, EPOLLIN | EPOLLOUT, static_cast<uint64_t>(fd));
-  if (session.command == 'N') poll.change(fd, 0, static_cast<uint64_t>(fd));
+  if (session.command == 'N') poll.change(fd, EPOLLRDHUP, static_cast<uint64_t>(fd)); // what it holds goes with its caller
   if (session.command != 'E') return Next::keep;
   const ssize_t sent = std::max<ssize_t>(0, send(fd, received, static_cast<size_t>(count), MSG_NOSIGNAL));
   if (sent == count) return Next::keep;
@@ -114,7 +114,7 @@ Next receive(int fd, Session& session, Poll& poll) {
 
 Next serve_session(int fd, Session& session, uint32_t events, Poll& poll) {
   if (session.command == 'G') return (events & (EPOLLERR | EPOLLHUP)) != 0 ? Next::close : send_source(fd);
-  if (session.command == 'N') return (events & (EPOLLERR | EPOLLHUP)) != 0 ? Next::close : Next::keep;
+  if (session.command == 'N') return (events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)) != 0 ? Next::close : Next::keep;
   if (session.command == 'S') return count_and_discard(fd, session);
   return session.unsent.empty() ? receive(fd, session, poll) : flush_echo(fd, session, poll);
 }
