@@ -101,13 +101,13 @@ export const modes: Readonly<Record<string, Mode>> = {
       'p99_us',
       'failed'
     ],
-    connections: 100
+    connections: 25 // with up to 15 MB in the system each
   },
   'caller-never-reads': {
     protocol: 'tcp',
     load: 'stall --dir down --conc 16',
     metrics: ['connections', 'bytes_each', 'growth_bytes', 'quiet_p99_us', 'p99_us', 'failed'],
-    connections: 100
+    connections: 25 // with up to 15 MB in the system each
   },
   'sender-stopped': {
     protocol: 'tcp',
