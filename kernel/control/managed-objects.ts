@@ -69,8 +69,9 @@ export interface ObjectKind<P extends TSchema = TSchema, R extends TSchema = TSc
   removal(row: ManagedObject): Static<R>
   /** Sent after all rows of a reconnect: the objects that the agent held back until then come into force together. */
   readonly complete?: Request
-  settled?(rows: readonly ManagedObject[], em: EntityManager): Promise<ReadonlySet<string>> // see recordResult
-  /** Stores a result; of ids in `settled` none at a join. Several share a transaction; a refused row is sent again later. */
+  /** Returns the ids of rows that the store has as applied already: when an agent joins with them, no result is stored. */
+  settled?(rows: readonly ManagedObject[], em: EntityManager): Promise<ReadonlySet<string>>
+  /** Stores a result; one transaction may hold results of several rows. A refused row is sent again on the next stream. */
   recordResult?(row: ManagedObject, result: ApplyResult, em: EntityManager): Promise<void>
   /** After the commit of that transaction. */
   resultRecorded?(row: ManagedObject, result: ApplyResult): void

@@ -35,8 +35,8 @@ interface Options extends Pick<ControlOptions, 'store' | 'clock' | 'log' | 'fill
 }
 
 /** Returns the function that answers Hello. It throws Refused for an agent that may not connect. */
-export function openHandshake({ store, clock, log, filled, version, joined, ...options }: Options) {
-  const { generation: ofStore } = options
+export function openHandshake(options: Options) {
+  const { store, clock, log, filled, version, joined, generation: ofStore } = options
   const shared = openShared()
   const requireVersion = openVersionCheck({ clock, log })
 

@@ -85,8 +85,7 @@ async function unsettled(
   return found
 }
 
-/** Reads all pages of the agent's inventory. */
-/** Returns the agent's objects of loaded kinds. */
+/** Reads all pages of the agent's inventory. Returns its objects of loaded kinds. */
 async function inventory({ peer, kinds }: Options): Promise<ObjectsOfAgent> {
   const present = new Map<string, InventoryRow>()
   let read = 0

@@ -8,7 +8,7 @@ import { frameLimit } from '../../kernel/wire/frame.ts'
 import { type BoundHandler, bindHandlers, on } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
 import { openConflicts } from './conflicts.ts'
-import { endMessages, endWith } from './ended.ts'
+import { endWith } from './ended.ts'
 import type { AuthenticatedAgent } from './handshake.ts'
 import type { LastSeen } from './last-seen.ts'
 import { Outbox } from './outbox.ts'
@@ -175,7 +175,10 @@ export class Sessions {
     for (const { peer, budget } of this.#sessions.values())
       if (budget.isOverrun) {
         const { clientId: client_id, remoteAddr: remote_addr } = peer
-        this.#options.log.warn('client.flooding', endMessages.flooding, { client_id, remote_addr })
+        this.#options.log.warn('client.flooding', 'an agent takes more of the server than its share', {
+          client_id,
+          remote_addr
+        })
         peer.end('flooding')
       }
   }

@@ -1,23 +1,10 @@
 // PostgreSQL for MikroORM: changes one after another on one connection, and reads of what is committed on others.
 import { setTimeout as after } from 'node:timers/promises'
-import {
-  type AnyEntity,
-  type Configuration,
-  type Dictionary,
-  type EntityData,
-  isRaw,
-  type QueryResult,
-  type RawQueryFragment
-} from '@mikro-orm/core'
-import {
-  AbstractSqlConnection,
-  AbstractSqlDriver,
-  BasePostgreSqlPlatform,
-  type NativeQueryBuilder,
-  raw
-} from '@mikro-orm/sql'
+import type { AnyEntity, Configuration, Dictionary, EntityData, QueryResult } from '@mikro-orm/core'
+import { AbstractSqlConnection, AbstractSqlDriver, BasePostgreSqlPlatform } from '@mikro-orm/sql'
 import type { Client } from 'pg'
 import { Fault } from '../../base/errors.ts'
+import { type Method, type Params, partsOf, type Sql, shaped } from '../sql/statement.ts'
 import { Versions } from '../sql/versions.ts'
 import { conflict, faultOf, isConflict, isLost, stateOf, unknownOutcome } from './failures.ts'
 import { type Query, queryOf } from './query.ts'
@@ -27,10 +14,6 @@ import { type Result, run, Transaction, writtenBy } from './transaction.ts'
 
 const maxRepeats = 5
 const select = /^\s*(?:select|with)\b/i
-
-type Method = 'all' | 'get' | 'run'
-type Sql = string | NativeQueryBuilder | RawQueryFragment
-type Params = readonly unknown[] | Dictionary<unknown>
 
 export class StoreConnection extends AbstractSqlConnection {
   readonly versions = new Versions()
@@ -81,16 +64,7 @@ export class StoreConnection extends AbstractSqlConnection {
   }
 
   #queryOf(sql: Sql, params: Params): Query {
-    const fragment =
-      typeof sql === 'string'
-        ? Array.isArray(params)
-          ? null
-          : raw(sql, params)
-        : isRaw(sql)
-          ? sql
-          : sql.toRaw()
-    const text = fragment ? fragment.sql : String(sql)
-    const values = fragment ? fragment.params : (params as readonly unknown[])
+    const { sql: text, params: values } = partsOf(sql, params)
     return queryOf(this.#isMigrating ? schemaStatement(text, this.#booleans()) : text, values, this.platform)
   }
 
@@ -152,7 +126,7 @@ export class StoreConnection extends AbstractSqlConnection {
       } catch (error) {
         if (!isConflict(error)) throw error
         if (repeats === maxRepeats) throw conflict(error)
-        await after(Math.random() * 20 * 2 ** repeats) // so that two servers do not meet again
+        await after(Math.random() * 20 * 2 ** repeats) // so that two writers do not meet again
       }
   }
 
@@ -213,11 +187,6 @@ async function childrenIn(client: Client): Promise<Map<string, string[]>> {
     select parent, child from lost`)
   const children = Map.groupBy(rows, ({ parent }) => parent)
   return new Map([...children].map(([parent, found]) => [parent, found.map(({ child }) => child)]))
-}
-
-function shaped({ rows, affectedRows }: Result, method: Method): unknown {
-  if (method === 'all') return rows
-  return method === 'get' ? rows[0] : { affectedRows, row: rows[0], rows }
 }
 
 export class StoreDriver extends AbstractSqlDriver<StoreConnection> {

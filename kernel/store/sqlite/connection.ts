@@ -1,20 +1,7 @@
 // SQLite for MikroORM: one connection that writes, and one that reads what is committed.
-import {
-  type AnyEntity,
-  type Configuration,
-  type Dictionary,
-  type EntityData,
-  isRaw,
-  type QueryResult,
-  type RawQueryFragment
-} from '@mikro-orm/core'
-import {
-  AbstractSqlDriver,
-  BaseSqliteConnection,
-  type NativeQueryBuilder,
-  raw,
-  SqlitePlatform
-} from '@mikro-orm/sql'
+import type { AnyEntity, Configuration, EntityData, QueryResult } from '@mikro-orm/core'
+import { AbstractSqlDriver, BaseSqliteConnection, SqlitePlatform } from '@mikro-orm/sql'
+import { type Method, type Params, partsOf, type Sql, shaped } from '../sql/statement.ts'
 import { Versions } from '../sql/versions.ts'
 import { Groups } from './groups.ts'
 import { queryOf } from './query.ts'
@@ -34,10 +21,6 @@ const pragmas = [
 /** Of `attach`, `begin` and settings: what follows needs the same connection. */
 const ownState = /^\s*(attach|begin|savepoint|pragma\s+\w+\s*=)/i
 const select = /^\s*(select|with)\b/i
-
-type Method = 'all' | 'get' | 'run'
-type Sql = string | NativeQueryBuilder | RawQueryFragment
-type Params = readonly unknown[] | Dictionary<unknown>
 
 export class StoreConnection extends BaseSqliteConnection {
   readonly versions = new Versions()
@@ -79,9 +62,8 @@ export class StoreConnection extends BaseSqliteConnection {
   }
 
   #queryOf(sql: Sql, params: Params): Query {
-    if (typeof sql === 'string' && Array.isArray(params)) return queryOf(sql, params, this.platform)
-    const fragment = typeof sql === 'string' ? raw(sql, params) : isRaw(sql) ? sql : sql.toRaw()
-    return queryOf(fragment.sql, fragment.params, this.platform)
+    const parts = partsOf(sql, params)
+    return queryOf(parts.sql, parts.params, this.platform)
   }
 
   async #runAlone(query: Query): Promise<Result> {
@@ -121,11 +103,6 @@ export class StoreConnection extends BaseSqliteConnection {
     if (!this.#writer) throw new TypeError('the store is not open')
     return this.#writer
   }
-}
-
-function shaped({ rows, affectedRows, insertId }: Result, method: Method): unknown {
-  if (method === 'all') return rows
-  return method === 'get' ? rows[0] : { affectedRows, insertId, row: rows[0], rows }
 }
 
 export class StoreDriver extends AbstractSqlDriver<StoreConnection> {
