@@ -2,7 +2,7 @@ import { Migrator } from '@mikro-orm/migrations'
 import { type EntityManager, MikroORM } from '@mikro-orm/sql'
 import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf } from '../base/errors.ts'
-import type { DatabaseOptions, Place } from './sql/database.ts'
+import type { DatabaseOptions, Place, StoreConnection } from './sql/database.ts'
 import { migrationsOf, type PluginStore, refuseNewer } from './sql/migrations.ts'
 import { type Memory, openMemory } from './sql/remember.ts'
 import { StoreDriver } from './sqlite/connection.ts'
@@ -70,6 +70,14 @@ export async function openStore(
   }
   const connection = orm.driver.getConnection()
   await connection.openReader()
+  return { ...databaseOn(connection, orm, disk), close: () => orm.close(true) }
+}
+
+function databaseOn(
+  connection: StoreConnection,
+  orm: { readonly em: EntityManager },
+  disk: Disk | undefined
+): Omit<Database, 'close'> {
   const reading = <T>(work: (em: EntityManager) => Promise<T>, ready?: () => Promise<void>): Promise<T> =>
     withTimeout(30, 'reading the store', async () => {
       await ready?.()
@@ -90,7 +98,6 @@ export async function openStore(
           return result
         })
         .catch((error: unknown) => disk?.failed(error) ?? Promise.reject(error))
-    },
-    close: () => orm.close(true)
+    }
   }
 }

@@ -49,6 +49,9 @@ export async function writes(bench: Bench): Promise<void> {
   note('small changes, 64 callers: each', 'ms of CPU', grows, renamed.cpuMs)
   note('small changes, 64 callers: p99', 'ms', grows, quantile(renamed.waits, 0.99))
   note('small changes, 64 callers', 'a second', grows, 1_000_000 / renamed.ms)
+  const paced = await measured(bench, { ...change, from: 2_000, calls: 3_000, restMs: 38 })
+  note('small changes, 64 callers that rest 38 ms: p99', 'ms', grows, quantile(paced.waits, 0.99))
+  note('small changes, 64 callers that rest 38 ms', 'a second', grows, 3_000_000 / paced.ms)
 }
 
 const agentsOfCreates = 10
