@@ -69,10 +69,14 @@ export async function openStore(
   }
   const connection = orm.driver.getConnection()
   await connection.openReader()
-  const read: Database['read'] = work => withTimeout(30, 'reading the store', () => work(orm.em.fork()))
+  const reading = <T>(work: (em: EntityManager) => Promise<T>, ready?: () => Promise<void>): Promise<T> =>
+    withTimeout(30, 'reading the store', async () => {
+      await ready?.()
+      return work(orm.em.fork())
+    })
   return {
-    read,
-    remembered: openMemory(connection.versions, read),
+    read: work => reading(work, () => connection.settled()), // what a hook has begun in a change sees the change
+    remembered: openMemory(connection.versions, work => reading(work)), // what is in memory does not wait either
     async change(work) {
       disk?.requireWritable()
       return connection

@@ -30,6 +30,11 @@ export const queries = {
     return { total, active: active + wholes.active, failed: failed + wholes.failed }
   },
 
+  /** Returns the ids of all rules: of parts and of wholes, too. */
+  async allIds(em: EntityManager): Promise<ReadonlySet<string>> {
+    return new Set((await em.execute<{ id: string }[]>('select id from rules')).map(({ id }) => id))
+  },
+
   /** Returns client, owner, ports and targets, also former ones, by rule id; ids without a rule are left out. */
   async ownershipOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleScope>> {
     const found = new Map<string, RuleScope>()

@@ -53,7 +53,7 @@ export function openReconciliation(services: Services) {
   }
 
   return {
-    start: async (): Promise<void> => runAll(await store.change(em => reconcileAll(services, em))),
+    start: (): Promise<void> => reconcileAll(services),
     joined: ({ clientId }: Peer): void =>
       void checkJoined(clientId).catch(error => logUnchecked(services, error, clientId)),
     refresh
@@ -68,43 +68,66 @@ async function saveDerived({ control }: Services, rules: readonly Rule[], em: En
   }
 }
 
-/** Runs at start: derived fields of a plugin that is new here, or was disabled, reach the stored rules. */
-async function deriveAgain(services: Services, em: EntityManager): Promise<void> {
-  const before = await em.find(
-    Rule,
-    { ...onClients, state: { $ne: 'draining' } },
-    { disableIdentityMap: true }
-  )
-  const after = await services.fields.withDerived(before, em)
-  const hasSameKeys = ({ fields }: Rule, at: number): boolean =>
-    new Set(fields).symmetricDifference(new Set(before[at]?.fields)).size === 0
-  const changed = after.filter((rule, at) => !hasSameKeys(rule, at))
-  await saveDerived(services, changed, em)
-}
+const rulesAtOnce = 1000 // of one transaction
 
 /**
- * Runs at start. Takes rules with a part that no loaded plugin owns off their agents, and sends them again once the
- * plugin is loaded. Deletes the rules of clients that were deleted while this plugin was disabled.
+ * Runs at start. Derived fields of a plugin that is new here, or was disabled, reach the stored rules. Rules with a part
+ * that no loaded plugin owns are taken off their agents, and sent again once the plugin is loaded. The rules of clients
+ * that were deleted while this plugin was disabled are deleted.
  */
-async function reconcileAll(services: Services, em: EntityManager): Promise<AfterCommit[]> {
-  const { control, filled, states } = services
-  await deriveAgain(services, em)
-  const afterCommit: AfterCommit[] = []
-  const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
-  for (const rule of await em.find(Rule, onClients)) {
-    if (!clients.has(rule.clientId)) afterCommit.push(await states.remove(rule, em))
-    if (!clients.has(rule.clientId) || rule.state === 'draining') continue
-    const missing = missingPart(filled, rule)
-    if (missing && belongsOnAgent(rule)) {
-      afterCommit.push(await states.enter(rule, { state: 'failed', code: missing.errorCode.code }, em))
-      await control.objects.drop(em, objectKeyOf(rule), 'cut')
-    }
-    if (!missing && lacksPart(rule)) {
-      afterCommit.push(await states.enter(rule, { state: 'pending' }, em))
-      await control.objects.put(em, objectKeyOf(rule))
-    }
+async function reconcileAll(services: Services): Promise<void> {
+  for (let last: string | undefined = ''; last !== undefined; ) {
+    const from: string = last
+    const page = await services.store.change(em => reconcilePage(services, from, em))
+    runAll(page.afterCommit)
+    last = page.last
   }
-  return afterCommit
+}
+
+/** Judges the rules that follow the id `from`. Without `last` there were none. */
+async function reconcilePage(services: Services, from: string, em: EntityManager) {
+  const where = { ...onClients, id: { $gt: from } }
+  const page = await em.find(Rule, where, { orderBy: { id: 'asc' }, limit: rulesAtOnce })
+  const clientIds = { $in: [...new Set(page.map(({ clientId }) => clientId))] }
+  const clients = new Set((await em.find(Client, { id: clientIds }, { fields: ['id'] })).map(({ id }) => id))
+  const afterCommit: AfterCommit[] = []
+  for (const rule of page.filter(({ clientId }) => !clients.has(clientId)))
+    afterCommit.push(await services.states.remove(rule, em))
+  const kept = page.filter(({ clientId, state }) => clients.has(clientId) && state !== 'draining')
+  for (const rule of await deriveAgain(services, kept, em))
+    afterCommit.push(...(await requireParts(services, rule, em)))
+  return { afterCommit, last: page.at(-1)?.id }
+}
+
+/** Returns the rules with the keys of their current derived values, which are saved. */
+async function deriveAgain(services: Services, stored: readonly Rule[], em: EntityManager): Promise<Rule[]> {
+  const rules = await services.fields.withDerived(stored, em)
+  const hasSameKeys = ({ fields }: Rule, at: number): boolean =>
+    new Set(fields).symmetricDifference(new Set(stored[at]?.fields)).size === 0
+  await saveDerived(
+    services,
+    rules.filter((rule, at) => !hasSameKeys(rule, at)),
+    em
+  )
+  return rules
+}
+
+/** Takes a rule off its agent that lacks a part, and sends one that lacks it no longer. */
+async function requireParts(
+  { control, filled, states }: Services,
+  rule: Rule,
+  em: EntityManager
+): Promise<readonly AfterCommit[]> {
+  const missing = missingPart(filled, rule)
+  if (missing && belongsOnAgent(rule)) {
+    const after = await states.enter(rule, { state: 'failed', code: missing.errorCode.code }, em)
+    await control.objects.drop(em, objectKeyOf(rule), 'cut')
+    return [after]
+  }
+  if (missing || !lacksPart(rule)) return []
+  const after = await states.enter(rule, { state: 'pending' }, em)
+  await control.objects.put(em, objectKeyOf(rule))
+  return [after]
 }
 
 /** Returns why the rule is not sent: a part of it is missing, or the connected agent does not support one. */

@@ -33,6 +33,7 @@ export type Rules = Pick<
   | 'read'
   | 'list'
   | 'count'
+  | 'allIds'
   | 'listeningOn'
   | 'seenClient'
   | 'ownershipOf'

@@ -62,13 +62,17 @@ export function openRuleOwners({ rules }: { readonly rules: Rules }) {
       'select client_id as "clientId" from stats_epoch union select client_id from stats_holder'
     )
     for (const { clientId } of known) if (!clients.has(clientId)) await forgetClient(clientId, em)
-    const committed = await em.execute<{ ruleId: string; clientId: string }[]>(
-      'select distinct rule_id as "ruleId", client_id as "clientId" from stats_total'
+    const committed = await em.execute<{ ruleId: string }[]>(
+      'select distinct rule_id as "ruleId" from stats_total'
     )
-    const ids = committed.map(({ ruleId }) => ruleId)
-    const owners = await of(ids, em)
-    for (const { ruleId, clientId } of committed)
-      if (!owners.has(ruleId)) await forgetRules(clientId, [ruleId], em)
+    const rulesLeft = await rules.allIds(em)
+    const ids = committed.flatMap(({ ruleId }) => (rulesLeft.has(ruleId) ? [] : [ruleId]))
+    const removed = await em.find(StatsRemovedRule, { ruleId: { $in: ids } }, { fields: ['ruleId'] })
+    const remembered = new Set(removed.map(({ ruleId }) => ruleId))
+    const gone = { ruleId: { $in: ids.filter(id => !remembered.has(id)) } }
+    const totals = await em.find(StatsTotal, gone, { fields: ['clientId'] })
+    for (const [clientId, of] of Map.groupBy(totals, total => total.clientId))
+      await forgetRules(clientId, [...new Set(of.map(({ ruleId }) => ruleId))], em)
   }
 
   return { of, remember, disown, reported, reconcile }

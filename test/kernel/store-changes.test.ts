@@ -1,7 +1,7 @@
 // Changes in groups, statements that are kept, rows, and what is remembered.
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { raw } from '@mikro-orm/sql'
+import { type EntityManager, raw } from '@mikro-orm/sql'
 import SQLite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { User } from '../../kernel/identity/entities.ts'
@@ -102,6 +102,46 @@ t.test('a read that is begun during a change waits for it, and sees it', async t
   go.resolve()
   await change
   t.equal(await reading, 1)
+})
+
+t.test('a read waits for one group of changes, however many statements it has', async t => {
+  const { store, countOf } = await open(t)
+  const countUsers = (em: EntityManager) => em.count(User)
+  let isReading = true
+  const keepChanging = async (): Promise<void> => {
+    while (isReading) await store.change(countUsers)
+  }
+  const changing = [keepChanging(), keepChanging()] // one always waits: groups follow one another without a rest
+  const before = countOf('commit')
+
+  await store.read(async em => {
+    for (let at = 0; at < 20; at++) await countUsers(em)
+  })
+
+  t.ok(countOf('commit') - before <= 2, `${countOf('commit') - before} groups`)
+  isReading = false
+  await Promise.all(changing)
+})
+
+t.test('what is remembered is read while changes are made', async t => {
+  const { store } = await open(t)
+  await store.change(em => em.insert(User, userOf('ann')))
+  const nameOf = store.remembered(
+    ['kernel_user'],
+    async (id, em) => (await em.findOne(User, { id }))?.displayName ?? null
+  )
+  const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const change = store.change(async em => {
+    await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Bea' })
+    begun.resolve()
+    await go.promise
+  })
+  await begun.promise
+
+  t.equal(await nameOf('ann'), 'Ann')
+  go.resolve()
+  await change
+  t.equal(await nameOf('ann'), 'Bea')
 })
 
 t.test('a query is prepared once, for any number of values', async t => {

@@ -36,6 +36,10 @@ export class StoreConnection extends AbstractSqlConnection {
     this.#children = await this.#open().read(childrenIn)
   }
 
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
   override async close(force?: boolean): Promise<void> {
     await this.#sessions?.close()
     this.#sessions = null
@@ -84,10 +88,7 @@ export class StoreConnection extends AbstractSqlConnection {
   }
 
   async #runAlone(query: Query): Promise<Result> {
-    if (!this.#isMigrating && select.test(query.text)) {
-      await this.#running // what a hook has begun in a change sees the change
-      return this.#open().read(client => run(client, query))
-    }
+    if (!this.#isMigrating && select.test(query.text)) return this.#open().read(client => run(client, query))
     return this.#exclusively(async () => {
       const result = await run(await this.#open().writer(), query)
       this.versions.changed(writtenBy(query.text, this.#childrenOf))

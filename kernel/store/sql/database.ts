@@ -22,6 +22,8 @@ export interface StoreConnection {
   readonly versions: Versions // of its tables
   /** Called once, after the migrations: from then on reads have connections of their own. */
   openReader(): void | Promise<void>
+  /** Resolves when the change that is under way has ended, whatever its end. */
+  settled(): Promise<void>
   /** Resolves when the change is on disk. Where others may come between, `work` runs again, as if for the first time. */
   change<T>(work: (transaction: object) => Promise<T>): Promise<T>
 }

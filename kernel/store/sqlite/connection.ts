@@ -38,10 +38,14 @@ export class StoreConnection extends BaseSqliteConnection {
     this.connected = true
   }
 
-  /** Reads wait for changes that are under way, and not for one another. Not in memory, where each connection has a database of its own. */
+  /** Reads wait neither for changes nor for one another. Not in memory, where each connection has a database of its own. */
   openReader(): void {
     if (this.#file() === ':memory:') return
     this.#reader = new Statements(this.#file(), [...pragmas, 'query_only = on'])
+  }
+
+  async settled(): Promise<void> {
+    if (this.groups.isRunning) await this.#last
   }
 
   #file = (): string => String(this.options.dbName ?? this.config.get('dbName'))
@@ -67,10 +71,7 @@ export class StoreConnection extends BaseSqliteConnection {
   }
 
   async #runAlone(query: Query): Promise<Result> {
-    if (this.#reader && select.test(query.sql)) {
-      if (this.groups.isRunning) await this.#last // what a hook has begun in a change sees the change
-      if (this.#reader) return this.#reader.run(query)
-    }
+    if (this.#reader && select.test(query.sql)) return this.#reader.run(query)
     return this.#exclusively(async () => {
       if (ownState.test(query.sql)) {
         this.#reader?.close()
