@@ -10,7 +10,7 @@ import { SqliteEntityManager } from './sqlite/entity-manager.ts'
 import { copyTo } from './sqlite/words.ts'
 
 export interface Database {
-  /** Runs for at most 30 s, with an identity map of its own. Not to be called inside `change`: use its `em`. */
+  /** Runs for at most 30 s. Not to be called inside `change`: use its `em`. */
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   /** Runs one transaction, for at most 15 s; other changes wait for it. Resolves when it is on disk. */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
@@ -42,6 +42,7 @@ export async function openStore(
     ...database,
     entities: plugins.flatMap(({ store }) => [...(store?.entities ?? [])]),
     extensions: [Migrator],
+    disableIdentityMap: true, // what is read is a row, and is read again when it is asked for again
     discovery: { warnWhenNoEntities: false },
     migrations: {
       tableName: 'schema_migration',
@@ -84,7 +85,8 @@ export async function openStore(
           const em = orm.em.fork()
           em.setTransactionContext(transaction)
           const result = await withTimeout(15, 'a transaction', () => work(em))
-          await em.flush()
+          const entities = em.getUnitOfWork(false) // which nearly no change has
+          if (entities.getPersistStack().size + entities.getRemoveStack().size > 0) await em.flush()
           return result
         })
         .catch((error: unknown) => disk?.failed(error) ?? Promise.reject(error))

@@ -32,6 +32,7 @@ export const grantTargets = derivedField({
   message: Targets,
   async derive(rules, em) {
     const bound = rules.filter(({ placedBySuperadmin }) => !placedBySuperadmin)
+    if (bound.length === 0) return new Map()
     const owners = [...new Set(bound.map(({ owner }) => owner))]
     const grants = await em.find(Grant, { userId: { $in: owners } })
     const lists = bound.map(rule => [rule.id, allowedTargets(grants, rule)] as const)

@@ -80,8 +80,7 @@ export function openAct({ store, clock, recorder }: Deps): Act {
 
 /** Judges the actor in the transaction of the change. */
 async function confirm(actor: string, before: Principal | null, em: EntityManager): Promise<void> {
-  const own = em.fork({ keepTransactionContext: true }) // its entities must not mix with those of the change
-  const { role } = await principalOf(actor, own)
+  const { role } = await principalOf(actor, em)
   if (role !== before?.role)
     throw new Fault(roleRequired, `the role of ${actor} was changed to ${role} meanwhile`)
 }

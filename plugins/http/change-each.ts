@@ -161,9 +161,8 @@ class Group {
 
   /** Makes one change, with its entry; what is refused is undone by itself. */
   async #make(part: Part, { of, work }: Asked, em: EntityManager): Promise<Made | Fault> {
-    const own = em.fork({ keepTransactionContext: true }) // its entities must not mix with those of other parts
     try {
-      return await own.transactional(async em => {
+      return await em.transactional(async em => {
         const result = await work(em)
         const changed = typeof of === 'function' ? of(result as never) : of
         const decision = this.#decisionOf(part, { status: part.status, reason: null, resource: changed })

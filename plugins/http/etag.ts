@@ -14,7 +14,7 @@ export interface Conditions {
 /** Null: there is no such record; undefined: its kind has no versions. */
 export async function etagOf({ version }: Resource, em: EntityManager): Promise<string | null | undefined> {
   if (!version) return undefined
-  const found = await version(em.fork({ keepTransactionContext: true })) // not from the entities of the change
+  const found = await version(em)
   return found === null ? null : etagText(found)
 }
 

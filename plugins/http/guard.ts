@@ -50,8 +50,7 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
   /** Refuses who was authorized before and is not now, in the transaction of the change; also one of another role. */
   async function confirm(context: RequestContext, em: EntityManager): Promise<void> {
     if (context.route.access === 'public') return
-    const own = em.fork({ keepTransactionContext: true }) // its entities must not mix with those of the change
-    const caller = await authenticate(context.requestInfo, own)
+    const caller = await authenticate(context.requestInfo, em)
     if (caller.admit) throw new Fault(unauthenticated, 'the user was deleted meanwhile')
     refuseAccess({ ...context, principal: caller.principal }, caller)
     refuseOtherRole(context.principal, caller.principal)

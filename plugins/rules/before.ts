@@ -73,7 +73,7 @@ export async function undoChange(services: Services, rule: Rule, em: EntityManag
   const { before } = rule
   if (!before) throw new TypeError(`rule ${rule.id} is not being changed`)
   const { fields, states } = services
-  const from = (await fields.load([rule], em.fork({ keepTransactionContext: true }))).get(rule.id) ?? {}
+  const from = (await fields.load([rule], em)).get(rule.id) ?? {}
   const earlier: Rule = { ...rule, ...before.rule, ...settled, fields: fields.keysWith(rule, before.values) }
   const given = {
     ...earlier,

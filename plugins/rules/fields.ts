@@ -204,7 +204,8 @@ export class Fields {
   /** Returns the encoded fields by rule, or the fault of a rule whose fields cannot be encoded. */
   async encodeAll(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Encoded | Fault>> {
     try {
-      const [values, derived] = [await this.load(rules, em), await this.#derive(rules, em)]
+      const sent = columnsIn(this.#filled).filter(({ isSent }) => isSent)
+      const [values, derived] = [await loadValues(sent, rules, em), await this.#derive(rules, em)]
       return new Map(
         rules.map(rule => [rule.id, this.#encode(rule, values.get(rule.id), derived.get(rule.id))])
       )

@@ -78,9 +78,8 @@ const reservesPort = { state: { $ne: 'draining' } } as const
 export async function takenPorts(
   rules: readonly Rule[],
   { filled, control }: Pick<Kernel, 'filled' | 'control'>,
-  changing: EntityManager
+  em: EntityManager
 ): Promise<Faults> {
-  const em = changing.fork({ keepTransactionContext: true }) // the identity map may be out of date
   const faults = new Map<string, Fault>()
   const overlapping = await overlappingOf(rules, em)
   const met = rules.filter(({ clientId }) => overlapping.has(clientId))

@@ -147,9 +147,8 @@ async function changeParts(
   const changed: Changed[] = []
   const rows: Rule[] = []
   await passing(parts, faults, async part => {
-    const em = how.em.fork({ keepTransactionContext: true }) // its entities must not mix with those of other parts
     const own = { ...fields.none(), ...fields.sent(stored.get(part.id) ?? {}) }
-    const result = await changeRule(services, { rule: part, values: own }, wanted, { ...how, em })
+    const result = await changeRule(services, { rule: part, values: own }, wanted, how)
     changed.push(result)
     if (result.row) rows.push(result.row)
   })
