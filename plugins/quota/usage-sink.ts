@@ -17,24 +17,23 @@ export const openUsageSink =
   async (committed: readonly CommittedBytes[], em: EntityManager): Promise<AfterCommit[]> => {
     const nowMs = clock.now()
     const afterCommit: AfterCommit[] = []
-    for (const [clientId, ofClient] of Map.groupBy(committed, ({ clientId }) => clientId)) {
-      const byUser = Map.groupBy(ofClient, ({ owner }) => owner)
-      const where = { clientId, userId: { $in: [...byUser.keys()] } }
-      for (const quota of await em.find(Quota, where, { disableIdentityMap: true })) {
-        const { userId } = quota
-        const before = rolledOver(quota, nowMs)
-        const counted = withCommitted(before, byUser.get(userId) ?? [], nowMs)
-        const after = await notifyLevels(counted, { nowMs, filled }, em)
-        const { periodStart, used, credit, exhaustedAt, levelTold } = after
-        const usage = { periodStart, used, credit, exhaustedAt, levelTold }
-        await em.nativeUpdate(Quota, { userId, clientId }, usage)
-        await noteSpending(quota, after, { rules, em })
-        if (before.exhaustedAt != null || exhaustedAt == null) continue
-        const fields = { user: userId, client: clientId }
-        afterCommit.push(() =>
-          log.info('traffic_quota.exhausted', 'the quota of the month is used up', fields)
-        )
-      }
+    const spent = Map.groupBy(committed, ({ owner, clientId }) => `${owner} ${clientId}`)
+    const clientId = { $in: [...new Set(committed.map(({ clientId }) => clientId))] }
+    const userId = { $in: [...new Set(committed.map(({ owner }) => owner))] }
+    for (const quota of await em.find(Quota, { userId, clientId }, { disableIdentityMap: true })) {
+      const { userId, clientId } = quota
+      const bytes = spent.get(`${userId} ${clientId}`)
+      if (!bytes) continue
+      const before = rolledOver(quota, nowMs)
+      const counted = withCommitted(before, bytes, nowMs)
+      const after = await notifyLevels(counted, { nowMs, filled }, em)
+      const { periodStart, used, credit, exhaustedAt, levelTold } = after
+      const usage = { periodStart, used, credit, exhaustedAt, levelTold }
+      await em.nativeUpdate(Quota, { userId, clientId }, usage)
+      await noteSpending(quota, after, { rules, em })
+      if (before.exhaustedAt != null || exhaustedAt == null) continue
+      const fields = { user: userId, client: clientId }
+      afterCommit.push(() => log.info('traffic_quota.exhausted', 'the quota of the month is used up', fields))
     }
     return afterCommit
   }
