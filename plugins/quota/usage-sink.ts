@@ -19,7 +19,10 @@ export const openUsageSink =
     const nowMs = clock.now()
     const afterCommit: AfterCommit[] = []
     const spent = Map.groupBy(committed, ({ owner, clientId }) => `${owner} ${clientId}`)
-    for (const quota of await quotasOf([...spent.values()].flatMap(([first]) => first ?? []), em)) {
+    for (const quota of await quotasOf(
+      [...spent.values()].flatMap(([first]) => first ?? []),
+      em
+    )) {
       const { userId, clientId } = quota
       const before = rolledOver(quota, nowMs)
       const counted = withCommitted(before, spent.get(`${userId} ${clientId}`) ?? [], nowMs)
