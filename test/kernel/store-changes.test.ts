@@ -123,6 +123,40 @@ t.test('a read waits for one group of changes, however many statements it has', 
   await Promise.all(changing)
 })
 
+t.test(
+  'a read has what was just written from memory, and during a change a connection of its own',
+  async t => {
+    const { store } = await open(t)
+    const ran: { readonly on: Statements; readonly what: string | undefined }[] = []
+    const { run } = Statements.prototype
+    Statements.prototype.run = function (query, writes) {
+      ran.push({ on: this, what: /^\w+/.exec(query.sql)?.[0] })
+      return run.call(this, query, writes)
+    }
+    const { promise: change, resolve: go } = Promise.withResolvers<void>()
+    const counted = () => store.read(em => em.count(User))
+
+    await store.change(em => em.insert(User, userOf('ann')))
+    t.equal(await counted(), 1)
+    const read = await store.read(async em => {
+      const changing = store.change(async em => {
+        await em.insert(User, userOf('bob'))
+        await change
+      })
+      await setImmediate()
+      const during = await em.count(User)
+      go()
+      await changing
+      return [during, await em.count(User)]
+    })
+
+    t.same(read, [1, 2])
+    const [writer] = ran.flatMap(({ on, what }) => (what === 'begin' ? [on] : []))
+    const reads = ran.flatMap(({ on, what }) => (what === 'select' ? [on === writer] : []))
+    t.same(reads, [true, false, true])
+  }
+)
+
 t.test('what is remembered is read while changes are made', async t => {
   const { store } = await open(t)
   await store.change(em => em.insert(User, userOf('ann')))

@@ -71,13 +71,16 @@ export class StoreConnection extends BaseSqliteConnection {
   }
 
   async #runAlone(query: Query): Promise<Result> {
-    if (this.#reader && select.test(query.sql)) return this.#reader.run(query)
+    if (this.#reader && select.test(query.sql)) {
+      const writer = this.#open() // whose cache has what it has just written; that of the other is empty after each change
+      return (writer.inTransaction ? this.#reader : writer).run(query, this.#changed)
+    }
     return this.#exclusively(async () => {
       if (ownState.test(query.sql)) {
         this.#reader?.close()
         this.#reader = null
       }
-      return this.#open().run(query, tables => this.versions.changed(tables ?? ['*']))
+      return this.#open().run(query, this.#changed)
     })
   }
 
@@ -93,6 +96,8 @@ export class StoreConnection extends BaseSqliteConnection {
   change<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.groups.change(work)
   }
+
+  readonly #changed = (tables: readonly string[] | null): void => this.versions.changed(tables ?? ['*'])
 
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work)

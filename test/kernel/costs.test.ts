@@ -1,0 +1,72 @@
+// What a call costs, as counts: of statements of the store, and of commits, each of which waits for the disk. The limits are
+// what it is today. Whoever makes it more says why.
+import t, { type Test } from 'tap'
+import { Credential, User } from '../../kernel/identity/entities.ts'
+import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
+import { Statements } from '../../kernel/store/sqlite/statements.ts'
+import { connectAcceptingAgent } from '../../kit/accepting-agent.ts'
+import { testServer } from '../../kit/test-server.ts'
+
+/** A server with all plugins, and a superadmin with a token. */
+async function serving(t: Test) {
+  const app = await testServer(t)
+  const token = newSecret()
+  await app.server.depsOf('users').store.change(async em => {
+    const user = {
+      id: 'root',
+      displayName: 'root',
+      role: 'superadmin' as const,
+      disabled: false,
+      createdAt: 0
+    }
+    await em.insert(User, user)
+    const credential = {
+      userId: 'root',
+      label: '',
+      tokenHash: hashOf(token),
+      createdAt: 0,
+      lastUsedAt: app.clock.now()
+    }
+    await em.insert(Credential, { id: 'root', ...credential })
+  })
+  const { run } = Statements.prototype
+  t.teardown(() => Object.assign(Statements.prototype, { run }))
+  let sql: string[] = []
+  Statements.prototype.run = function (query, writes) {
+    sql.push(query.sql)
+    return run.call(this, query, writes)
+  }
+  /** Makes the call, and returns what it needed of the store. */
+  async function costOf(method: 'POST' | 'PATCH', url: string, body: object) {
+    sql = []
+    const reply = await app.call(method, url, body, { authorization: `Bearer ${token}` })
+    t.ok(reply.status < 300, `${method} ${url}: ${reply.status}`)
+    return { statements: sql.length, commits: sql.filter(one => one === 'commit').length }
+  }
+  return { app, costOf }
+}
+
+t.test('a small change is one commit of few statements', async t => {
+  const { costOf } = await serving(t)
+  const rename = (display_name: string) => costOf('PATCH', '/v1/users/root', { display_name })
+  await rename('first') // what is remembered is read
+
+  const { statements, commits } = await rename('second')
+
+  t.equal(commits, 1)
+  t.ok(statements <= 16, `${statements} statements`)
+})
+
+t.test('a rule is three commits: the rule, that its agent has it, and the status of the reply', async t => {
+  const { app, costOf } = await serving(t)
+  const { clientId } = await connectAcceptingAgent(t, app, 'edge')
+  const targets = [{ host: '192.0.2.1', port: 80 }]
+  const create = (port: number) =>
+    costOf('POST', '/v1/rules', { client: clientId, listen_port: port, targets })
+  await create(1000)
+
+  const { statements, commits } = await create(1001)
+
+  t.equal(commits, 3)
+  t.ok(statements <= 49, `${statements} statements`)
+})
