@@ -6,6 +6,7 @@ import { openCodec } from '../kernel/wire/codec.ts'
 import { controlMessages, Inventory } from '../kernel/wire/control.ts'
 import { wireMessages } from '../kernel/wire/envelope.ts'
 import { bindHandlers, type Codec, respond } from '../kernel/wire/message.ts'
+import { messages as endpointMessages } from '../plugins/advertised-endpoint/wire.ts'
 import { messages as pinMessages } from '../plugins/control/wire.ts'
 import type { Engine, EngineEvent, EngineOptions } from './engine.ts'
 import type { Boot } from './journal/boot.ts'
@@ -140,7 +141,7 @@ function openDatabases(stateDir: string, defer: (release: Release) => void) {
 /** Throws where the messages of the plugins and their .proto files differ. */
 export function codecOf(plugins: readonly AgentPlugin[]): Codec {
   const messages = plugins.flatMap(({ messages }) => messages ?? [])
-  return openCodec([...wireMessages, ...controlMessages, ...pinMessages, ...messages])
+  return openCodec([...wireMessages, ...controlMessages, ...pinMessages, ...endpointMessages, ...messages])
 }
 
 /** Returns the receiver of engine events. Plugins see an event first: after 'closed' its rule can no longer be found. */

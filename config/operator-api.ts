@@ -1686,9 +1686,16 @@ export interface components {
              * @example null
              */
             diagnostic: string | null;
-            /** @description What enrollment URIs have; null: see `diagnostic`. */
+            /** @description What enrollment URIs have, the first of `endpoints`; null: see `diagnostic`. */
             effective: string | null;
-            /** @description What was set here; null: nothing. */
+            /**
+             * @description All that agents try, each in an order of its own.
+             * @example [
+             *       "sluice.example.com:7443"
+             *     ]
+             */
+            endpoints: string[];
+            /** @description What was set here, several separated by commas; null: nothing. */
             override: string | null;
             /**
              * @description Where `effective` is from; the seed is in the configuration.
@@ -5326,16 +5333,26 @@ export interface components {
          *     }
          */
         SettingsUpdateBody: {
-            /** @description HOST:PORT at which agents reach the server; null clears. */
-            advertised_endpoint: string | null;
+            /**
+             * @description HOST:PORT at which agents reach the server; several in a list, or separated by commas; null clears.
+             * @example sluice.example.com:7443
+             */
+            advertised_endpoint: string | string[] | null;
             /**
              * @description Why there is no effective endpoint.
              * @example null
              */
             diagnostic?: string | null;
-            /** @description What enrollment URIs have; null: see `diagnostic`. */
+            /** @description What enrollment URIs have, the first of `endpoints`; null: see `diagnostic`. */
             effective?: string | null;
-            /** @description What was set here; null: nothing. */
+            /**
+             * @description All that agents try, each in an order of its own.
+             * @example [
+             *       "sluice.example.com:7443"
+             *     ]
+             */
+            endpoints?: string[];
+            /** @description What was set here, several separated by commas; null: nothing. */
             override?: string | null;
             /**
              * @description Where `effective` is from; the seed is in the configuration.
@@ -12197,6 +12214,9 @@ export interface operations {
                      * @example {
                      *       "override": "sluice.example.com:7443",
                      *       "effective": "sluice.example.com:7443",
+                     *       "endpoints": [
+                     *         "sluice.example.com:7443"
+                     *       ],
                      *       "source": "override",
                      *       "diagnostic": null
                      *     }
@@ -12259,6 +12279,9 @@ export interface operations {
                      * @example {
                      *       "override": "sluice.example.com:7443",
                      *       "effective": "sluice.example.com:7443",
+                     *       "endpoints": [
+                     *         "sluice.example.com:7443"
+                     *       ],
                      *       "source": "override",
                      *       "diagnostic": null
                      *     }

@@ -1,6 +1,7 @@
 // The agent's identity and the server that it trusts: the file that `agent enroll` writes and `agent run` reads.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { type Static, type TObject, Type } from 'typebox'
 import { Check } from 'typebox/value'
 import { syncDir } from '../../config/sync.ts'
@@ -12,7 +13,8 @@ const Fingerprint = Type.String({ pattern: '^[0-9a-f]{64}$' })
 /** Written before the code is redeemed, so that the request can be repeated when its response is lost. */
 const PendingBundle = Type.Object({
   version: Type.Literal(1),
-  server_endpoint: Type.String(),
+  server_endpoint: Type.String(), // of the enrollment
+  server_endpoints: Type.Optional(Type.Array(Type.String())), // that the server names; they are tried before the one above
   server_cert_sha256: Fingerprint,
   token: Type.String({ minLength: 1 })
 })
@@ -57,6 +59,26 @@ export function saveNextPin(file: string, token: string, fingerprint: string): b
     write(file, { ...rest, ...(fingerprint !== '' && { next_server_cert_sha256: fingerprint }) })
   return true
 }
+
+/** Stores where the server says it can be reached. Returns false if the bundle has another token by now. */
+export function saveEndpoints(file: string, token: string, endpoints: readonly string[]): boolean {
+  const bundle = readBundle(file)
+  if (bundle?.token !== token) return false
+  const { server_endpoints: current = [], ...rest } = bundle
+  if (!isDeepStrictEqual(current, endpoints))
+    write(file, { ...rest, ...(endpoints.length > 0 && { server_endpoints: endpoints }) })
+  return true
+}
+
+/** Returns the fingerprints that it accepts; the first is the current one. */
+export const pinsOf = (bundle: Pick<Bundle, 'server_cert_sha256' | 'next_server_cert_sha256'>): string[] =>
+  [bundle.server_cert_sha256, bundle.next_server_cert_sha256 ?? []].flat()
+
+/** Returns where the server can be reached: what it has said, and last the endpoint of the enrollment. */
+export const endpointsOf = ({
+  server_endpoints: told = [],
+  server_endpoint: enrolled
+}: PendingBundle): string[] => [...new Set([...told, enrolled])]
 
 /** Makes the next pin the current one; the previous certificate is no longer trusted. */
 export function promoteNextPin(file: string, token: string): void {

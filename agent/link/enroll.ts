@@ -19,6 +19,7 @@ import { Stream } from '../../kernel/wire/stream.ts'
 import { messages, Redeem, Redeemed, redeemCodes } from '../../plugins/enrollment/wire.ts'
 import {
   type Bundle,
+  endpointsOf,
   type PendingBundle,
   readBundle,
   readPending,
@@ -48,14 +49,14 @@ export async function enroll(enrollment: Enrollment): Promise<Bundle> {
   const uri = parseEnrollmentUri(enrollment.uri)
   const earlier = readPending(enrollment.bundleFile)
   if (earlier?.server_cert_sha256 === uri.pin) {
-    const pending = { ...earlier, server_endpoint: uri.endpoint }
+    const pending = { ...earlier, ...givenIn(uri) }
     const response = await redeem(enrollment, uri, pending)
     const identity = response instanceof Refused ? await findIdentity(enrollment, pending) : response
     if (identity) return complete(enrollment, pending, identity)
   }
   const pending: PendingBundle = {
     version: 1,
-    server_endpoint: uri.endpoint,
+    ...givenIn(uri),
     server_cert_sha256: uri.pin,
     token: randomBytes(32).toString('base64url')
   }
@@ -65,19 +66,33 @@ export async function enroll(enrollment: Enrollment): Promise<Bundle> {
   return complete(enrollment, pending, response)
 }
 
-/** Parses svc://HOST:PORT/enroll?pin=sha256:HEX&code=CODE, where HEX is `fingerprintOf` the server. Throws Fault. */
+/**
+ * Parses svc://HOST:PORT/enroll?pin=sha256:HEX&code=CODE&also=HOST:PORT, where HEX is `fingerprintOf` the server, and `also`
+ * may be there for each further endpoint. Throws Fault.
+ */
 export function parseEnrollmentUri(uri: string) {
   const [, endpoint, query] = /^svc:\/\/([^/?#\s]+:\d{1,5})\/enroll\?(.+)$/.exec(uri.trim()) ?? []
   const params = new URLSearchParams(query)
   const [, pin] = /^sha256:([0-9a-f]{64})$/i.exec(params.get('pin') ?? '') ?? []
   const code = params.get('code')
-  if (endpoint === undefined || pin === undefined || !code)
+  const others = params.getAll('also')
+  const areEndpoints =
+    others.length < maxEndpoints && others.every(other => /^[^/?#\s]+:\d{1,5}$/.test(other))
+  if (endpoint === undefined || pin === undefined || !code || !areEndpoints)
     throw new Fault(
       wrongUsage,
       'the URI has the form svc://HOST:PORT/enroll?pin=sha256:<64 hex>&code=<code>; copy the whole command'
     )
-  return { endpoint, pin: pin.toLowerCase(), code }
+  return { endpoint, others, pin: pin.toLowerCase(), code }
 }
+
+const givenIn = ({
+  endpoint,
+  others
+}: EnrollmentUri): Pick<PendingBundle, 'server_endpoint' | 'server_endpoints'> => ({
+  server_endpoint: endpoint,
+  ...(others.length > 0 && { server_endpoints: [endpoint, ...others] })
+})
 
 function redeem(enrollment: Enrollment, { code }: EnrollmentUri, pending: PendingBundle) {
   const token_hash = createHash('sha256').update(pending.token).digest('hex')
@@ -100,6 +115,7 @@ function complete({ bundleFile }: Enrollment, pending: PendingBundle, identity: 
   return bundle
 }
 
+const maxEndpoints = 32 // of a URI
 const attempts = 3
 const deadlineMs = 15_000 // longer than the 10 s after which a server drops an unauthenticated stream
 
@@ -125,21 +141,28 @@ async function requestWithRetry<B extends TSchema, A extends TSchema>(
 const reachable =
   'the endpoint is that of `sluice settings show` on the server; it must lead to control_listen, without a proxy for TLS'
 
-async function openStream(
-  { clock, log, signal }: Enrollment,
-  { server_endpoint: endpoint, server_cert_sha256: pin }: PendingBundle
-): Promise<Stream> {
-  const socket = await connectPinned({ endpoint, pins: [pin], clock, signal }).catch((cause: Error) => {
-    if (!(cause instanceof PinMismatch))
-      throw new Fault(serverUnreachable, `${endpoint}: ${connectFailure(cause).cause}; ${reachable}`, {
-        cause
-      })
-    logPinMismatch(log, cause)
-    const remedy = 'make a new URI; if it has this pin again, another host answers in the place of the server'
-    throw new Fault(serverPinMismatch, `${endpoint}: ${cause.message}; ${remedy}`, { cause })
-  })
+/** Connects to the first endpoint that answers with the pinned certificate. Throws the Fault of the last one. */
+async function openStream({ clock, log, signal }: Enrollment, pending: PendingBundle): Promise<Stream> {
+  const { server_cert_sha256: pin } = pending
+  const endpoints = endpointsOf(pending)
   const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
-  return new Stream({ socket, codec, handlers: [], clock, log })
+  for (const [i, endpoint] of endpoints.entries())
+    try {
+      const socket = await connectPinned({ endpoint, pins: [pin], clock, signal })
+      return new Stream({ socket, codec, handlers: [], clock, log })
+    } catch (cause) {
+      if (cause instanceof PinMismatch) logPinMismatch(log, cause)
+      if (i === endpoints.length - 1 || signal.aborted) throw unreachable(endpoint, cause)
+    }
+  throw new TypeError('a URI has an endpoint')
+}
+
+function unreachable(endpoint: string, cause: unknown): Fault {
+  if (cause instanceof PinMismatch) {
+    const remedy = 'make a new URI; if it has this pin again, another host answers in the place of the server'
+    return new Fault(serverPinMismatch, `${endpoint}: ${cause.message}; ${remedy}`, { cause })
+  }
+  return new Fault(serverUnreachable, `${endpoint}: ${connectFailure(cause).cause}; ${reachable}`, { cause })
 }
 
 function refusalOf(error: unknown): Refused {

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { newId } from '../../kernel/base/id.ts'
 import { type Hello, protocolVersion } from '../../kernel/wire/control.ts'
+import { severalEndpoints } from '../../plugins/advertised-endpoint/wire.ts'
 import type { AgentPlugin } from '../plugin.ts'
 
 /** Hello without the token. */
@@ -12,9 +13,12 @@ export type HelloBody = Omit<Static<typeof Hello.body>, 'token'>
  */
 export function openHello(plugins: () => readonly AgentPlugin[], version: string) {
   const constant = { agent_version: version, protocol_version: protocolVersion, instance_id: newId() }
+  const own = { [severalEndpoints.id]: severalEndpoints.since }
   return (state_digest: string): HelloBody => ({
     ...constant,
-    capabilities: { versions: Object.assign({}, ...plugins().map(({ capabilities }) => capabilities ?? {})) },
+    capabilities: {
+      versions: Object.assign({}, own, ...plugins().map(({ capabilities }) => capabilities ?? {}))
+    },
     state_digest
   })
 }

@@ -7,7 +7,7 @@ import { Ended, Hello, type Welcome } from '../../kernel/wire/control.ts'
 import { type BoundHandler, bindHandlers, type Codec, on, Refused } from '../../kernel/wire/message.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
-import type { Bundle } from './bundle.ts'
+import { type Bundle, pinsOf } from './bundle.ts'
 import { connectPinned, fingerprintOf, logPinMismatch, PinMismatch } from './connect.ts'
 import type { HelloBody } from './hello.ts'
 import { aborted } from './wait.ts'
@@ -15,6 +15,7 @@ import { aborted } from './wait.ts'
 type WelcomeBody = Static<typeof Welcome.body>
 
 export interface SessionOptions {
+  readonly endpoint: string // host:port
   readonly codec: Codec
   readonly handlers: readonly BoundHandler[]
   readonly hello: () => HelloBody
@@ -76,7 +77,7 @@ export async function runSession(
     if (usesNextCertificate) options.certificateChanged()
     await Promise.race([options.welcomed(welcome), aborted(stream.ended)])
     ready.resolve()
-    log.info('control.connected', `connected to ${bundle.server_endpoint}`, { session: welcome.session_id })
+    log.info('control.connected', `connected to ${options.endpoint}`, { session: welcome.session_id })
     if (!stream.ended.aborted) options.connected(stream.channel, welcome, stream.ended)
     await aborted(stream.ended)
   } catch (error) {
@@ -91,11 +92,9 @@ export async function runSession(
 }
 
 /** Resolves with the socket, or with what went wrong. */
-async function connect({ clock, log }: SessionOptions, bundle: Bundle, signal: AbortSignal) {
-  const { server_endpoint: endpoint, server_cert_sha256: pin, next_server_cert_sha256: next } = bundle
-  const pins = next === undefined ? [pin] : [pin, next]
+async function connect({ endpoint, clock, log }: SessionOptions, bundle: Bundle, signal: AbortSignal) {
   try {
-    return await connectPinned({ endpoint, pins, clock, signal })
+    return await connectPinned({ endpoint, pins: pinsOf(bundle), clock, signal })
   } catch (error) {
     if (signal.aborted) return 'the agent stops or reloads'
     const { cause } = connectFailure(error)

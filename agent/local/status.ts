@@ -44,14 +44,14 @@ export const statusCommand = (running: Running): LocalCommand => ({
 
 function statusOf({ options, components, link, plugins }: Running): AgentStatus {
   const { rules, objects, call } = components
-  const { bundle, isConnected, sinceMs, reason } = link.status()
+  const { bundle, endpoint, isConnected, sinceMs, reason } = link.status()
   const closed = [...rules.closed()]
   const failed = objects.notInForce()
   const active = call.takeSample().rules.flatMap(({ ports }) => ports.map(port => port.active))
   return {
     client_id: bundle.client_id,
     client_name: bundle.client_name,
-    server_endpoint: bundle.server_endpoint,
+    server_endpoint: endpoint,
     connected: isConnected,
     since: timestamp(sinceMs),
     reason: isConnected ? null : reason,

@@ -10,7 +10,7 @@ export interface Control {
   readonly fingerprint: string
   /** The server certificate, PEM. */
   readonly certificate: string
-  /** The configured host:port for agents, not validated. */
+  /** The configured host:port for agents, or several, separated by commas; not validated. */
   readonly configuredEndpoint: string | null
   /** The port in use. Throws before the listener is up, that is in factories and in `start`. */
   port(): number

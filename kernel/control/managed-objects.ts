@@ -64,6 +64,8 @@ export interface ObjectKind<P extends TSchema = TSchema, R extends TSchema = TSc
   readonly push: Request<P>
   /** The agent answers when it no longer listens, before the drain ends; with `revision`, too. */
   readonly remove: Request<R>
+  /** No two clients have an object of the same id: `load` is given rows of many. */
+  readonly isLoadedTogether?: true
   /** Returns the bodies of `push`, by id, for rows of one client. A row without a body is not sent, and removed from the agent. */
   load(rows: readonly ManagedObject[], em: EntityManager): Promise<ReadonlyMap<string, Static<P>>>
   removal(row: ManagedObject): Static<R>

@@ -27,18 +27,13 @@ export interface Disk {
   beforeMigrations(copyTo: (file: string) => Promise<unknown>): Promise<void>
 }
 
-/** Opens the database and runs pending migrations. Without plugins there are none, and a server may use it meanwhile. */
-export async function openStore(
-  place: Place,
-  plugins: readonly PluginStore[],
-  openDisk?: (file: string) => Disk
-): Promise<Database> {
-  const file = typeof place === 'string' ? place : null
+/** Returns a connection to a place that is not open yet. `isAlone`: no server may use a database of PostgreSQL meanwhile. */
+export async function ormOf(place: Place, plugins: readonly PluginStore[], isAlone: boolean) {
   const database: DatabaseOptions =
     typeof place === 'string'
       ? { driver: StoreDriver, entityManager: SqliteEntityManager, dbName: place }
-      : (await import('./postgres/options.ts')).optionsOf(place, plugins.length > 0)
-  const orm = new MikroORM({
+      : (await import('./postgres/options.ts')).optionsOf(place, isAlone)
+  return new MikroORM({
     ...database,
     entities: plugins.flatMap(({ store }) => [...(store?.entities ?? [])]),
     extensions: [Migrator],
@@ -51,6 +46,16 @@ export async function openStore(
       silent: true
     }
   })
+}
+
+/** Opens the database and runs pending migrations. Without plugins there are none, and a server may use it meanwhile. */
+export async function openStore(
+  place: Place,
+  plugins: readonly PluginStore[],
+  openDisk?: (file: string) => Disk
+): Promise<Database> {
+  const file = typeof place === 'string' ? place : null
+  const orm = await ormOf(place, plugins, plugins.length > 0)
   const started: string[] = []
   let disk: Disk | undefined
   try {

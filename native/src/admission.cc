@@ -21,7 +21,7 @@ void Admission::leave() {
   if (!is_admitted_) return;
   is_admitted_ = false;
   for (const Direction direction : {Direction::in, Direction::out})
-    if (directions_[index_of(direction)].is_waiting()) cancel_wait(direction, sys::now_us());
+    if (rated_ != nullptr && rated(direction).is_waiting()) cancel_wait(direction, sys::now_us());
   for (const auto& meter : meters_) meter->leave();
 }
 
@@ -31,14 +31,18 @@ bool Admission::is_rate_limited(Direction direction) const {
 }
 
 int Admission::held_by(Direction direction) const {
-  const uint64_t delaying = directions_[index_of(direction)].delaying_meters;
+  const uint64_t delaying = rated_ != nullptr ? (*rated_)[index_of(direction)].delaying_meters : 0;
   for (size_t i = 0; i < meters_.size(); i++)
     if ((delaying >> i & 1) != 0 || meters_[i]->is_exhausted()) return meters_[i]->id;
   return -1;
 }
 
 Admission::Reservation Admission::reserve(Direction direction, int64_t want, int64_t now_us) {
-  DirectionState& state = directions_[index_of(direction)];
+  if (rated_ == nullptr) {
+    if (!is_rate_limited(direction)) return reserve_budget(want);
+    rated_ = std::make_unique<std::array<Rated, 2>>();
+  }
+  Rated& state = rated(direction);
   if (state.tokens == 0) {
     state.charged_meters = 0;
     if (!is_rate_limited(direction)) return reserve_budget(want);
@@ -61,7 +65,7 @@ Admission::Reservation Admission::reserve(Direction direction, int64_t want, int
 
 /** Takes tokens from every limited bucket: what all of them have, at least the smallest grant. */
 void Admission::take_tokens(Direction direction, int64_t want, int64_t now_us) {
-  DirectionState& state = directions_[index_of(direction)];
+  Rated& state = rated(direction);
   int64_t min_tokens = std::min(want, TokenBucket::kMaxTokens);
   int64_t max_tokens = min_tokens;
   for (size_t i = 0; i < meters_.size(); i++) {
@@ -110,21 +114,22 @@ void Admission::release(Direction direction, int64_t count) {
 }
 
 void Admission::give_back_tokens(Direction direction, int64_t count) {
-  const uint64_t charged = directions_[index_of(direction)].charged_meters;
+  const uint64_t charged = rated_ != nullptr ? rated(direction).charged_meters : 0;
   for (size_t i = 0; charged != 0 && i < meters_.size(); i++)
     if (charged >> i & 1) meters_[i]->bytes(direction).give_back(count);
 }
 
 void Admission::end_wait(Direction direction, int64_t now_us) {
-  DirectionState& state = directions_[index_of(direction)];
+  Rated& state = rated(direction);
   for (size_t i = 0; state.delaying_meters != 0 && i < meters_.size(); i++)
     if (state.delaying_meters >> i & 1) meters_[i]->bytes(direction).end_wait(state.since_us, now_us);
   state.delaying_meters = 0;
 }
 
 void Admission::cancel_wait(Direction direction, int64_t now_us) {
+  if (rated_ == nullptr) return;
   end_wait(direction, now_us);
-  DirectionState& state = directions_[index_of(direction)];
+  Rated& state = rated(direction);
   if (state.tokens > 0) give_back_tokens(direction, state.tokens);
   state.tokens = 0;
   state.charged_meters = 0;

@@ -45,7 +45,7 @@ class Admission {
   Reservation reserve(Direction direction, int64_t want, int64_t now_us);
   /** Reserves what was read without a reservation, and is not delivered yet. */
   void adopt(Direction direction, int64_t count) {
-    directions_[index_of(direction)].charged_meters = 0;
+    if (rated_ != nullptr) rated(direction).charged_meters = 0;
     for (const auto& meter : meters_) meter->adopt(count);
   }
   /** Counts reserved bytes as delivered. */
@@ -61,12 +61,7 @@ class Admission {
   void undo_datagrams(Direction direction, int64_t bytes);
 
  private:
-  Reservation reserve_budget(int64_t want);
-  void take_tokens(Direction direction, int64_t want, int64_t now_us);
-  void give_back_tokens(Direction direction, int64_t count);
-  void end_wait(Direction direction, int64_t now_us);
-
-  struct DirectionState {
+  struct Rated {
     int64_t tokens = 0;            // taken from the buckets of `charged_meters`, not used yet
     uint64_t charged_meters = 0;   // bit set by index in the chain
     uint64_t delaying_meters = 0;  // bit set: meters whose waiting time is counted
@@ -76,8 +71,14 @@ class Admission {
     bool is_waiting() const { return tokens > 0 || delaying_meters != 0; }
   };
 
+  Rated& rated(Direction direction) { return (*rated_)[index_of(direction)]; }
+  Reservation reserve_budget(int64_t want);
+  void take_tokens(Direction direction, int64_t want, int64_t now_us);
+  void give_back_tokens(Direction direction, int64_t count);
+  void end_wait(Direction direction, int64_t now_us);
+
   const MeterChain& meters_;
-  std::array<DirectionState, 2> directions_;
+  std::unique_ptr<std::array<Rated, 2>> rated_;  // by direction; made for the first bytes that a rate limits
   bool is_admitted_ = false;
 };
 

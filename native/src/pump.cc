@@ -93,10 +93,10 @@ Pump::Outcome Pump::step_splice(size_t& left) {
 Pump::Outcome Pump::step_first(size_t& left) {
   if (!has_early_data() && !is_source_readable()) return send_preamble();
   auto& buffer = connection_.worker().buffer;
-  const size_t room = preamble_ != nullptr ? preamble_->size() : 0;
+  const size_t room = has_preamble() ? first_->preamble.size() : 0;
   const size_t limit = reserve(std::min(left, buffer.size() - room));
   if (limit == 0) {
-    if (preamble_ == nullptr) return Outcome::waiting;
+    if (!has_preamble()) return Outcome::waiting;
     const Outcome outcome = send_preamble();  // it does not wait with the bytes behind it
     if (state_ == State::blocked) end_hold();
     return outcome;
@@ -105,18 +105,17 @@ Pump::Outcome Pump::step_first(size_t& left) {
   const size_t size = static_cast<size_t>(std::max<ssize_t>(count, 0));
   if (size < limit) connection_.admission().release(direction_, static_cast<int64_t>(limit - size));
   if (count <= 0) return no_bytes(count);
-  if (preamble_ != nullptr) take_preamble(buffer.data());
-  if (!has_early_data()) gear_ = Gear::small;
+  if (has_preamble()) take_preamble(buffer.data());
+  end_first();
   moved(size, left);
   return write(buffer.data(), room + size, Metering::reserved);
 }
 
 ssize_t Pump::read_first(char* bytes, size_t limit) {
   if (!has_early_data()) return sys::receive(connection_.source(direction_).fd(), bytes, limit);
-  const size_t count = std::min(limit, early_data_.size() - early_data_at_);
-  std::memcpy(bytes, early_data_.data() + early_data_at_, count);
-  early_data_at_ += count;
-  if (early_data_at_ == early_data_.size()) early_data_ = {};
+  const size_t count = std::min(limit, first_->early.size() - first_->early_at);
+  std::memcpy(bytes, first_->early.data() + first_->early_at, count);
+  first_->early_at += count;
   return static_cast<ssize_t>(count);
 }
 
@@ -126,7 +125,7 @@ Pump::Outcome Pump::no_bytes(ssize_t count) {
     connection_.source(direction_).is_readable = false;
     return Outcome::waiting;
   }
-  if (preamble_ != nullptr) {
+  if (has_preamble()) {
     const Outcome outcome = send_preamble();
     if (state_ == State::blocked) return count < 0 ? Outcome::source_failed : outcome;  // its end is read again
   }
@@ -163,15 +162,22 @@ size_t Pump::reserve(size_t want) {
 Pump::Outcome Pump::send_preamble() {
   auto& buffer = connection_.worker().buffer;
   const size_t size = take_preamble(buffer.data());
-  if (!has_early_data()) gear_ = Gear::small;
+  end_first();
   return write(buffer.data(), size, Metering::reserved);
 }
 
 size_t Pump::take_preamble(char* to) {
-  const auto preamble = std::exchange(preamble_, nullptr);
-  std::memcpy(to, preamble->data(), preamble->size());
-  preamble_left_ = static_cast<uint32_t>(preamble->size());
-  return preamble->size();
+  const std::string preamble = std::exchange(first_->preamble, {});
+  std::memcpy(to, preamble.data(), preamble.size());
+  preamble_left_ = static_cast<uint32_t>(preamble.size());
+  return preamble.size();
+}
+
+/** Shifts to the gear for small amounts, unless bytes that were read early are left. */
+void Pump::end_first() {
+  if (has_early_data()) return;
+  first_.reset();
+  gear_ = Gear::small;
 }
 
 /** Writes what was read, and keeps what the sink does not take. */
@@ -253,15 +259,14 @@ void Pump::delivered(size_t count) {
 
 void Pump::discard() {
   const int64_t lost = (pending_ != nullptr ? pending_end_ - pending_at_ - preamble_left_ : 0) + in_pipe_;
-  preamble_.reset();
+  first_.reset();
   preamble_left_ = 0;
   if (lost > 0) connection_.admission().release(direction_, lost);
   pending_.reset();
   if (in_pipe_ > 0) connection_.worker().pipes.discard(std::move(pipe_));
   in_pipe_ = 0;
   release_pipe();
-  early_data_ = {};
-  timer_.cancel();
+  if (timer_ != nullptr) timer_->cancel();  // not deleted: it may be what runs now
   state_ = State::closed;
 }
 
@@ -274,8 +279,9 @@ void Pump::release_pipe() {
 void Pump::hold(int64_t wait_us) {
   state_ = State::held;
   if (wait_us == TokenBucket::kNever) return;
+  if (timer_ == nullptr) timer_ = std::make_unique<HoldTimer>(*this);
   EventLoop& loop = connection_.worker().loop;
-  loop.timers().arm(timer_, (loop.now_us() + wait_us + 999) / 1000);
+  loop.timers().arm(*timer_, (loop.now_us() + wait_us + 999) / 1000);
 }
 
 void Pump::on_timer() {
@@ -289,7 +295,7 @@ void Pump::retry_metering() {
 }
 
 void Pump::end_hold() {
-  timer_.cancel();
+  if (timer_ != nullptr) timer_->cancel();
   connection_.admission().cancel_wait(direction_, connection_.worker().loop.now_us());
 }
 

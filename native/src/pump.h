@@ -34,16 +34,17 @@ class Pump {
   bool is_held() const { return state_ == State::held; }
   /** Sets bytes that were read before there was a target; they pass the meters like all others. */
   void set_early_data(std::vector<char> bytes) {
-    early_data_ = std::move(bytes);
-    if (has_early_data()) gear_ = Gear::first;
+    if (bytes.empty()) return;
+    first_bytes().early = std::move(bytes);
+    gear_ = Gear::first;
   }
   /** Sets bytes that are sent first, with the source's first ones where it has some. No meter sees them. */
   void set_preamble(std::string bytes) {
     if (bytes.empty()) return;
-    preamble_ = std::make_unique<std::string>(std::move(bytes));
+    first_bytes().preamble = std::move(bytes);
     gear_ = Gear::first;
   }
-  bool has_early_data() const { return !early_data_.empty(); }
+  bool has_early_data() const { return first_ != nullptr && first_->early_at < first_->early.size(); }
   /** Forwards the remaining bytes of a failed source, but not its end. */
   void drain() { is_draining_ = true; }
   /** Drops the bytes in flight and releases them to the meters. */
@@ -68,7 +69,19 @@ class Pump {
   /** How bytes pass the meters: reserved before they are read, or counted afterwards where nothing limits them. */
   enum class Metering : uint8_t { reserved, free };
 
+  /** What precedes the bytes that it reads itself. */
+  struct FirstBytes {
+    std::string preamble;
+    std::vector<char> early;
+    size_t early_at = 0;
+  };
+
   inline bool is_source_readable() const;
+  FirstBytes& first_bytes() {
+    if (first_ == nullptr) first_ = std::make_unique<FirstBytes>();
+    return *first_;
+  }
+  bool has_preamble() const { return first_ != nullptr && !first_->preamble.empty(); }
   Outcome step(size_t& left);
   Outcome step_first(size_t& left);
   Outcome step_copy(size_t& left);
@@ -79,6 +92,7 @@ class Pump {
   ssize_t read_first(char* bytes, size_t limit);
   Outcome send_preamble();
   size_t take_preamble(char* to);
+  void end_first();
   Outcome write(const char* bytes, size_t count, Metering metering);
   void keep_pending(const char* bytes, size_t count);
   Outcome flush();
@@ -92,6 +106,7 @@ class Pump {
   void hold(int64_t wait_us);
   void end_hold();
   void on_timer();
+  using HoldTimer = MethodTimer<Pump, &Pump::on_timer>;
 
   Connection& connection_;
   const Direction direction_;
@@ -100,16 +115,15 @@ class Pump {
   uint8_t small_reads_ = 0;  // consecutive, in the gear for bulk
   bool can_splice_ = true;
   bool is_draining_ = false;
+  // A connection that is idle has none of what the pointers below point to.
   uint32_t in_pipe_ = 0;
-  std::unique_ptr<char[]> pending_;  // bytes read and not yet written
   uint32_t pending_at_ = 0;
   uint32_t pending_end_ = 0;
-  sys::Pipe pipe_;
   uint32_t preamble_left_ = 0;  // of its bytes, among those being written
-  std::unique_ptr<std::string> preamble_;
-  std::vector<char> early_data_;
-  size_t early_data_at_ = 0;
-  MethodTimer<Pump, &Pump::on_timer> timer_{*this};
+  sys::Pipe pipe_;
+  std::unique_ptr<char[]> pending_;  // bytes read and not yet written
+  std::unique_ptr<FirstBytes> first_;
+  std::unique_ptr<HoldTimer> timer_;  // made for the first wait
 };
 
 }  // namespace sluice

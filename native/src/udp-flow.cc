@@ -32,14 +32,14 @@ const char* eviction_reason(int error) {
 
 UdpFlow::UdpFlow(UdpRuleShard& shard, const UdpPath& path, const NamedCaller& caller)
     : shard_(shard),
-      path_(path),
-      caller_(caller),
       admission_(shard.rule->meters),
-      dialer_(shard, path.port_index, caller.source, *this),
+      path_(path),
+      last_active_ms_(shard.worker.loop.now_ms()),
       needs_preamble_(shard.rule->preamble != nullptr),
       id_(shard.worker.new_id()),
-      opened_ms_(shard.worker.loop.now_ms()),
-      last_active_ms_(opened_ms_) {}
+      opened_ms_(last_active_ms_),
+      caller_(caller),
+      dialer_(shard, path.port_index, caller.source, *this) {}
 
 Reason UdpFlow::enter() {
   const Reason refusal = shard_.enter_source(caller_.source, source_uses_);

@@ -69,25 +69,13 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   Address listen_address() const;
   void report_end(ConnectionEnd why, Reason refusal);
 
+  // Each datagram needs these. They lie together, since a thousand flows do not fit into the processor's cache.
   UdpRuleShard& shard_;
-  const UdpPath path_;
-  const NamedCaller caller_;
-  Admission admission_;
-  UdpDialer dialer_;
   Fd target_;  // closed with the flow, since datagrams may be queued for it until then
-  Address address_;
-  TargetAttempt attempt_;
-  TargetUse use_;
-  SourceUses source_uses_;
-  ReplyAccount replies_;
   int target_index_ = -1;
+  Admission admission_;
+  const UdpPath path_;
   ReplySource reply_source_;
-  bool needs_preamble_;   // before the next datagram to the target
-  std::string preamble_;  // written for the first datagram
-  std::unique_ptr<std::vector<std::vector<std::byte>>> buffered_;  // until there is a target
-  int expected_ = 0;  // datagrams that have arrived and are not buffered yet
-  const int64_t id_;
-  const int64_t opened_ms_;
   int64_t last_active_ms_;
   std::array<int64_t, 2> bytes_{};  // delivered, by direction
   /** The newest message to the target, of one or more datagrams. Not counted yet: ICMP may name it as refused. */
@@ -96,10 +84,24 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
     int64_t sent_ms;
     int count;  // 0: none
   } unsettled_{};
+  bool needs_preamble_;     // before the next datagram to the target
   bool is_listed_ = false;  // in the shard's list of flows to settle
   bool is_evicted_ = false;
   bool has_replied_ = false;
   bool has_ended_ = false;
+  ReplyAccount replies_;
+
+  const int64_t id_;
+  const int64_t opened_ms_;
+  const NamedCaller caller_;
+  Address address_;
+  TargetAttempt attempt_;
+  TargetUse use_;
+  SourceUses source_uses_;
+  std::string preamble_;  // written for the first datagram
+  std::unique_ptr<std::vector<std::vector<std::byte>>> buffered_;  // until there is a target
+  int expected_ = 0;  // datagrams that have arrived and are not buffered yet
+  UdpDialer dialer_;
 };
 
 }  // namespace sluice

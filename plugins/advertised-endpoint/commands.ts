@@ -7,15 +7,17 @@ const put = (api: Api, advertised_endpoint: string | null) =>
 
 const show = defineCommand({
   name: 'settings show',
-  summary: 'Show the endpoint in enrollment URIs.',
+  summary: 'Show the endpoints of agents; enrollment URIs begin with the first.',
   run: async ({ api, print }) => print.data(await api.call(`GET ${url}`))
 })
 
 const set = defineCommand({
   name: 'settings set-endpoint',
-  summary: 'Override the configured endpoint.',
+  summary: 'Override the configured endpoint, or endpoints.',
   args: Type.Object({
-    endpoint: Type.String({ description: 'HOST:PORT that the server certificate covers.' })
+    endpoint: Type.String({
+      description: 'HOST:PORT that the server certificate covers; several are separated by commas.'
+    })
   }),
   positional: ['endpoint'],
   run: async ({ api, args, print }) => print.data(await put(api, args.endpoint))

@@ -1,53 +1,76 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Fault } from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { endpointFault } from './endpoint-fault.ts'
+import { endpointsIn } from '../control/exports.ts'
+import { endpointFault, endpointInvalid } from './endpoint-fault.ts'
 import { Override } from './entities.ts'
 
 export type Source = 'override' | 'seed' | 'loopback'
 
-/** The endpoint for agents. Without an effective one, `source` is null and `fault` has the reason. */
-export type Resolved = { readonly override: string | null } & (
+/**
+ * The endpoints for agents; `effective` is the first, for their enrollment. Without any, `source` is null and `fault` has the
+ * reason.
+ */
+export type Resolved = { readonly override: string | null; readonly endpoints: readonly string[] } & (
   | { readonly effective: string; readonly source: Source; readonly fault: null }
   | { readonly effective: null; readonly source: null; readonly fault: Fault }
 )
 
 export interface Endpoint {
   resolve(em: EntityManager): Promise<Resolved>
+  /** Returns what agents are told; null where there is no effective endpoint. None where they need not be told. */
+  told(em?: EntityManager): Promise<readonly string[] | null>
   /** Returns why there is no effective endpoint. Unlike `resolve`, it works before the listener is open. */
   check(em: EntityManager): Promise<Fault | null>
-  /** Throws if agents could not use the endpoint; null or '' clears the override. */
-  setOverride(endpoint: string | null, em: EntityManager): Promise<Resolved>
+  /** Throws if agents could not use one of the endpoints; none clear the override. */
+  setOverride(endpoints: readonly string[], em: EntityManager): Promise<Resolved>
 }
 
 const id = 'override'
+const maxLength = 255 // of all endpoints of an override, with the commas between them
 
-export function openEndpoint({ control, clock }: Kernel): Endpoint {
-  /** Fails closed: if an endpoint cannot be used, the next one is not tried. */
+export function openEndpoint({ control, clock, store }: Kernel): Endpoint {
+  const faultOf = (endpoints: readonly string[]): Fault | null =>
+    endpoints.map(endpoint => endpointFault(endpoint, control.certificate)).find(fault => fault) ?? null
+
+  /** Fails closed: if an endpoint cannot be used, those of the next source are not tried. */
   async function choose(em: EntityManager) {
     const override = (await em.findOne(Override, { id }))?.endpoint ?? null
-    const wanted = override ?? control.configuredEndpoint
-    return { override, wanted, fault: wanted === null ? null : endpointFault(wanted, control.certificate) }
+    const wanted = endpointsIn(override ?? control.configuredEndpoint ?? [])
+    return { override, wanted, fault: faultOf(wanted) }
   }
 
   async function resolve(em: EntityManager): Promise<Resolved> {
     const { override, wanted, fault } = await choose(em)
-    if (fault) return { override, effective: null, source: null, fault }
-    if (wanted === null)
-      return { override, effective: `127.0.0.1:${control.port()}`, source: 'loopback', fault }
-    return { override, effective: wanted, source: override === null ? 'seed' : 'override', fault }
+    if (fault) return { override, endpoints: [], effective: null, source: null, fault }
+    const [first] = wanted
+    if (first === undefined) {
+      const effective = `127.0.0.1:${control.port()}`
+      return { override, endpoints: [effective], effective, source: 'loopback', fault }
+    }
+    const source = override === null ? 'seed' : 'override'
+    return { override, endpoints: wanted, effective: first, source, fault }
   }
+
+  const told = store.remembered([Override.meta.tableName], async (_, em) => {
+    const { wanted, fault } = await choose(em)
+    return fault ? null : wanted
+  })
 
   return {
     resolve,
+    told: em => told('', em),
     check: async em => (await choose(em)).fault,
-    async setOverride(endpoint, em) {
-      if (endpoint === null || endpoint === '') {
+    async setOverride(endpoints, em) {
+      if (endpoints.length === 0) {
         await em.nativeDelete(Override, { id })
         return resolve(em)
       }
-      const fault = endpointFault(endpoint, control.certificate)
+      const fault = faultOf(endpoints)
       if (fault) throw fault
+      const endpoint = [...new Set(endpoints)].join(',')
+      if (endpoint.length > maxLength)
+        throw new Fault(endpointInvalid, `the endpoints have more than ${maxLength} characters; name fewer`)
       await em.upsert(Override, { id, endpoint, updatedAt: clock.now() })
       return resolve(em)
     }

@@ -1,14 +1,18 @@
 import { asFunction } from 'awilix'
+import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { type Announce, openAnnounce } from './announce.ts'
 import { commands } from './commands.ts'
 import { type Endpoint, openEndpoint } from './endpoint.ts'
 import { endpointInvalid, endpointNotInCertSan } from './endpoint-fault.ts'
 import { Override } from './entities.ts'
 import { AdvertisedEndpoint0001 } from './migrations/0001-advertised-endpoint.ts'
 import { routes } from './routes.ts'
+import { messages } from './wire.ts'
 
 interface Deps extends Kernel {
   readonly endpoint: Endpoint
+  readonly announce: Announce
 }
 
 export default definePlugin<Deps>({
@@ -16,12 +20,16 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   description: 'The address at which agents reach the server.',
   kernel: '^2.0.0',
+  needs: { control: '^1.0.0' },
   codes: [endpointInvalid, endpointNotInCertSan],
   store: {
     entities: [Override],
     migrations: [{ name: '0001-advertised-endpoint', class: AdvertisedEndpoint0001 }]
   },
   exports: { endpoint: asFunction(openEndpoint).singleton() },
+  services: { announce: asFunction(openAnnounce).singleton() },
+  fills: [connectionSlot.fillWith(({ announce }: Deps) => ({ welcome: announce.welcome }))],
+  messages,
   routes,
   commands,
   async start({ deps: { endpoint, log, store } }) {

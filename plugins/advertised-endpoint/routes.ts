@@ -2,11 +2,14 @@ import { type Static, Type } from 'typebox'
 import { defineRoute, type Resource } from '../../kernel/http/route.ts'
 import { closed, orNull } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { endpointsIn } from '../control/exports.ts'
+import type { Announce } from './announce.ts'
 import type { Endpoint, Resolved } from './endpoint.ts'
 import { Override } from './entities.ts'
 
 interface Deps extends Pick<Kernel, 'store'> {
   readonly endpoint: Endpoint
+  readonly announce: Announce
 }
 
 const url = '/v1/settings/advertised-endpoint'
@@ -16,8 +19,12 @@ const hostAndPort = (description: string) => orNull(Type.String({ description, e
 
 const Setting = closed(
   {
-    override: hostAndPort('What was set here; null: nothing.'),
-    effective: hostAndPort('What enrollment URIs have; null: see `diagnostic`.'),
+    override: hostAndPort('What was set here, several separated by commas; null: nothing.'),
+    effective: hostAndPort('What enrollment URIs have, the first of `endpoints`; null: see `diagnostic`.'),
+    endpoints: Type.Array(Type.String(), {
+      description: 'All that agents try, each in an order of its own.',
+      examples: [[example]]
+    }),
     source: Type.Union(
       [Type.Literal('override'), Type.Literal('seed'), Type.Literal('loopback'), Type.Null()],
       { description: 'Where `effective` is from; the seed is in the configuration.' }
@@ -37,9 +44,10 @@ const setting: Resource = {
   version: async em => [(await em.findOne(Override, { id: 'override' }))?.endpoint]
 }
 
-const shown = ({ override, effective, source, fault }: Resolved): Setting => ({
+const shown = ({ override, effective, endpoints, source, fault }: Resolved): Setting => ({
   override,
   effective,
+  endpoints: [...endpoints],
   source,
   diagnostic: fault && `${fault.errorCode.code}: ${fault.message}`
 })
@@ -67,14 +75,25 @@ const update = defineRoute({
     body: closed(
       {
         ...Type.Partial(Setting).properties,
-        advertised_endpoint: hostAndPort('HOST:PORT at which agents reach the server; null clears.')
+        advertised_endpoint: Type.Union(
+          [Type.String(), Type.Array(Type.String(), { maxItems: 32 }), Type.Null()],
+          {
+            description:
+              'HOST:PORT at which agents reach the server; several in a list, or separated by commas; null clears.',
+            examples: [example]
+          }
+        )
       },
       { examples: [{ advertised_endpoint: example }] }
     ),
     reply: Setting
   }),
-  run: async ({ endpoint }: Deps, { body, change }) =>
-    shown(await change(setting, em => endpoint.setOverride(body.advertised_endpoint, em))),
+  async run({ endpoint, announce }: Deps, { body, change }) {
+    const endpoints = endpointsIn(body.advertised_endpoint ?? [])
+    const resolved = await change(setting, em => endpoint.setOverride(endpoints, em))
+    await announce.toAll()
+    return shown(resolved)
+  },
   replay: async ({ endpoint, store }) => shown(await store.read(endpoint.resolve))
 })
 

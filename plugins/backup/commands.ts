@@ -5,6 +5,7 @@ import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
 import { noteBackup, restoreDatabase, storeFileIn, writeBackup } from './file.ts'
+import { migrateStore } from './move/migrate.ts'
 import { beginGeneration } from './renewal.ts'
 import { restore as restoreTo } from './restore.ts'
 
@@ -82,4 +83,37 @@ const renew = defineCommand({
   }
 })
 
-export const commands = [backup, restore, renew]
+const migrate = defineCommand({
+  name: 'store migrate',
+  summary: 'Move the store into another, empty database, and compare it there; the server must be stopped.',
+  examples: [
+    'sluice store migrate --to postgres://sluice@db.example.com/sluice',
+    'sluice store migrate --to sqlite: --config /etc/sluice/server.toml'
+  ],
+  args: Type.Object({
+    to: Type.String({
+      description:
+        'postgres://USER@HOST/DATABASE without a password, or sqlite: for the file in the data directory (sqlite:FILE for another).'
+    }),
+    password_file: Type.Optional(
+      Type.String({
+        description:
+          'File with the password for --to, for its owner only. Default: store_password and store_password_file of the ' +
+          'configuration, SVC_STORE_PASSWORD, PGPASSWORD or ~/.pgpass.'
+      })
+    ),
+    leave_behind: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Plugins that are not loaded, or tables of none, that are not moved.'
+      })
+    )
+  }),
+  needs: 'data',
+  async run({ args, dataDir, keys, stores, print }) {
+    const { moved, next } = await migrateStore({ args, dataDir: dataDir(), keys: keys(), stores })
+    print.data(moved, ['from', 'to', ['tables', ({ tables }) => String(tables.length)], 'rows'])
+    for (const line of next) print.line(line)
+  }
+})
+
+export const commands = [backup, restore, renew, migrate]

@@ -1,4 +1,5 @@
 import { definePlugin } from '../../kernel/plugin.ts'
+import { copyDiffers, notMovable, targetNotEmpty } from './codes.ts'
 import { commands } from './commands.ts'
 
 export default definePlugin({
@@ -6,5 +7,6 @@ export default definePlugin({
   version: '1.0.0',
   kernel: '^2.0.0',
   needs: { cli: '^1.0.0', control: '^1.0.0' },
+  codes: [notMovable, targetNotEmpty, copyDiffers],
   commands
 })

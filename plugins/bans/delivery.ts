@@ -17,6 +17,7 @@ export const kind = defineObjectKind({
   capability,
   push: BanSet,
   remove: BanRemove,
+  isLoadedTogether: true,
   async load(rows, em) {
     const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
     const bans = await em.find(

@@ -2,7 +2,9 @@
 import type { Static } from 'typebox'
 import type { ControlHost, ControlOptions } from '../../kernel/control/host.ts'
 import { type ObjectKind, objectKindSlot } from '../../kernel/control/managed-objects.ts'
+import { openBodies } from './bodies.ts'
 import { openCertificate } from './certificate.ts'
+import { openChangedRows } from './changed-rows.ts'
 import { openGeneration, openHandshake } from './handshake.ts'
 import { openIncoming } from './incoming.ts'
 import { openLastSeen } from './last-seen.ts'
@@ -16,10 +18,7 @@ import { openRequestIds } from './request-ids.ts'
 import { Sessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
 import { settleFiles } from './settle.ts'
-import { openTurns } from './turns.ts'
 import { openWorkBudgets } from './work-budget.ts'
-
-const outboxesInATurn = 16 // each reads and sends: about 3 ms together
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
   const { store, clock, log, filled } = options
@@ -38,7 +37,9 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const record = openRecordResult({ store, log, kinds, pending, budgets })
   const sessions = new Sessions({
     ...options,
-    ...{ requestIds, kinds, record, budgets, lastSeen, turn: openTurns(outboxesInATurn) }
+    ...{ requestIds, kinds, record, budgets, lastSeen },
+    changedRows: openChangedRows(options),
+    bodies: openBodies(options)
   })
   const counters = openCounters()
   const onStream = openIncoming({ ...options, handshake, counters, sessions, budgets })

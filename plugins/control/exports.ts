@@ -1,9 +1,10 @@
-// The server certificate on disk, for other plugins.
+// The server certificate on disk, and how endpoints are written, for other plugins.
 import { type Certificate, currentCertificate as currentIn } from './certificate.ts'
 import { certificateSettings } from './settings.ts'
 
 export { type Certificate, fingerprintOf, nextFile, ownFile, readCertificate } from './certificate.ts'
 export { namedCertificates } from './pinned-certificate.ts'
+export { endpointsIn } from './settings.ts'
 export { restoredFile, settleFiles } from './settle.ts'
 
 /** Returns the certificate that a server with these top-level keys would serve; null where none was made yet. */

@@ -8,6 +8,7 @@ import type {
 } from '../../kernel/control/managed-objects.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
+import { slices } from '../../kernel/store/sql/slices.ts'
 import type { PendingResults } from './pending-results.ts'
 import type { RequestIds } from './request-ids.ts'
 
@@ -22,7 +23,6 @@ interface Services {
 }
 
 const defaultTimeoutSecs = 5
-const rowsInStatement = 500
 
 export function openManagedObjects({ requestIds, pending, kinds, sessions }: Services): ManagedObjects {
   async function change(em: EntityManager, object: ObjectKey, removal: ManagedObject['removal']) {
@@ -36,8 +36,8 @@ export function openManagedObjects({ requestIds, pending, kinds, sessions }: Ser
     const ofClient = Map.groupBy(objects, ({ clientId }) => clientId)
     const single = objects.length === 1 ? [] : objects.filter(key => ofClient.get(key.clientId)?.length === 1)
     const revisions = new Map<ObjectKey, number>()
-    for (let at = 0; at < single.length; at += rowsInStatement)
-      for (const [key, revision] of await putTogether(em, single.slice(at, at + rowsInStatement))) {
+    for (const some of slices(single, 4))
+      for (const [key, revision] of await putTogether(em, some)) {
         requestIds.note({ clientId: key.clientId, revision })
         revisions.set(key, revision)
       }

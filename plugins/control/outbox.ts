@@ -2,7 +2,6 @@
 // only when it can send them, so a slow agent costs no memory. README.md shows its states.
 import type { Release } from '../../kernel/base/releases.ts'
 import type { ApplyResult, ManagedObject } from '../../kernel/control/managed-objects.ts'
-import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import { logSendFailed, type OutboxOptions, PushWindow, retryMs } from './push-window.ts'
 import { reconcile } from './reconcile.ts'
 
@@ -66,7 +65,7 @@ export class Outbox {
     this.#state = 'reconciling'
     this.#cursor = 0
     this.#mustReconcile = false
-    const rows = await this.#changedRows()
+    const rows = await this.#changed('alone')
     await reconcile({ ...this.#options, rows, digest, window: this.#window, wake: () => this.wake() })
   }
 
@@ -77,26 +76,17 @@ export class Outbox {
       if (!this.#hasChanges && !ended.aborted) await this.#wait('idle')
       if (this.#mustReconcile || ended.aborted) return
       this.#state = 'sending'
-      await this.#options.turn()
-      await this.#window.send(await this.#changedRows())
+      await this.#window.send(await this.#changed('together'))
     }
   }
 
   /** Returns the rows of loaded kinds that changed since the last call, in the order of their change. */
-  async #changedRows(): Promise<ManagedObject[]> {
-    const { store, peer, kinds } = this.#options
+  async #changed(how: keyof OutboxOptions['changedRows']): Promise<ManagedObject[]> {
+    const { changedRows, peer, kinds } = this.#options
     this.#hasChanges = false
-    const rows = await store.read(em =>
-      em.find(
-        ManagedObjectRow,
-        { clientId: peer.clientId, revision: { $gt: this.#cursor } },
-        { orderBy: { revision: 'asc' }, disableIdentityMap: true }
-      )
-    )
+    const rows = await changedRows[how]({ clientId: peer.clientId, after: this.#cursor })
     this.#cursor = rows.at(-1)?.revision ?? this.#cursor
-    return rows
-      .filter(({ kind }) => kinds.has(kind))
-      .map(({ clientId, kind, id, revision, removal = null }) => ({ clientId, kind, id, revision, removal }))
+    return rows.filter(({ kind }) => kinds.has(kind))
   }
 
   /** The agent has an object without a row: one refused or removed, and left there by a crash. Reconciles once in 15 s. */

@@ -7,6 +7,8 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { objectKey } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
+import type { Bodies } from './bodies.ts'
+import type { ChangedRows } from './changed-rows.ts'
 import type { RecordResult } from './record-result.ts'
 import type { RequestIds } from './request-ids.ts'
 
@@ -17,7 +19,8 @@ export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly generation: string
   readonly record: RecordResult
   readonly requestIds: RequestIds
-  readonly turn: () => Promise<void> // before something is read and sent that may concern all agents
+  readonly changedRows: ChangedRows
+  readonly bodies: Bodies
 }
 
 const maxUnanswered = 64
@@ -36,12 +39,12 @@ export class PushWindow {
 
   /** Returns the bodies of pushes. Removals, rows that their plugin leaves out and unsupported kinds have none. */
   async load(rows: readonly ManagedObject[]): Promise<ReadonlyMap<ManagedObject, unknown>> {
-    const { kinds, peer, store } = this.#options
+    const { kinds, peer } = this.#options
     const bodies = new Map<ManagedObject, unknown>()
     for (const [name, kind] of kinds) {
       const pushes = rows.filter(row => row.kind === name && row.removal === null)
       if (pushes.length === 0 || (kind.capability && !peer.can(kind.capability))) continue
-      const loaded = await store.read(em => kind.load(pushes, em))
+      const loaded = await this.#options.bodies(kind, pushes)
       for (const row of pushes) if (loaded.has(row.id)) bodies.set(row, loaded.get(row.id))
     }
     return bodies

@@ -6,8 +6,9 @@ import type { CertificateSettings } from './certificate.ts'
 export const keys = Type.Object({
   control_listen: Listen('[::]:7443', 'Address of the control stream; falls back to 0.0.0.0 without IPv6.'),
   advertised_endpoint: Type.Optional(
-    Type.String({
-      description: 'host:port under which agents reach the control stream; the certificate must cover it.'
+    Type.Union([Type.String(), Type.Array(Type.String())], {
+      description:
+        'host:port under which agents reach the control stream, or a list of them; the certificate must cover each.'
     })
   ),
   tls_cert_path: Type.Optional(
@@ -16,14 +17,22 @@ export const keys = Type.Object({
   tls_key_path: Type.Optional(Type.String({ description: 'PEM key of the control stream.' }))
 })
 
+/** Returns the endpoints of a list, or of a text that separates them by commas. They are not validated. */
+export const endpointsIn = (given: string | readonly string[]): string[] =>
+  [given]
+    .flat()
+    .flatMap(text => text.split(','))
+    .map(text => text.trim())
+    .filter(text => text !== '')
+
 /** An empty environment variable counts as absent. */
 export function settingsOf(config: Static<typeof keys>) {
-  const endpoint = config.advertised_endpoint || null
+  const endpoints = endpointsIn(config.advertised_endpoint ?? [])
   return {
     listen: config.control_listen,
-    endpoint, // not validated
+    endpoint: endpoints.join(',') || null,
     certificate: {
-      names: endpoint === null ? [] : [endpoint.slice(0, Math.max(0, endpoint.lastIndexOf(':')))],
+      names: endpoints.map(endpoint => endpoint.slice(0, Math.max(0, endpoint.lastIndexOf(':')))),
       ...(config.tls_cert_path && { certPath: config.tls_cert_path }),
       ...(config.tls_key_path && { keyPath: config.tls_key_path })
     }

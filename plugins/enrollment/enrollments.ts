@@ -32,7 +32,7 @@ export function openEnrollments({ clock, control, filled, endpoint }: Deps) {
   const redeemable = () => ({ usedAt: null, expiresAt: { $gt: latest(clock) } })
 
   async function create({ ttlSecs, ...request }: EnrollmentRequest, em: EntityManager): Promise<Invitation> {
-    const { effective, source, fault } = await endpoint.resolve(em)
+    const { effective, endpoints, source, fault } = await endpoint.resolve(em)
     if (fault) throw fault
     if (request.clientId) await deleteUnused({ id: request.clientId }, em)
     const now = clock.now()
@@ -48,7 +48,8 @@ export function openEnrollments({ clock, control, filled, endpoint }: Deps) {
       expiresAt: latest(clock) + ttlSecs * 1000
     }
     await em.insert(Enrollment, enrollment)
-    const uri = `svc://${effective}/enroll?pin=sha256:${control.fingerprint}&code=${code}`
+    const also = endpoints.slice(1).map(other => `&also=${other}`)
+    const uri = `svc://${effective}/enroll?pin=sha256:${control.fingerprint}&code=${code}${also.join('')}`
     return {
       enrollment_id: enrollment.id,
       client_name: enrollment.name,

@@ -53,6 +53,7 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
 
   async function macOf(body: unknown): Promise<string> {
     macKey ??= readMacKey(store)
+    macKey.catch(() => (macKey = null)) // the next request tries again
     return createHmac('sha256', await macKey)
       .update(canonical(body))
       .digest('hex')

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { slices } from '../../kernel/store/sql/slices.ts'
 import type { Rules } from '../rules/exports.ts'
 import type { AfterCommit, CommittedBytes } from '../stats/exports.ts'
 import { Quota } from './entities.ts'
@@ -17,24 +18,31 @@ export const openUsageSink =
   async (committed: readonly CommittedBytes[], em: EntityManager): Promise<AfterCommit[]> => {
     const nowMs = clock.now()
     const afterCommit: AfterCommit[] = []
-    for (const [clientId, ofClient] of Map.groupBy(committed, ({ clientId }) => clientId)) {
-      const byUser = Map.groupBy(ofClient, ({ owner }) => owner)
-      const where = { clientId, userId: { $in: [...byUser.keys()] } }
-      for (const quota of await em.find(Quota, where, { disableIdentityMap: true })) {
-        const { userId } = quota
-        const before = rolledOver(quota, nowMs)
-        const counted = withCommitted(before, byUser.get(userId) ?? [], nowMs)
-        const after = await notifyLevels(counted, { nowMs, filled }, em)
-        const { periodStart, used, credit, exhaustedAt, levelTold } = after
-        const usage = { periodStart, used, credit, exhaustedAt, levelTold }
-        await em.nativeUpdate(Quota, { userId, clientId }, usage)
-        await noteSpending(quota, after, { rules, em })
-        if (before.exhaustedAt != null || exhaustedAt == null) continue
-        const fields = { user: userId, client: clientId }
-        afterCommit.push(() =>
-          log.info('traffic_quota.exhausted', 'the quota of the month is used up', fields)
-        )
-      }
+    const spent = Map.groupBy(committed, ({ owner, clientId }) => `${owner} ${clientId}`)
+    for (const quota of await quotasOf(
+      [...spent.values()].flatMap(([first]) => first ?? []),
+      em
+    )) {
+      const { userId, clientId } = quota
+      const before = rolledOver(quota, nowMs)
+      const counted = withCommitted(before, spent.get(`${userId} ${clientId}`) ?? [], nowMs)
+      const after = await notifyLevels(counted, { nowMs, filled }, em)
+      const { periodStart, used, credit, exhaustedAt, levelTold } = after
+      const usage = { periodStart, used, credit, exhaustedAt, levelTold }
+      await em.nativeUpdate(Quota, { userId, clientId }, usage)
+      await noteSpending(quota, after, { rules, em })
+      if (before.exhaustedAt != null || exhaustedAt == null) continue
+      const fields = { user: userId, client: clientId }
+      afterCommit.push(() => log.info('traffic_quota.exhausted', 'the quota of the month is used up', fields))
     }
     return afterCommit
   }
+
+async function quotasOf(committed: readonly CommittedBytes[], em: EntityManager): Promise<Quota[]> {
+  const found: Quota[] = []
+  for (const some of slices(committed, 2)) {
+    const $or = some.map(({ owner: userId, clientId }) => ({ userId, clientId }))
+    found.push(...(await em.find(Quota, { $or }, { disableIdentityMap: true })))
+  }
+  return found
+}

@@ -6,15 +6,11 @@ import type { RowField } from '../users/exports.ts'
 import { noClient, onClients, Rule } from './entities.ts'
 import type { RuleCore, RuleOwnership, RuleScope } from './rule-field.ts'
 
-const idsPerQuery = 1000
-
-/** Lists are JSON. */
-interface ScopeRow extends Omit<RuleScope, 'targets' | 'former'> {
-  readonly id: string
-  readonly targets: string
-  readonly formerTargets: string | null
-  readonly formerPorts: string | null
-}
+const scopeColumns = [
+  ...(['id', 'clientId', 'owner', 'listenFrom', 'listenTo', 'targets'] as const),
+  ...(['formerTargets', 'formerPorts'] as const)
+]
+type ScopeRow = Pick<Rule, (typeof scopeColumns)[number]>
 
 export const queries = {
   /** Counts the rules that the caller may see. One of several clients is active on all of them, and failed on one or more. */
@@ -37,20 +33,14 @@ export const queries = {
 
   /** Returns client, owner, ports and targets, also former ones, by rule id; ids without a rule are left out. */
   async ownershipOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleScope>> {
-    const found = new Map<string, RuleScope>()
-    for (let at = 0; at < ids.length; at += idsPerQuery) {
-      const some = ids.slice(at, at + idsPerQuery)
-      const rules = await em.execute<ScopeRow[]>(
-        `select id, client_id as "clientId", owner, listen_from as "listenFrom", listen_to as "listenTo", targets,
-         former_targets as "formerTargets", former_ports as "formerPorts" from rules where id in (${some.map(() => '?').join(', ')})`,
-        some
-      )
-      for (const { id, targets, formerTargets, formerPorts, ...rule } of rules) {
-        const former = { targets: JSON.parse(formerTargets ?? '[]'), ports: JSON.parse(formerPorts ?? '[]') }
-        found.set(id, { ...rule, targets: JSON.parse(targets), former })
-      }
-    }
-    return found
+    const options: object = { fields: scopeColumns }
+    const rules: ScopeRow[] = await em.find(Rule, { id: { $in: [...ids] } }, options)
+    return new Map(
+      rules.map(({ id, formerTargets, formerPorts, ...rule }) => {
+        const former = { targets: formerTargets ?? [], ports: formerPorts ?? [] }
+        return [id, { ...rule, former }]
+      })
+    )
   },
 
   /** Returns all matching rules in the order of creation: parts, too, and wholes, whose `clientId` is ''. */

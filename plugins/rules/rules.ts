@@ -30,6 +30,7 @@ export type RulesService = ReturnType<typeof openRules>
  */
 export type Rules = Pick<
   RulesService,
+  | 'find'
   | 'read'
   | 'list'
   | 'count'

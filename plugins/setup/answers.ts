@@ -27,7 +27,7 @@ export const askSetupToken = async ({ askSecret }: Questions, env: Env): Promise
   env['SVC_SETUP_TOKEN'] ??
   askSecret('Setup token, which the server has logged at its start: ', 'SVC_SETUP_TOKEN')
 
-/** Returns where agents will reach the server; undefined: on this host only. */
+/** Returns where agents will reach the server, by commas if there are several endpoints; undefined: on this host only. */
 export async function askEndpoint(
   { isTerminal, ask }: Questions,
   given: unknown
@@ -37,7 +37,7 @@ export async function askEndpoint(
       ? await ask('HOST:PORT at which agents will reach this server [this host only]: ')
       : ''
     if (endpoint === '') return undefined
-    if (/^[\w.-]+:[1-9]\d{0,4}$/.test(String(endpoint))) return String(endpoint)
+    if (/^[\w.-]+:[1-9]\d{0,4}(, ?[\w.-]+:[1-9]\d{0,4})*$/.test(String(endpoint))) return String(endpoint)
     const problem = `${endpoint} is not HOST:PORT, as in sluice.example.com:7443`
     if (given !== undefined) throw new Fault(wrongUsage, problem)
     process.stderr.write(`${problem}\n`)

@@ -12,7 +12,7 @@ import type { Report } from './judgement.ts'
 import { openReview, type ReviewedReport } from './review.ts'
 import { foldReasons } from './row-limit.ts'
 import type { ReportedRule, RuleOwners } from './rule-owners.ts'
-import { addTotals, advanceEpochs, type JournalRows, type OwnedRow, putRows, trimEpochs } from './tables.ts'
+import { addTotals, advanceEpochs, putRows, trimEpochs } from './tables.ts'
 import { epochsSent, type JournalRow } from './wire.ts'
 
 interface CommittedReport {
@@ -76,8 +76,11 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
 async function write(reviewed: readonly ReviewedReport[], now: number, em: EntityManager) {
   const grown = reviewed.map(({ of, grown: rows }) => ({ of, rows }))
   await putRows(grown, em)
-  const totals: JournalRows<OwnedRow>[] = []
-  for (const { of, added } of reviewed) totals.push({ of, rows: totalsOf(await foldReasons(added, em)) })
+  const added = await foldReasons(
+    reviewed.map(one => one.added),
+    em
+  )
+  const totals = reviewed.map(({ of }, at) => ({ of, rows: totalsOf(added[at] ?? []) }))
   await addTotals(totals, now, em)
   const progress = reviewed.map(({ of: { clientId, epoch, seq, last }, grown, committedAt }) => ({
     ...{ clientId, epoch, seq, minute: latestMinute(grown), isComplete: last, committedAt }

@@ -1,8 +1,9 @@
 // Bounds the rows and reasons that the reports of a client can add.
 import type { EntityManager } from '@mikro-orm/sql'
+import { slices } from '../../kernel/store/sql/slices.ts'
 import type { Counts } from './counters.ts'
 import { type Judged, refusalOf } from './judgement.ts'
-import { type OwnedRow, rowKey, slices } from './tables.ts'
+import { type OwnedRow, rowKey } from './tables.ts'
 
 const rowsPerRule = 20_000 // a week of minutes, 90 days of hours, 1,024 ports, and room for another epoch
 const leastRows = 200_000
@@ -47,9 +48,15 @@ async function count(from: string, clientId: string, em: EntityManager): Promise
   return Number(found?.rows ?? 0)
 }
 
-/** Counts refusals for a reason beyond the first 32 of a rule as `other`: each reason is a series of /metrics. */
-export async function foldReasons(added: readonly OwnedRow[], em: EntityManager): Promise<OwnedRow[]> {
-  const rejections = added.filter(({ kind }) => kind === 'rejected')
+/**
+ * Counts refusals for a reason beyond the first 32 of a rule as `other`: each reason is a series of /metrics. Takes and
+ * returns the rows of several reports.
+ */
+export async function foldReasons(
+  reports: readonly (readonly OwnedRow[])[],
+  em: EntityManager
+): Promise<OwnedRow[][]> {
+  const rejections = reports.flat().filter(({ kind }) => kind === 'rejected')
   const known = new Map<string, Set<string>>()
   for (const some of slices([...new Set(rejections.map(({ ruleId }) => ruleId))])) {
     const stored = await em.execute<{ ruleId: string; key: string }[]>(
@@ -59,12 +66,13 @@ export async function foldReasons(added: readonly OwnedRow[], em: EntityManager)
     )
     for (const { ruleId, key } of stored) known.set(ruleId, (known.get(ruleId) ?? new Set()).add(key))
   }
-  return added.map(row => {
+  const folded = (row: OwnedRow): OwnedRow => {
     if (row.kind !== 'rejected') return row
     const reasons = known.get(row.ruleId) ?? new Set()
     known.set(row.ruleId, reasons)
     const key = reasons.has(row.key) || reasons.size < reasonsPerRule ? row.key : otherReason
     reasons.add(key)
     return { ...row, key }
-  })
+  }
+  return reports.map(rows => rows.map(folded))
 }

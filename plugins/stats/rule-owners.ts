@@ -1,9 +1,9 @@
 // The client and owner of each rule; of a deleted rule until its agent has reported all of it.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
+import { slices } from '../../kernel/store/sql/slices.ts'
 import { type RuleOwnership, type RuleScope, type Rules, ruleKind } from '../rules/exports.ts'
 import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from './entities.ts'
-import { slices } from './tables.ts'
 
 const nobody = ''
 

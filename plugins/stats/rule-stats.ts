@@ -1,5 +1,6 @@
 // The stats of one rule: totals of the ledger, and connections as its agent reported them last. Of a rule on several
 // clients the sums, and each by itself.
+import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { timestampOrNull } from '../../kernel/base/clock.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
@@ -13,45 +14,56 @@ import type { Flags, PortStats, RuleStats, TargetStats } from './schema.ts'
 import { targetKey } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
-  readonly rules: Pick<Rules, 'read' | 'partsOf'>
+  readonly rules: Pick<Rules, 'find' | 'read' | 'partsOf'>
   readonly activeConnections: Pick<ActiveConnections, 'ofRule'>
 }
 
 type Totals = readonly StatsTotal[]
 type Total = Counts & Pick<StatsTotal, 'kind' | 'key' | 'updatedAt'>
 type ActiveByPort = ReadonlyMap<number, number>
+type Rule = Awaited<ReturnType<Rules['find']>>
+type Part = Pick<Rule, 'id' | 'clientId'>
 
+/** Each watcher of a stream asks every 5 s: the record of the rule, with what all plugins add, is read for targets only. */
 export function openRuleStats({ store, rules, activeConnections }: Services) {
+  const activeOf = ({ id, clientId }: Part): ActiveByPort => activeConnections.ofRule(clientId, id)
+
   return async (id: string, flags: Static<typeof Flags>, principal: Principal): Promise<RuleStats> => {
-    const rule = await rules.read(id, principal)
-    const { parts, names, totals } = await store.read(async em => {
-      const parts = await rules.partsOf(id, em)
-      const clients = await em.find(Client, { id: { $in: parts.map(({ clientId }) => clientId) } })
-      const names = new Map(clients.map(({ id, name }) => [id, name]))
-      return {
-        parts,
-        names,
-        totals: await em.find(StatsTotal, { ruleId: { $in: parts.map(({ id }) => id) } })
-      }
+    const { rule, parts, names, totals } = await store.read(async em => {
+      const rule = await rules.find(id, principal, em)
+      const parts: readonly Part[] = rule.clientId === '' ? await rules.partsOf(id, em) : [rule]
+      const names = flags.per_client ? await namesOf(parts, em) : null
+      const totals = await em.find(StatsTotal, { ruleId: { $in: parts.map(({ id }) => id) } })
+      return { rule, parts, names, totals }
     })
-    const byPart = Map.groupBy(totals, ({ ruleId }) => ruleId)
-    const edges = parts.map(part => ({
-      client_id: part.clientId,
-      client_name: names.get(part.clientId) ?? '',
-      ...countsOf(rule, byPart.get(part.id) ?? [], activeConnections.ofRule(part.clientId, part.id))
-    }))
     const all = summed(totals)
-    const active = merged(parts.map(({ id, clientId }) => activeConnections.ofRule(clientId, id)))
+    const active = merged(parts.map(activeOf))
+    const { targets } = flags.per_target ? await rules.read(id, principal) : { targets: [] }
     return {
       rule_id: id,
-      client_id: rule.client_id,
+      client_id: rule.clientId || null,
       protocol: rule.protocol,
       ...countsOf(rule, all, active),
       ...(flags.per_port && { per_port: portStats(rule, all, active) }),
-      ...(flags.per_target && { per_target: targetStats(rule, all) }),
-      ...(flags.per_client && { per_client: edges })
+      ...(flags.per_target && { per_target: targetStats(targets, all) }),
+      ...(names && {
+        per_client: parts.map(part => ({
+          client_id: part.clientId,
+          client_name: names.get(part.clientId) ?? '',
+          ...countsOf(
+            rule,
+            totals.filter(({ ruleId }) => ruleId === part.id),
+            activeOf(part)
+          )
+        }))
+      })
     }
   }
+}
+
+async function namesOf(parts: readonly Part[], em: EntityManager): Promise<ReadonlyMap<string, string>> {
+  const clients = await em.find(Client, { id: { $in: parts.map(({ clientId }) => clientId) } })
+  return new Map(clients.map(({ id, name }) => [id, name]))
 }
 
 /** Adds up the totals of several rules. */
@@ -71,7 +83,7 @@ function merged(all: readonly ActiveByPort[]): ActiveByPort {
   return sums
 }
 
-function countsOf({ protocol }: RuleRecord, totals: readonly Total[], byPort: ActiveByPort) {
+function countsOf({ protocol }: Rule, totals: readonly Total[], byPort: ActiveByPort) {
   const counts = byKey(totals, 'rule').get('') ?? noCounts
   const rejected = [...byKey(totals, 'rejected')].map(([reason, row]) => [reason, row.rejected])
   const updatedAt = Math.max(0, ...totals.map(row => row.updatedAt))
@@ -93,11 +105,14 @@ function countsOf({ protocol }: RuleRecord, totals: readonly Total[], byPort: Ac
 }
 
 /** Returns all ports of the rule, also those without traffic. */
-function portStats(rule: RuleRecord, totals: readonly Total[], active: ActiveByPort): PortStats[] {
+function portStats(
+  { listenFrom, listenTo }: Rule,
+  totals: readonly Total[],
+  active: ActiveByPort
+): PortStats[] {
   const byPort = byKey(totals, 'port')
-  const last = Number(rule['listen_port_end'] ?? rule.listen_port)
-  return Array.from({ length: last - rule.listen_port + 1 }, (_, i) => {
-    const port = rule.listen_port + i
+  return Array.from({ length: listenTo - listenFrom + 1 }, (_, i) => {
+    const port = listenFrom + i
     const counts = byPort.get(String(port)) ?? noCounts
     return {
       listen_port: port,
@@ -111,7 +126,7 @@ function portStats(rule: RuleRecord, totals: readonly Total[], active: ActiveByP
 }
 
 /** Returns targets in the rule's order. Their health is in the record if a plugin adds it. */
-function targetStats({ targets }: RuleRecord, totals: readonly Total[]): TargetStats[] {
+function targetStats(targets: RuleRecord['targets'], totals: readonly Total[]): TargetStats[] {
   const byTarget = byKey(totals, 'target')
   return targets.map(target => {
     const { host, port, priority, health } = target as typeof target & WithHealth

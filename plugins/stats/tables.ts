@@ -1,5 +1,6 @@
 // Statements over many rows of many reports at once: committing a report by itself would be too slow for a fleet.
 import type { EntityManager } from '@mikro-orm/sql'
+import { slices } from '../../kernel/store/sql/slices.ts'
 import { type Counts, columns, maxCount, selectedCounts, valuesOf } from './counters.ts'
 import { StatsEpoch } from './entities.ts'
 import type { JournalRow } from './wire.ts'
@@ -17,7 +18,6 @@ type RowKey = Pick<JournalRow, 'ruleId' | 'kind' | 'key'>
 
 export const rowKey = ({ ruleId, kind, key }: RowKey): string => `${ruleId} ${kind} ${key}`
 
-const perStatement = 200
 const placeholders = `?, ?, ?, ?, ?, ${columns.map(() => '?').join(', ')}`
 const replaced = columns.map(column => `${column} = excluded.${column}`).join(', ')
 const increased = columns
@@ -42,7 +42,7 @@ export async function committedCounts(
   em: EntityManager
 ): Promise<Map<string, Map<string, Counts>>> {
   const found = new Map(all.map(({ of }) => [of.clientId, new Map<string, Counts>()]))
-  for (const some of slices(eachRow(all))) {
+  for (const some of slices(eachRow(all), 5)) {
     const committed = await em.execute<(JournalRow & Pick<Journal, 'clientId'>)[]>(
       `select client_id as "clientId", rule_id as "ruleId", kind, key, ${selectedCounts} from stats_row
        where (client_id, epoch, rule_id, kind, key) in (values ${some.map(() => '(?, ?, ?, ?, ?)')})`,
@@ -54,7 +54,7 @@ export async function committedCounts(
 }
 
 export async function putRows(all: readonly JournalRows[], em: EntityManager): Promise<void> {
-  for (const some of slices(eachRow(all)))
+  for (const some of slices(eachRow(all), 5 + columns.length))
     await em.execute(
       `insert into stats_row (client_id, epoch, rule_id, kind, key, ${columns})
        values ${some.map(() => `(${placeholders})`)}
@@ -73,7 +73,7 @@ export async function addTotals(
   updatedAt: number,
   em: EntityManager
 ): Promise<void> {
-  for (const some of slices(eachRow(all)))
+  for (const some of slices(eachRow(all), 6 + columns.length))
     await em.execute(
       `insert into stats_total (rule_id, kind, key, client_id, owner, updated_at, ${columns})
        values ${some.map(() => `(?, ${placeholders})`)}
@@ -102,7 +102,7 @@ export async function advanceEpochs(
   em: EntityManager
 ): Promise<{ isNew: boolean; isCompleted: boolean }[]> {
   const outcomes: { isNew: boolean; isCompleted: boolean }[] = []
-  for (const some of slices(all)) {
+  for (const some of slices(all, 6)) {
     const known = await knownEpochs(some, em)
     const advanced = some.map(({ clientId, epoch, seq, minute, isComplete, committedAt }): StatsEpoch => {
       const before = known.get(`${clientId} ${epoch}`)
@@ -226,14 +226,4 @@ export async function pruneEpochs(kept: number, beforeMs: number, em: EntityMana
     [beforeMs, kept],
     'run'
   )
-}
-
-/** Of 200 rows, and of powers of two: a statement for every number of rows would fill the store's prepared ones. */
-export function* slices<T>(rows: readonly T[]): Iterable<readonly T[]> {
-  for (let at = 0; at < rows.length; ) {
-    const left = rows.length - at
-    const size = left >= perStatement ? perStatement : 2 ** Math.floor(Math.log2(left))
-    yield rows.slice(at, at + size)
-    at += size
-  }
 }

@@ -1,5 +1,6 @@
 // The tables of samples. Hours are updated together with their minutes, so no rollup is needed.
 import type { EntityManager } from '@mikro-orm/sql'
+import { slices } from '../../kernel/store/sql/slices.ts'
 import type { CommittedBytes } from '../stats/exports.ts'
 import { TrafficSeries } from './entities.ts'
 import { keptSecs, spanSecsOf, type Window } from './window.ts'
@@ -26,7 +27,6 @@ const any = '*' // stands for all users, or all clients
 const all: SeriesKey = { userId: any, clientId: any }
 /** Sums stop here: a JSON number beyond it is not exact. */
 export const maxBytes = Number.MAX_SAFE_INTEGER
-const perStatement = 200
 const seriesPerRound = 100
 const samplesPerRound = 1000
 const increased = ['bytes_in', 'bytes_out']
@@ -44,7 +44,7 @@ export async function add(
 ): Promise<[]> {
   const added = sum(committed, nowSecs)
   const ids = await idsOf(added, em)
-  for (const some of slices(added))
+  for (const some of slices(added, 5))
     await em.execute(
       `insert into traffic_sample (series, span_secs, ts, bytes_in, bytes_out)
        values ${some.map(() => '(?, ?, ?, ?, ?)')}
@@ -79,7 +79,7 @@ async function idsOf(rows: readonly SeriesKey[], em: EntityManager): Promise<Map
   const wanted = [...new Map(rows.map(row => [keyOf(row), row])).values()]
   const ids = await knownIdsOf(wanted, em)
   const added = wanted.filter(row => !ids.has(keyOf(row))) // only these, as each try to insert uses up an id
-  for (const some of slices(added))
+  for (const some of slices(added, 2))
     await em.execute(
       `insert into traffic_series (user_id, client_id) values ${some.map(() => '(?, ?)')} on conflict do nothing`,
       some.flatMap(({ userId, clientId }) => [userId, clientId]),
@@ -90,7 +90,7 @@ async function idsOf(rows: readonly SeriesKey[], em: EntityManager): Promise<Map
 
 async function knownIdsOf(wanted: readonly SeriesKey[], em: EntityManager): Promise<Map<string, number>> {
   const ids = new Map<string, number>()
-  for (const some of slices(wanted)) {
+  for (const some of slices(wanted, 2)) {
     const found = await em.execute<{ id: number; user_id: string; client_id: string }[]>(
       `select id, user_id, client_id from traffic_series
        where (user_id, client_id) in (values ${some.map(() => '(?, ?)')})`,
@@ -154,7 +154,3 @@ export async function pruneAfter(after: number, nowSecs: number, em: EntityManag
 }
 
 const keyOf = ({ userId, clientId }: SeriesKey): string => `${userId} ${clientId}`
-
-function* slices<T>(rows: readonly T[]): Iterable<readonly T[]> {
-  for (let i = 0; i < rows.length; i += perStatement) yield rows.slice(i, i + perStatement)
-}

@@ -12,6 +12,7 @@ export const kind = defineObjectKind({
   capability,
   push: SwitchSet,
   remove: SwitchRemove,
+  isLoadedTogether: true,
   async load(rows, em) {
     const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
     const found = await em.find(

@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { slices } from '../../kernel/store/sql/slices.ts'
 import type { Rules } from '../rules/exports.ts'
 import { objectKeyOf } from './delivery.ts'
 import { newClients, UnderAttack } from './entities.ts'
@@ -23,8 +24,7 @@ export function openRows({ control, rules }: Services) {
 
   /** Of all agents in few statements. */
   async function put(rows: readonly UnderAttack[], em: EntityManager): Promise<void> {
-    for (let at = 0; at < rows.length; at += rowsInStatement)
-      await write(rows.slice(at, at + rowsInStatement), em)
+    for (const some of slices(rows, 8)) await write(some, em)
     const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
     if (ofAgents.length > 0) await control.objects.put(em, ...ofAgents.map(objectKeyOf))
     for (const row of ofAgents) await note(row, 'on', 'request', em)
@@ -39,8 +39,6 @@ export function openRows({ control, rules }: Services) {
 
   return { put, drop }
 }
-
-const rowsInStatement = 500
 
 const write = (rows: readonly UnderAttack[], em: EntityManager): Promise<unknown> =>
   em.execute(

@@ -194,10 +194,23 @@ t.test('a server that is unreachable exits with 69', async t => {
   })
 })
 
+t.test('an agent enrolls at the first endpoint of the URI that answers, and keeps them all', async t => {
+  const server = await scriptedServer(t)
+  server.onRedeem = async () => redeemed
+  const dead = await deadEndpoint()
+  const uri = `${uriOf({ ...server, endpoint: dead })}&also=${server.endpoint}`
+
+  const bundle = await enroll({ ...enrollment(t, server), uri })
+
+  t.match(bundle, { ...redeemed, server_endpoints: [dead, server.endpoint] })
+  t.equal(server.redeems.length, 1)
+})
+
 t.test('an invalid URI is refused with the valid form', async t => {
   const pin = 'AB'.repeat(32)
   t.same(parseEnrollmentUri(` svc://edge.example:7443/enroll?pin=sha256:${pin}&code=xyz\n`), {
     endpoint: 'edge.example:7443',
+    others: [],
     pin: pin.toLowerCase(),
     code: 'xyz'
   })
@@ -206,7 +219,8 @@ t.test('an invalid URI is refused with the valid form', async t => {
     'https://edge.example:7443/enroll',
     'svc://edge.example/enroll?pin=sha256:ab&code=x',
     `svc://edge.example:7443/enroll?pin=sha256:${pin}`,
-    `svc://edge.example:7443/enroll?pin=${pin}&code=x`
+    `svc://edge.example:7443/enroll?pin=${pin}&code=x`,
+    `svc://edge.example:7443/enroll?pin=sha256:${pin}&code=x&also=other.example`
   ]
   for (const uri of bad)
     t.throws(() => parseEnrollmentUri(uri), { errorCode: { exit: 2 }, message: /svc:/ }, uri)

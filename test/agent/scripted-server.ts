@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Test } from 'tap'
 import type { Static } from 'typebox'
-import { systemClock } from '../../kernel/base/clock.ts'
+import { type Clock, systemClock } from '../../kernel/base/clock.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import {
   alpn,
@@ -57,6 +57,7 @@ interface Options {
   readonly messages?: readonly Message[]
   readonly dir?: string
   readonly port?: number
+  readonly clock?: Clock // of its heartbeats; default: real time
 }
 
 /** Welcomed connections; those that nobody waits for yet are queued. */
@@ -80,11 +81,12 @@ function connectionQueue() {
 
 interface ServeOptions {
   readonly codec: Codec
+  readonly clock: Clock
   readonly script: ScriptedServer
   readonly welcomed: (connection: AgentConnection) => void
 }
 
-function serve(socket: TLSSocket, { codec, script, welcomed }: ServeOptions): void {
+function serve(socket: TLSSocket, { codec, clock, script, welcomed }: ServeOptions): void {
   const removed: AgentConnection['removed'] = []
   const statuses: AgentConnection['statuses'] = []
   const handlers = [
@@ -110,7 +112,7 @@ function serve(socket: TLSSocket, { codec, script, welcomed }: ServeOptions): vo
   const stream: Stream = new Stream({
     socket,
     codec,
-    clock: systemClock,
+    clock,
     log: recordLog(),
     handlers: bindHandlers(handlers, () => null)
   })
@@ -124,7 +126,7 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
   const tls = createTlsServer({ cert, key, minVersion: 'TLSv1.3', ALPNProtocols: [alpn] }, socket => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    serve(socket, { codec, script, welcomed: connections.add })
+    serve(socket, { codec, clock: options.clock ?? systemClock, script, welcomed: connections.add })
   })
   tls.listen(options.port ?? 0, '127.0.0.1')
   await once(tls, 'listening')

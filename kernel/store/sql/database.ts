@@ -37,7 +37,7 @@ export const storeKeys = {
           'sqlite: is a file in data_dir, the default; or postgres://USER@HOST/DATABASE, without a password.'
       }),
       isStoreUrl,
-      () => 'must be sqlite:, or postgres://USER@HOST/DATABASE without a password and options'
+      () => `must be ${storeUrls}`
     )
   ),
   store_password: Type.Optional(
@@ -52,7 +52,9 @@ export const storeKeys = {
   )
 }
 
-function isStoreUrl(text: string): boolean {
+export const storeUrls = 'sqlite:, or postgres://USER@HOST/DATABASE without a password and options'
+
+export function isStoreUrl(text: string): boolean {
   if (text === 'sqlite:') return true
   const url = URL.parse(text)
   return (

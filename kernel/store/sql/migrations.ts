@@ -13,6 +13,7 @@ export type MigrationClass = new (...args: ConstructorParameters<typeof Migratio
 
 export interface PluginStore {
   readonly name: string
+  readonly needs?: Readonly<Record<string, string>> // plugins whose tables are made before
   readonly store?: Store
 }
 

@@ -12,7 +12,7 @@ export function queryOf(sql: string, params: readonly unknown[], platform: Abstr
 }
 
 /** As MikroORM writes literals: whole numbers are integers, which SQLite tells from reals. */
-function boundOf(param: unknown): Value | undefined {
+export function boundOf(param: unknown): Value | undefined {
   switch (typeof param) {
     case 'string':
     case 'bigint':

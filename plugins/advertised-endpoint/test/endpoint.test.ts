@@ -9,6 +9,7 @@ t.test('without override and seed the endpoint is loopback and the control port 
   t.strictSame((await call('GET', url)).body, {
     override: null,
     effective: `127.0.0.1:${server.control.port()}`,
+    endpoints: [`127.0.0.1:${server.control.port()}`],
     source: 'loopback',
     diagnostic: null
   })
@@ -17,13 +18,28 @@ t.test('without override and seed the endpoint is loopback and the control port 
 t.test('an override takes precedence over the seed, and null or an empty string clears it', async t => {
   const keys = { advertised_endpoint: 'gate.example:7443' }
   const { call, decisions } = await testServer(t, { plugins: ['advertised-endpoint'], keys })
-  const seed = { override: null, effective: 'gate.example:7443', source: 'seed', diagnostic: null }
+  const seed = {
+    override: null,
+    effective: 'gate.example:7443',
+    endpoints: ['gate.example:7443'],
+    source: 'seed',
+    diagnostic: null
+  }
 
   t.strictSame((await call('GET', url)).body, seed)
   const set = await call('PUT', url, { advertised_endpoint: 'localhost:1234' })
   t.strictSame(
     [set.status, set.body],
-    [200, { override: 'localhost:1234', effective: 'localhost:1234', source: 'override', diagnostic: null }]
+    [
+      200,
+      {
+        override: 'localhost:1234',
+        effective: 'localhost:1234',
+        endpoints: ['localhost:1234'],
+        source: 'override',
+        diagnostic: null
+      }
+    ]
   )
   t.strictSame((await call('PUT', url, { ...set.body, advertised_endpoint: null })).body, seed)
   await call('PUT', url, { advertised_endpoint: 'localhost:1234' })
@@ -69,5 +85,41 @@ t.test(
       [{ level: 'warn', fields: { code: 'endpoint_not_in_cert_san' } }]
     )
     t.match(await call('PUT', url, { advertised_endpoint: 'localhost:9' }), { body: { source: 'override' } })
+  }
+)
+
+t.test(
+  'several endpoints are set as a list or as a text, and each must be one that agents can use',
+  async t => {
+    const keys = { advertised_endpoint: ['one.example:7443', 'two.example:7443'] }
+    const { call } = await testServer(t, { plugins: ['advertised-endpoint'], keys })
+
+    t.match((await call('GET', url)).body, {
+      effective: 'one.example:7443',
+      endpoints: ['one.example:7443', 'two.example:7443'],
+      source: 'seed'
+    })
+    t.match(
+      (await call('PUT', url, { advertised_endpoint: ['localhost:1', 'localhost:2', 'localhost:1'] })).body,
+      {
+        override: 'localhost:1,localhost:2',
+        effective: 'localhost:1',
+        endpoints: ['localhost:1', 'localhost:2']
+      }
+    )
+    t.match((await call('PUT', url, { advertised_endpoint: ' localhost:3, localhost:4 ' })).body, {
+      override: 'localhost:3,localhost:4'
+    })
+    t.match(await call('PUT', url, { advertised_endpoint: ['localhost:1', 'gate.example:7443'] }), {
+      status: 422,
+      body: { error: { code: 'endpoint_not_in_cert_san', message: /gate\.example/ } }
+    })
+    const many = Array.from({ length: 30 }, (_, i) => `localhost:${10_000 + i}`)
+    t.match(await call('PUT', url, { advertised_endpoint: many }), {
+      status: 422,
+      body: { error: { code: 'endpoint_invalid', message: /255/ } }
+    })
+    t.match((await call('GET', url)).body, { override: 'localhost:3,localhost:4' })
+    t.match((await call('PUT', url, { advertised_endpoint: [] })).body, { source: 'seed' })
   }
 )

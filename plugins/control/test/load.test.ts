@@ -2,8 +2,9 @@
 //   SLUICE_RECONNECTS=10000 node plugins/control/test/load.test.ts
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { type Clock, systemClock } from '../../../kernel/base/clock.ts'
+import type { ObjectKind } from '../../../kernel/control/managed-objects.ts'
 import type { Database } from '../../../kernel/store/open.ts'
 import { controlFixture } from './fixture.ts'
 
@@ -114,6 +115,80 @@ t.test(
     t.ok(fleet.every(({ endCode }) => endCode() === 'shutting_down'))
   }
 )
+
+/** A fleet with one thing each, which `changeAll` changes for all at once: resolves when all have answered. */
+async function openFleet(t: Test, kind: Partial<ObjectKind>) {
+  let reads = 0
+  const storeOf = (opened: Database): Database => ({
+    ...opened,
+    read(work) {
+      reads += 1
+      return opened.read(work)
+    }
+  })
+  const fixture = await controlFixture(t, { storeOf, kinds: [kind] })
+  const { enroll, agent, control, store, texts, results, waitForResults } = fixture
+  const clients = await Promise.all(Array.from({ length: agents }, (_, i) => enroll(`edge-${i}`)))
+  const objects = clients.map(({ clientId }) => ({ clientId, kind: 'thing', id: clientId }))
+  for (const { id } of objects) texts.set(id, `text of ${id}`)
+  const edges = await Promise.all(
+    clients.map(({ token }, i) => agent(token, { localAddress: `127.0.6.${1 + i}` }))
+  )
+  const changeAll = async (): Promise<number> => {
+    const before = results.length
+    await store.change(em => control.objects.put(em, ...objects))
+    reads = 0
+    for (const { clientId } of objects) control.objects.wake(clientId)
+    await waitForResults(before + agents)
+    return reads
+  }
+  await changeAll() // all have joined
+  return { ...fixture, edges, changeAll }
+}
+
+t.test(`a change for ${agents} agents is read for many together, and each is told its own`, async t => {
+  let loads = 0
+  const load: ObjectKind['load'] = async rows => {
+    loads += 1
+    return new Map(rows.map(({ id, revision }) => [id, { id, revision, text: `for ${id}` }]))
+  }
+  const { edges, results, changeAll } = await openFleet(t, { load, isLoadedTogether: true })
+  loads = 0
+
+  const reads = await changeAll()
+
+  t.comment(`${reads} reads, ${loads} of them of bodies`)
+  t.ok(loads <= agents / 10, `${loads} loads`)
+  t.ok(reads <= agents / 5, `${reads} reads`)
+  t.equal(new Set(results.slice(-agents)).size, agents)
+  for (const { received } of edges) t.equal(received.at(-1)?.body['revision'], 2)
+  t.equal(new Set(edges.map(({ received }) => received.at(-1)?.body['text'])).size, agents)
+})
+
+t.test('bodies that cannot be loaded for one client are loaded for the others', async t => {
+  let broken: string | null = null
+  const load: ObjectKind['load'] = async rows => {
+    if (rows.some(({ id }) => id === broken)) throw new Error('unreadable')
+    return new Map(rows.map(({ id, revision }) => [id, { id, revision, text: id }]))
+  }
+  const { edges, control, store, results, waitForResults, events } = await openFleet(t, {
+    load,
+    isLoadedTogether: true
+  })
+  const objects = edges.map(({ received }) => String(received.at(-1)?.body['id']))
+  broken = objects[0] ?? ''
+  const before = results.length
+  await store.change(em =>
+    control.objects.put(em, ...objects.map(id => ({ clientId: id, kind: 'thing', id })))
+  )
+  for (const clientId of objects) control.objects.wake(clientId)
+  await waitForResults(before + agents - 1)
+
+  t.same(
+    events('held.send_failed').map(({ fields }) => fields['client_id']),
+    [broken]
+  )
+})
 
 t.test(`${reconnects} reconnects of one agent leave nothing behind`, async t => {
   const clock = countingClock()

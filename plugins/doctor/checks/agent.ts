@@ -63,7 +63,7 @@ export const agent = defineCheck<Id>({
     }
   },
   async run(context) {
-    const { readBundle } = await import('../../../agent/link/bundle.ts')
+    const { endpointsOf, pinsOf, readBundle } = await import('../../../agent/link/bundle.ts')
     const file = join(context.dir, 'bundle.json')
     let bundle: ReturnType<typeof readBundle>
     try {
@@ -74,12 +74,11 @@ export const agent = defineCheck<Id>({
     if (bundle === null) return [{ id: 'agent.not_enrolled', message: `there is no ${file}` }]
     if (bundle.revoked_at !== undefined)
       return [{ id: 'agent.revoked', message: `${bundle.client_name} was revoked at ${bundle.revoked_at}` }]
-    const pins = [bundle.server_cert_sha256, bundle.next_server_cert_sha256 ?? []].flat()
     return context.isRunning
       ? asked(context)
       : [
           { id: 'agent.not_running', message: `nothing uses ${context.dir}` },
-          await tried(bundle.server_endpoint, pins)
+          ...(await Promise.all(endpointsOf(bundle).map(endpoint => tried(endpoint, pinsOf(bundle)))))
         ]
   }
 })

@@ -2,7 +2,7 @@
 import { connect } from 'node:tls'
 import { alpn } from '../../../kernel/wire/control.ts'
 import { endpointFault } from '../../advertised-endpoint/exports.ts'
-import { type Certificate, currentCertificate, fingerprintOf } from '../../control/exports.ts'
+import { type Certificate, currentCertificate, endpointsIn, fingerprintOf } from '../../control/exports.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 
 const connectTimeoutMs = 5_000
@@ -49,26 +49,32 @@ export const endpoint = defineCheck<Id>({
   async run(context) {
     const { dir, keys, isRunning } = context
     const current = currentCertificate(dir, keys)
-    const wanted = await endpointOf(context)
+    const wanted = await endpointsOf(context)
     if (!current) return [{ ok: 'checked once there is a certificate' }]
-    if (wanted === null) return [{ id: 'endpoint.missing', message: 'no endpoint is given' }]
-    const fault = endpointFault(wanted, current.cert)
-    if (fault) return [{ id: 'endpoint.unusable', message: fault.message }]
-    const loopback: Finding<Id>[] = /^(127\.|localhost:)/.test(wanted)
-      ? [{ id: 'endpoint.loopback', message: `agents are told to connect to ${wanted}` }]
-      : []
-    if (!isRunning)
-      return [{ ok: `${wanted} is covered by the certificate; not tried: no server runs` }, ...loopback]
-    return [await connectTo(wanted, current), ...loopback]
+    if (wanted.length === 0) return [{ id: 'endpoint.missing', message: 'no endpoint is given' }]
+    return (await Promise.all(wanted.map(endpoint => judge(endpoint, current, isRunning)))).flat()
   }
 })
 
-async function endpointOf({ keys, query }: DoctorContext): Promise<string | null> {
+async function judge(endpoint: string, current: Certificate, isRunning: boolean): Promise<Finding<Id>[]> {
+  const fault = endpointFault(endpoint, current.cert)
+  if (fault) return [{ id: 'endpoint.unusable', message: fault.message }]
+  const loopback: Finding<Id>[] = /^(127\.|localhost:)/.test(endpoint)
+    ? [{ id: 'endpoint.loopback', message: `agents are told to connect to ${endpoint}` }]
+    : []
+  return [isRunning ? await connectTo(endpoint, current) : notTried(endpoint), ...loopback]
+}
+
+const notTried = (endpoint: string): Finding<Id> => ({
+  ok: `${endpoint} is covered by the certificate; not tried: no server runs`
+})
+
+async function endpointsOf({ keys, query }: DoctorContext): Promise<string[]> {
   const [row] = await query<{ endpoint: string }>(
     'advertised_endpoint',
     'select endpoint from advertised_endpoint'
   )
-  return row?.endpoint ?? (String(keys['advertised_endpoint'] ?? '') || null)
+  return endpointsIn(row?.endpoint ?? String(keys['advertised_endpoint'] ?? ''))
 }
 
 function connectTo(endpoint: string, { fingerprint }: Certificate): Promise<Finding<Id>> {

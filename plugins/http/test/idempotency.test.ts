@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { ackTimeout, clientNotFound, Fault, notOwner } from '../../../kernel/base/errors.ts'
+import { ackTimeout, clientNotFound, Fault, notOwner, storeUnavailable } from '../../../kernel/base/errors.ts'
 import { type Call, defineRoute, type Route } from '../../../kernel/http/route.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
@@ -81,14 +81,16 @@ t.test('a key is valid for one principal, method and path', async t => {
 })
 
 t.test('a retry during the first request is refused', async t => {
-  const gate = Promise.withResolvers<void>()
+  const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const { routes } = counting(async (call, count) => {
+    begun.resolve()
     await gate.promise
     return change(call, count)
   })
   const { send } = await httpFixture(t, { routes })
 
   const first = send('POST', '/v1/things', keyed('k'), { name: 'a' })
+  await begun.promise
   let repeat = await send('POST', '/v1/things', keyed('k'), { name: 'b' })
   t.match(repeat, { status: 422, body: { error: { code: 'idempotency_key_reused' } } })
   repeat = await send('POST', '/v1/things', keyed('k'), { name: 'a' })
@@ -97,6 +99,18 @@ t.test('a retry during the first request is refused', async t => {
 
   t.match(await first, { status: 201 })
   t.match(await send('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 201, body: { count: 1 } })
+})
+
+t.test('a store that is away at the first key does not refuse every key from then on', async t => {
+  const { seen, routes } = counting(change)
+  const { send, store } = await httpFixture(t, { routes })
+  const { change: changed } = store
+  store.change = async () => Promise.reject(new Fault(storeUnavailable, 'away'))
+  t.match(await send('POST', '/v1/things', keyed('k')), { status: 503 })
+  store.change = changed
+
+  t.match(await send('POST', '/v1/things', keyed('k')), { status: 201 })
+  t.equal(seen.count, 1)
 })
 
 t.test('a refusal is kept, unless a retry may succeed', async t => {

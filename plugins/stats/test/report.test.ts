@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import type { Database } from '../../../kernel/store/open.ts'
+import { recordStatements } from '../../../test/support/statements.ts'
 import type { CommittedBytes, Stats } from '../exports.ts'
 import type { Stats as ServerHalf } from '../stats.ts'
 import { StatsReport } from '../wire.ts'
@@ -327,7 +328,8 @@ t.test('a fleet that reports at once costs a few statements, not some for each r
       rows: [
         row(ruleId, 'minute', minute, { bytes_in }),
         row(ruleId, 'rule', '', { connections: seq }),
-        row(ruleId, 'target', '10.0.0.1:80', { bytes_in })
+        row(ruleId, 'target', '10.0.0.1:80', { bytes_in }),
+        ...['loop', 'full', 'acl', 'rate'].map(key => row(ruleId, 'rejected', key, { rejected: seq }))
       ]
     }))
     const all = Promise.all(reports.map(ingest))
@@ -335,13 +337,17 @@ t.test('a fleet that reports at once costs a few statements, not some for each r
     await all
   }
   await reportAll(1, 10)
+  await reportAll(2, 12) // prepares
+  const asked = recordStatements(t)
   statements = 0
 
-  await reportAll(2, 15)
+  await reportAll(3, 15)
+
+  t.equal(asked.prepared, 0, 'no statement is prepared anew')
 
   t.ok(statements < 2 * edges.length, `${statements} statements for ${edges.length} reports`)
   for (const { ruleId } of edges)
-    t.match(await stats(ruleId), { bytes_in: 15, connections_total: 2 }, 'each is committed')
+    t.match(await stats(ruleId), { bytes_in: 15, connections_total: 3 }, 'each is committed')
 })
 
 t.test('two reports of an agent in one transaction are committed one after the other', async t => {

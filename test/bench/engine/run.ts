@@ -1,6 +1,6 @@
 // Compares the engines with other proxies: builds the load tool, starts all forwarders, measures in rotation, writes tables.
 // Many short rounds: what else the machine does changes from one second to the next, and hits both sides of a ratio.
-//   node test/bench/engine/run.ts [--rounds 100] [--hold-rounds 3] [--secs 0.3] [--threads 1] [--only mode,...] [--forwarders name,...]
+//   node test/bench/engine/run.ts [--rounds 100] [--hold-rounds 1] [--secs 0.3] [--threads 1] [--only mode,...] [--forwarders name,...]
 //     [--out test/bench/RESULTS.md] [--network own|shared]
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ import { type Counted, floorTable, gateTable, type Metrics, modeTables, type Run
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '100' },
-    'hold-rounds': { type: 'string', default: '3' },
+    'hold-rounds': { type: 'string', default: '1' }, // a second one finds the memory of the first
     secs: { type: 'string', default: '0.3' },
     threads: { type: 'string', default: '1' },
     only: { type: 'string', default: Object.keys(modes).join() },

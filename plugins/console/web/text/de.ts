@@ -849,7 +849,8 @@ export const de: Text = {
     sources: { override: 'hier gesetzt', seed: 'aus der Konfiguration', loopback: 'nur dieser Rechner' },
     unusable: 'Kein Edge lässt sich hinzufügen',
     override: 'Andere Adresse',
-    overrideHint: 'HOST:PORT mit einem Namen, den das Zertifikat abdeckt, etwa sluice.example.com:7443',
+    overrideHint:
+      'HOST:PORT mit einem Namen, den das Zertifikat abdeckt, etwa sluice.example.com:7443; mehrere durch Kommas getrennt',
     clear: 'Die Konfiguration benutzen',
     cleared: 'Die Adresse ist wieder die der Konfiguration.',
     loopback:

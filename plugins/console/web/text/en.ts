@@ -825,7 +825,8 @@ export const en = {
     sources: { override: 'set here', seed: 'from the configuration', loopback: 'this machine only' },
     unusable: 'No edge can be added',
     override: 'Another address',
-    overrideHint: 'HOST:PORT with a name that the certificate covers, such as sluice.example.com:7443',
+    overrideHint:
+      'HOST:PORT with a name that the certificate covers, such as sluice.example.com:7443; several separated by commas',
     clear: 'Use the configuration',
     cleared: 'The address is that of the configuration again.',
     loopback: 'Only an agent on this machine reaches it. Set an address that other hosts reach.',

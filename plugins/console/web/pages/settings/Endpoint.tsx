@@ -17,11 +17,11 @@ interface Props {
 
 export function Endpoint({ read, again }: Props) {
   const [form, setForm] = useState(0) // another number: the form begins anew with what is there
-  const { effective, source, diagnostic } = read.value
+  const { endpoints, source, diagnostic } = read.value
   return (
     <Stack>
       <Text>
-        {text.settings.effective}: <strong>{effective ?? '–'}</strong>
+        {text.settings.effective}: <strong>{endpoints.join(', ') || '–'}</strong>
         {source && `, ${text.settings.sources[source]}`}
       </Text>
       {diagnostic !== null && (

@@ -1,0 +1,113 @@
+// What agents are told about the endpoints of the server.
+import t from 'tap'
+import { openCodec } from '../../../kernel/wire/codec.ts'
+import { Refused } from '../../../kernel/wire/message.ts'
+import { openRunningAgent } from '../../../kit/running-agent.ts'
+import { connectAgent, scriptedResponse, type Teardown } from '../../../kit/scripted-agent.ts'
+import {
+  insertClient,
+  type LogLine,
+  recordLog,
+  type TestServer,
+  testServer
+} from '../../../kit/test-server.ts'
+import { openAnnounce } from '../announce.ts'
+import { Endpoints, messages, welcomePart } from '../wire.ts'
+
+const url = '/v1/settings/advertised-endpoint'
+const plugins = ['advertised-endpoint', 'enrollment', 'clients']
+const codec = openCodec(messages)
+const known: Readonly<Record<string, string>> = { endpoints: '1.0.0' }
+
+async function connect(t: Teardown, app: TestServer, name: string, capabilities = known) {
+  const { port, fingerprint } = app.server.control
+  return connectAgent(t, {
+    ...{ port: port(), fingerprint, token: await insertClient(app, name), capabilities, messages },
+    responses: [scriptedResponse(Endpoints, () => ({}))]
+  })
+}
+
+const toldIn = (parts: Readonly<Record<string, Uint8Array>>): unknown => {
+  const part = parts[welcomePart]
+  return part && codec.decode(Endpoints, part).endpoints
+}
+
+t.test('an agent is told the endpoints in Welcome, and again when they change', async t => {
+  const app = await testServer(t, { plugins, keys: { advertised_endpoint: 'localhost:1,localhost:2' } })
+  const edge = await connect(t, app, 'edge')
+  t.same(toldIn(edge.welcome.parts), ['localhost:1', 'localhost:2'])
+
+  await app.call('PUT', url, { advertised_endpoint: ['localhost:3', 'localhost:4'] })
+  t.same((await edge.until(Endpoints.name)).body, { endpoints: ['localhost:3', 'localhost:4'] })
+  t.same(toldIn((await connect(t, app, 'second')).welcome.parts), ['localhost:3', 'localhost:4'])
+
+  await app.call('PUT', url, { advertised_endpoint: 'nonsense' })
+  await app.call('PUT', url, { advertised_endpoint: null })
+  t.same((await edge.until(Endpoints.name, 2)).body, { endpoints: ['localhost:1', 'localhost:2'] })
+})
+
+t.test(
+  'without a configured endpoint agents stay at that of their enrollment; an unusable one is not told',
+  async t => {
+    const app = await testServer(t, { plugins })
+    t.same(toldIn((await connect(t, app, 'edge')).welcome.parts), [])
+    await app.stop()
+
+    const keys = { advertised_endpoint: 'late.example:7443' }
+    const late = await testServer(t, { plugins, keys, dir: app.dir })
+    t.equal(toldIn((await connect(t, late, 'other')).welcome.parts), undefined)
+  }
+)
+
+t.test('an agent of an earlier version is told nothing', async t => {
+  const app = await testServer(t, { plugins })
+  const old = await connect(t, app, 'old', {})
+  const edge = await connect(t, app, 'edge')
+
+  await app.call('PUT', url, { advertised_endpoint: 'localhost:1' })
+  await edge.until(Endpoints.name)
+
+  t.notOk(old.received.some(({ name }) => name === Endpoints.name))
+})
+
+t.test('an agent that does not take the endpoints is named in the log', async t => {
+  const log: LogLine[] = []
+  const logged = Promise.withResolvers<void>()
+  const refusing = {
+    ...{ clientId: 'edge', ended: new AbortController().signal, can: () => true },
+    request: async () => {
+      throw new Refused('bundle_replaced', 'the bundle now has another token')
+    }
+  }
+  const { toAll } = openAnnounce({
+    control: { peers: { all: () => [refusing] } },
+    endpoint: { told: async () => ['localhost:1'] },
+    log: recordLog(log, logged.resolve)
+  } as unknown as Parameters<typeof openAnnounce>[0]) // it uses no more of them
+
+  await toAll()
+  await logged.promise
+
+  t.match(log, [{ level: 'warn', event: 'endpoint.not_told', fields: { client_id: 'edge' } }])
+})
+
+t.test('an enrollment URI has the other endpoints, too', async t => {
+  const app = await testServer(t, { plugins, keys: { advertised_endpoint: 'localhost:1,localhost:2' } })
+
+  const { body } = await app.call<{ uri: string }>('POST', '/v1/client-enrollments', { name: 'edge' })
+
+  t.match(body.uri, /^svc:\/\/localhost:1\/enroll\?pin=sha256:[0-9a-f]{64}&code=[\w-]{43}&also=localhost:2$/)
+})
+
+t.test('a real agent goes on at another endpoint of its server, and says at which', async t => {
+  const app = await testServer(t)
+  const edge = await openRunningAgent(t, app, 'edge')
+  const { port } = app.server.control
+  const told = [`127.0.0.1:${port()}`, `localhost:${port()}`]
+
+  await app.call('PUT', url, { advertised_endpoint: told })
+  await edge.restart()
+  await edge.connected()
+
+  t.ok(told.includes((await edge.status()).server_endpoint))
+})

@@ -1,0 +1,41 @@
+// What has changed of many clients at once is read in one statement: a change for all agents costs no read of each.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { ManagedObject } from '../../kernel/control/managed-objects.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { grouped } from './grouped.ts'
+
+interface Asked {
+  readonly clientId: string
+  readonly after: number // a revision
+}
+/** Returns the rows of a client that changed after the revision, in the order of their change. */
+type Read = (asked: Asked) => Promise<readonly ManagedObject[]>
+export interface ChangedRows {
+  readonly alone: Read // now
+  readonly together: Read // in a turn of the event loop, with those of other clients
+}
+
+const clientsInATurn = 16 // what is sent to them takes about 3 ms together
+const none: readonly ManagedObject[] = []
+
+export const openChangedRows = ({ store }: Pick<Kernel, 'store'>): ChangedRows => ({
+  alone: asked => store.read(em => changedOf([asked], em)),
+  together: grouped(clientsInATurn, async group => {
+    const rows = await store.read(em => changedOf(group, em))
+    const ofClient = Map.groupBy(rows, ({ clientId }) => clientId)
+    return ({ clientId }) => ofClient.get(clientId) ?? none
+  })
+})
+
+/** `cross join` keeps SQLite from reading the whole table. */
+async function changedOf(asked: readonly Asked[], em: EntityManager): Promise<ManagedObject[]> {
+  const rows = await em.execute<(Omit<ManagedObject, 'revision'> & { readonly revision: number | string })[]>(
+    `with asked (client_id, revision) as (values ${asked.map(() => '(?, cast(? as bigint))')})
+     select held.client_id as "clientId", held.kind, held.id, held.revision, held.removal
+     from asked cross join kernel_held held
+     where held.client_id = asked.client_id and held.revision > asked.revision
+     order by held.client_id, held.revision`,
+    asked.flatMap(({ clientId, after }) => [clientId, after])
+  )
+  return rows.map(row => ({ ...row, revision: Number(row.revision) }))
+}
