@@ -53,7 +53,7 @@ const queuedBytesOf = ({ body }: Incoming): number => body.length + 256
 
 /** Handles messages and requests one after another, or in groups. Responses bypass that queue: they carry the id of their request. */
 export class Rpc implements MessageChannel {
-  readonly #options: Options
+  readonly #options: Omit<Options, 'handlers'>
   readonly #pending = new Map<number, PromiseWithResolvers<Response>>() // requests of this end, by id
   readonly #queue: Incoming[] = []
   #queuedBytes = 0
@@ -62,9 +62,9 @@ export class Rpc implements MessageChannel {
   #closed: Refused | null = null
   #lastId = 0
 
-  constructor(options: Options) {
-    this.#options = options
-    this.handlers = options.handlers
+  constructor({ handlers, ...options }: Options) {
+    this.#options = options // without the first handlers, which are replaced
+    this.handlers = handlers
   }
 
   readonly send: MessageChannel['send'] = (message, body) =>

@@ -7,6 +7,8 @@ const tlsMajor = 0x03
 /** A ClientHello with the key shares of today has about 1.5 KiB, and nothing follows it before the server's answer. */
 const maxBytes = 4 * 1024
 
+const none: Buffer = Buffer.alloc(0)
+
 type Judged = 'complete' | 'partial' | 'garbage'
 
 /** Whether the bytes are exactly one TLS record of a handshake, its beginning, or something else. */
@@ -24,7 +26,7 @@ export function judge(bytes: Buffer): Judged {
  * Returns a function that puts the ClientHello back and lets the socket be read by somebody else.
  */
 export function readClientHello(socket: Socket, complete: () => void): () => void {
-  let bytes: Buffer = Buffer.alloc(0)
+  let bytes = none
   const read = (): void => {
     const chunk = socket.read() as Buffer | null // null: nothing more is there, or the end
     if (!chunk || socket.destroyed) return
@@ -37,5 +39,6 @@ export function readClientHello(socket: Socket, complete: () => void): () => voi
   return () => {
     socket.off('readable', read)
     if (bytes.length > 0) socket.unshift(bytes)
+    bytes = none // it is a part of a larger buffer, which would be kept as long as the stream
   }
 }

@@ -15,6 +15,8 @@ import { HandshakeQueue, type Newcomer } from './handshake-queue.ts'
 import { returnWithinMs } from './return-time.ts'
 import type { WorkBudget, WorkBudgets } from './work-budget.ts'
 
+/** As TLS has it. Of a list, Node makes bytes for each stream, within 64 KiB that buffers share and that it keeps; of this, 14. */
+const protocols = new DataView(Uint8Array.of(alpn.length, ...Buffer.from(alpn)).buffer)
 const backlog = 4_096 // connections that the system has accepted: a fleet that returns comes within a second
 const authenticateMs = 10_000
 const waitMs = 30_000 // as long as an agent waits
@@ -133,7 +135,7 @@ export class Listener {
 
   #handshake(raw: Socket, stream: Omit<IncomingStream, 'socket'>): void {
     const secureContext = this.#secureContext
-    const socket = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols: [alpn] })
+    const socket = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols: protocols })
     // Not logged: a scanner, a wrong pin, a health check.
     const drop = (): void => void raw.destroy()
     raw.on('close', () => socket.destroy())
