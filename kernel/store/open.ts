@@ -27,6 +27,8 @@ export interface Disk {
   beforeMigrations(copyTo: (file: string) => Promise<unknown>): Promise<void>
 }
 
+export type OpenStore = (place: Place, plugins: readonly PluginStore[]) => Promise<Database>
+
 /** Opens the database and runs pending migrations. Without plugins there are none, and a server may use it meanwhile. */
 export async function openStore(
   place: Place,
@@ -64,7 +66,7 @@ export async function openStore(
     await migrator.up()
   } catch (error) {
     await orm.close(true)
-    if (started.length === 0) throw error
+    if (started.length === 0 || error instanceof Fault) throw error
     throw new Fault(pluginFailed, `migration ${started.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
   const connection = orm.driver.getConnection()
