@@ -1,11 +1,17 @@
 import type { Clock } from '../kernel/base/clock.ts'
+import { isStoreWorking } from './test-store.ts'
 
 export interface FakeClock extends Clock {
-  /** Advances the time and runs the timers that are due, in order. Promises settle before and after each. */
+  /**
+   * Advances the time and runs the timers that are due, in order. Promises settle before and after each, also those of a
+   * store that answers over a socket.
+   */
   advance(ms: number): Promise<void>
   /** Sets the wall clock forward or, below 0, back. No time passes. */
   step(ms: number): void
 }
+
+const maxSettleMs = 1000 // of real time: a change may wait for this clock
 
 interface Timer {
   at: number // by the monotonic hand
@@ -24,7 +30,11 @@ export function fakeClock(startMs = Date.UTC(2026, 0, 15, 12)): FakeClock {
     timers.add(timer)
     return () => void timers.delete(timer)
   }
-  const settled = () => new Promise<void>(resolve => setImmediate(resolve))
+  const settled = async (): Promise<void> => {
+    const begunAt = performance.now()
+    do await new Promise<void>(resolve => setImmediate(resolve))
+    while (isStoreWorking() && performance.now() - begunAt < maxSettleMs)
+  }
 
   return {
     now: () => startMs + passed + stepped,

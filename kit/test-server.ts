@@ -7,10 +7,11 @@ import { Client } from '../kernel/identity/entities.ts'
 import { hashOf } from '../kernel/identity/secret.ts'
 import { boot, type Server, type ServerOptions } from '../kernel/kernel.ts'
 import { definePlugin, type Plugin } from '../kernel/plugin.ts'
+import type { Database } from '../kernel/store/open.ts'
 import { type Decision, decisionSlot } from '../plugins/http/exports.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import type { Teardown } from './scripted-agent.ts'
-import { openTestStore } from './test-store.ts'
+import { openTestStore, tellingWork } from './test-store.ts'
 
 export const operatorToken = 'operator-token-of-the-test-kit-0123456789'
 
@@ -85,7 +86,7 @@ export async function testServer(
   t: Teardown & { testdir(): string },
   options: TestServerOptions = {}
 ): Promise<TestServer> {
-  const { dir = t.testdir(), clock = fakeClock(), keys = {}, sections = {} } = options
+  const { dir = t.testdir(), clock = fakeClock(), keys = {}, sections = {}, storeOf = same } = options
   const named = options.plugins ?? Object.keys(builtin)
   const decisions: Decision[] = []
   const log: LogLine[] = []
@@ -109,7 +110,7 @@ export async function testServer(
       version: '2.0.0',
       log: recordLog(log),
       clock,
-      ...(options.storeOf && { storeOf: options.storeOf })
+      storeOf: opened => storeOf(tellingWork(opened))
     })
   let server = await open({})
   let isStopped = false
@@ -136,6 +137,8 @@ export async function testServer(
     ...{ clock, decisions, log, dir, call: callOf(() => server), stop, restart }
   }
 }
+
+const same = (opened: Database): Database => opened
 
 const callOf =
   (server: () => Server): TestServer['call'] =>

@@ -1,6 +1,7 @@
 // Stores of tests: SQLite, or PostgreSQL where SLUICE_TEST_STORE_URL names a server of it: postgres://USER@HOST:PORT/TEMPLATE.
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
+import type { Database } from '../kernel/store/open.ts'
 import type { PostgresPlace } from '../kernel/store/sql/database.ts'
 
 const template = process.env['SLUICE_TEST_STORE_URL']
@@ -39,3 +40,25 @@ export async function openTestStore(dir: string, from: 'template' | 'empty'): Pr
 }
 
 const duplicate = '42P04' // the database exists
+
+let working = 0
+
+/** True while a store of this process, in PostgreSQL, has not answered. */
+export const isStoreWorking = (): boolean => working > 0
+
+/** Returns the store, whose work `isStoreWorking` tells of where it is in PostgreSQL. */
+export function tellingWork(opened: Database): Database {
+  if (!isOnPostgres) return opened
+  const telling =
+    <A extends unknown[], T>(work: (...args: A) => Promise<T>) =>
+    (...args: A): Promise<T> => {
+      working++
+      return work(...args).finally(() => void working--)
+    }
+  return {
+    ...opened,
+    read: telling(opened.read) as Database['read'],
+    change: telling(opened.change) as Database['change'],
+    remembered: (tables, load) => telling(opened.remembered(tables, load))
+  }
+}

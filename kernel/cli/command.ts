@@ -68,6 +68,8 @@ export interface ServeOptions {
   readonly onLog?: (event: string, message: string, fields: object) => void
   /** Stops the server; default: the command's signal. */
   readonly signal?: AbortSignal
+  /** A store that is away is waited for, and `signal` ends the wait: it rejects with its reason. Default: the start fails. */
+  readonly isPatient?: boolean
 }
 export interface RunningServer {
   readonly origin: string

@@ -27,6 +27,8 @@ export interface Disk {
   beforeMigrations(copyTo: (file: string) => Promise<unknown>): Promise<void>
 }
 
+export type OpenStore = (place: Place, plugins: readonly PluginStore[]) => Promise<Database>
+
 /** Returns a connection to a place that is not open yet. `isAlone`: no server may use a database of PostgreSQL meanwhile. */
 export async function ormOf(place: Place, plugins: readonly PluginStore[], isAlone: boolean) {
   const database: DatabaseOptions =
@@ -70,7 +72,7 @@ export async function openStore(
     await migrator.up()
   } catch (error) {
     await orm.close(true)
-    if (started.length === 0) throw error
+    if (started.length === 0 || error instanceof Fault) throw error
     throw new Fault(pluginFailed, `migration ${started.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
   const connection = orm.driver.getConnection()

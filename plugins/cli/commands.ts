@@ -20,7 +20,7 @@ export const commands: readonly Command[] = [
     needs: 'server',
     until: 'stopped',
     async run({ serve, onReload }) {
-      const { reload, done } = await serve({})
+      const { reload, done } = await serve({ isPatient: true })
       onReload(reload)
       await done
     }

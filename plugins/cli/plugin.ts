@@ -5,5 +5,6 @@ export default definePlugin({
   name: 'cli',
   version: '1.0.0',
   kernel: '^2.0.0',
+  needs: { http: '^1.0.0' },
   commands
 })

@@ -159,6 +159,9 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   const restoreOwner = typeof dir === 'string' ? keepOwner(dir) : () => {}
   try {
     return (await command.run(call)) ?? 0
+  } catch (error) {
+    if (error !== stop.signal.reason) throw error
+    return 0 // it was stopped before it had begun
   } finally {
     stop.abort()
     await acquired.run()

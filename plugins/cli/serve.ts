@@ -1,12 +1,14 @@
 import { containedClock } from '../../config/external/containment.ts'
 import { openLog } from '../../config/log.ts'
-import { plugins as builtin } from '../../config/plugins.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, internal } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { RunningServer, ServeOptions } from '../../kernel/cli/command.ts'
 import { boot, logReleaseFailure, type ServerOptions } from '../../kernel/kernel.ts'
+import { validateSettings } from '../../kernel/settings.ts'
+import { type OpenStore, openStore } from '../../kernel/store/open.ts'
 import { watchDisk } from './disk.ts'
+import { openPatiently } from './patience.ts'
 import { openReload, type Reread } from './reload.ts'
 
 interface Options {
@@ -15,6 +17,7 @@ interface Options {
   readonly reread: () => Reread
   readonly log: Parameters<typeof openLog>[0]
   readonly signal: AbortSignal
+  readonly isPatient: boolean
 }
 
 const refusalLogMs = 60_000
@@ -25,7 +28,8 @@ export async function serve({
   reread,
   log: logOptions,
   onLog,
-  signal
+  signal,
+  isPatient
 }: Options): Promise<RunningServer> {
   const log = await openLog(logOptions, onLog)
   const failed = Promise.withResolvers<void>()
@@ -41,14 +45,20 @@ export async function serve({
     failed.reject(error)
   }
   const started = options(log)
+  const openDisk = (file: string) =>
+    watchDisk(file, {
+      onFailure: onStoreFailure,
+      onCopied: copy => log.info('store.copied', 'the store is copied before its migration', { file: copy })
+    })
+  const open: OpenStore = (place, stores) => {
+    const open = () => openStore(place, stores, openDisk)
+    if (!isPatient || typeof place === 'string') return open()
+    return openPatiently({ open, keys: validateSettings(started.plugins, started).server, log, signal })
+  }
   const server = await boot({
     ...started,
-    openDisk: file =>
-      watchDisk(file, {
-        onFailure: onStoreFailure,
-        onCopied: copy => log.info('store.copied', 'the store is copied before its migration', { file: copy })
-      }),
-    clockOf: plugin => (plugin in builtin ? undefined : containedClock(systemClock, plugin, log))
+    openStore: open,
+    clockOf: plugin => containedClock(systemClock, plugin, log)
   })
   signal.addEventListener('abort', () => failed.resolve(), { once: true })
   if (signal.aborted) failed.resolve()

@@ -54,7 +54,7 @@ export function openServerSide(
       acquired.defer(() => releases.run())
       return depsOf(plugin)
     },
-    serve: ({ signal = stop, defaults = {}, onLog }) => {
+    serve: ({ signal = stop, defaults = {}, onLog, isPatient = false }) => {
       const read = keys()
       const current = { ...read, keys: { ...defaults, ...read.keys } }
       return serve({
@@ -62,7 +62,8 @@ export function openServerSide(
         reread: () => rereadOf(context, given, defaults),
         log: logOf(current.keys),
         onLog,
-        signal
+        signal,
+        isPatient
       })
     }
   }

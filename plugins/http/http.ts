@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { lowPortRemedy } from '../../config/low-port.ts'
-import { type ErrorCode, Fault, listenFailed, reasonOf } from '../../kernel/base/errors.ts'
+import type { ErrorCode } from '../../kernel/base/errors.ts'
 import { kernelCodes } from '../../kernel/check.ts'
 import type { HttpHost } from '../../kernel/http/host.ts'
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
@@ -13,7 +12,7 @@ import { documentOf } from './openapi/document.ts'
 import { type Declared, errorCodesOf } from './openapi/errors.ts'
 import { requestSchemas } from './openapi/operation.ts'
 import { openPipeline } from './pipeline.ts'
-import { openServer, serveCertificate } from './server.ts'
+import { addressOf, listenAt, openServer, serveCertificate } from './server.ts'
 import { type HttpOptions, type Keys, openTls } from './settings.ts'
 import { openSite } from './site.ts'
 import { validator } from './validate.ts'
@@ -60,16 +59,8 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   }
 
   async function listen() {
-    const { hostname, port } = new URL(`http://${options.listen}`)
-    const host = hostname.replace(/^\[(.*)\]$/, '$1')
-    warnPlainHttp(host, options)
-    try {
-      // Node would listen on one address of `localhost` only, and that may be ::1.
-      await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port: Number(port || 80) })
-    } catch (cause) {
-      const why = reasonOf(cause) + lowPortRemedy(cause, Number(port || 80))
-      throw new Fault(listenFailed, `operator_http_listen ${options.listen}: ${why}`, { cause })
-    }
+    warnPlainHttp(options)
+    await listenAt(app, 'operator_http_listen', options.listen)
     const origin = originOf(app, options)
     options.site()?.listening(options.publicOrigin ?? origin)
     return { origin }
@@ -94,7 +85,8 @@ const renewalOf =
     return validTo?.toISOString() ?? null
   }
 
-function warnPlainHttp(host: string, { tls, publicOrigin, log }: HttpOptions): void {
+function warnPlainHttp({ listen, tls, publicOrigin, log }: HttpOptions): void {
+  const { host } = addressOf(listen)
   const isLoopback = host === 'localhost' || host === '::1' || /^127\./.test(host)
   if (isLoopback || tls !== null || publicOrigin?.startsWith('https://')) return
   log.warn(

@@ -9,7 +9,7 @@ import { type Guard, openGuard } from './guard.ts'
 import { type Idempotency, openIdempotency } from './idempotency.ts'
 import { onceClosed, type RequestContext, requestContextOf } from './request-context.ts'
 import { openDecisions } from './request-decisions.ts'
-import { openResponder, type Responder } from './responder.ts'
+import { openResponder, type Responder, setCommonHeaders } from './responder.ts'
 import { routeHandler } from './route-handler.ts'
 import { noSuchRoute, refuseMediaType } from './routing.ts'
 import type { HttpOptions } from './settings.ts'
@@ -45,7 +45,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSit
   app.addHook('onRequest', (request, _, done) => runTraced(request, done))
 
   app.addHook('onRequest', async (request, reply) => {
-    responder.setCommonHeaders(request, reply)
+    setCommonHeaders(request, reply)
     const { route } = request.routeOptions.config
     if (!route) return sendSite(request, reply, () => noSuchRoute(request, routes)) // else 404, 405
     const context = requestContextOf(request, route, publicOrigin)

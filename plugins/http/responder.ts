@@ -18,10 +18,6 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
   const reportUndeclared = openUndeclared(log)
   const sendText = openTextSender()
 
-  function setCommonHeaders({ id }: FastifyRequest, reply: FastifyReply): void {
-    reply.headers({ 'x-request-id': id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
-  }
-
   async function send(context: RequestContext, reply: FastifyReply, outcome: Outcome, type = jsonType) {
     await decisions.complete(context, outcome)
     const { status, body } = outcome
@@ -72,7 +68,11 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     }
   }
 
-  return { setCommonHeaders, send, sendResult, sendError, reportUndeclared }
+  return { send, sendResult, sendError, reportUndeclared }
+}
+
+export function setCommonHeaders({ id }: FastifyRequest, reply: FastifyReply): void {
+  reply.headers({ 'x-request-id': id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
 }
 
 /**

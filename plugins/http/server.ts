@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerFactory } from 'fastify'
-import { Fault, reasonOf, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
+import { lowPortRemedy } from '../../config/low-port.ts'
+import { Fault, listenFailed, reasonOf, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { boundConnections, receiveLimits } from './connections.ts'
 import { faultOf, refuseMalformed, sendFault } from './error-body.ts'
@@ -52,6 +53,23 @@ function fastify({ trustedProxies }: Options, serverFactory: FastifyServerFactor
     if ('code' in cause && String(cause.code).startsWith('ERR_OSSL'))
       throw new Fault(tlsInvalid, `the operator API's certificate or key: ${cause.message}`, { cause })
     throw new Fault(startupInvalid, `trusted_proxies: ${cause.message}`, { cause })
+  }
+}
+
+export function addressOf(listen: string): { readonly host: string; readonly port: number } {
+  const { hostname, port } = new URL(`http://${listen}`)
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 80) }
+}
+
+/** Listens at the address that the key has. */
+export async function listenAt(app: FastifyInstance, key: string, listen: string): Promise<void> {
+  const { host, port } = addressOf(listen)
+  try {
+    // Node would listen on one address of `localhost` only, and that may be ::1.
+    await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port })
+  } catch (cause) {
+    const why = reasonOf(cause) + lowPortRemedy(cause, port)
+    throw new Fault(listenFailed, `${key} ${listen}: ${why}`, { cause })
   }
 }
 

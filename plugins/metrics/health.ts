@@ -1,32 +1,6 @@
-// How /livez and /readyz answer, on a server and on an agent.
+// The pages /livez and /readyz of a server and of an agent.
+import { type Answer, live } from '../http/listener-exports.ts'
 import type { Page } from './page.ts'
-
-export interface Check {
-  readonly name: string
-  readonly status: 'ok' | 'failed'
-  readonly reason: string
-}
-
-export interface Answer {
-  readonly status: 200 | 503
-  readonly type: string
-  readonly body: string
-}
-
-const answerOf = (status: Answer['status'], body: object): Answer => ({
-  status,
-  type: 'application/json; charset=utf-8',
-  body: `${JSON.stringify(body)}\n`
-})
-
-/** The process answers: that is all. */
-export const live: Answer = answerOf(200, { status: 'live' })
-
-/** Not ready is 503. */
-export function readinessOf(checks: readonly Check[]): Answer {
-  const isReady = checks.every(({ status }) => status === 'ok')
-  return answerOf(isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', checks })
-}
 
 const pageOf = (path: Page['path'], answer: () => Promise<Answer>): Page => ({
   path,

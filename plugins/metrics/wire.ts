@@ -1,6 +1,7 @@
 // Shared by server and agent: collects metrics as a page of Prometheus' text format, and serves it.
 export type { Metric } from '../../kernel/metrics.ts'
+export { type Check, readinessOf } from '../http/listener-exports.ts'
 export { buildInfo } from './build-info.ts'
-export { type Check, livePage, readinessOf, readyPage } from './health.ts'
+export { livePage, readyPage } from './health.ts'
 export { openListener } from './listener.ts'
 export { openScrape } from './scrape.ts'

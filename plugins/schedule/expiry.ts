@@ -26,6 +26,7 @@ export type Expiry = ReturnType<typeof openExpiry>
 const atOnce = 100
 const leastWaitMs = 1000
 const longestWaitMs = 3_600_000 // the wall clock may be set, and the setting changed
+const retryMs = 60_000 // while the store cannot be read
 
 export function openExpiry(deps: Deps) {
   const { clock, store, log, act, rules } = deps
@@ -55,6 +56,12 @@ export function openExpiry(deps: Deps) {
       await removeDue()
       const due = (await nextDue()) ?? Number.POSITIVE_INFINITY
       wait(isChanged ? leastWaitMs : Math.min(Math.max(due - clock.now(), leastWaitMs), longestWaitMs))
+    } catch (error) {
+      log.warn(
+        'schedule.not_tidied',
+        `expired rules were not removed, retrying in a minute: ${String(error)}`
+      )
+      wait(retryMs)
     } finally {
       isRunning = false
     }

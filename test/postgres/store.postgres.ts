@@ -255,7 +255,7 @@ t.test('a commit without an answer is neither made nor refused: 503, and the row
   const proxy = await proxyTo(t, direct)
   const { store } = await opened(t, proxy.place)
 
-  proxy.cutAtCommit()
+  proxy.cutAt('commit')
   await t.rejects(
     store.change(em => em.insert(User, userOf('ann'))),
     {
@@ -267,6 +267,41 @@ t.test('a commit without an answer is neither made nor refused: 503, and the row
   t.equal(await store.read(em => em.count(User, { id: 'ann' })), 1)
   await store.change(em => em.insert(User, userOf('bob')))
 })
+
+t.test(
+  'a database that takes connections and does not answer refuses changes and reads with 503',
+  async t => {
+    const proxy = await proxyTo(t, await databaseOf(t))
+    const { store, countUsers } = await opened(t, proxy.place)
+    const refused = (work: Promise<unknown>) =>
+      t.rejects(work, {
+        errorCode: { code: 'store_unavailable', http: 503 },
+        details: { retry_after_secs: 2 },
+        message: /nothing was changed/
+      })
+
+    proxy.beSilent()
+
+    for (const _ of ['the connections of before', 'new ones'])
+      await Promise.all([refused(store.change(em => em.insert(User, userOf('ann')))), refused(countUsers())])
+  }
+)
+
+t.test(
+  'a connection that is lost in a migration is no fault of the migration: the next start makes it',
+  async t => {
+    const proxy = await proxyTo(t, await databaseOf(t))
+    proxy.cutAt('create table "kernel_user"')
+
+    await t.rejects(openStore(proxy.place, [kernelStore]), {
+      errorCode: { code: 'store_unavailable', exit: 6 },
+      message: /nothing was changed/
+    })
+
+    const { countUsers } = await opened(t, proxy.place)
+    t.equal(await countUsers(), 0)
+  }
+)
 
 t.test('a database has one server; a command reads beside it', async t => {
   const { at } = await opened(t)
@@ -308,6 +343,11 @@ t.test(
       /start PostgreSQL at 127\.0\.0\.1:1, or correct store_url/,
       { code: 'store_unavailable', exit: 6 } // a service manager tries again
     )
+    await refused(
+      other(url => (url.hostname = 'db.invalid')),
+      /start PostgreSQL at db\.invalid:\d+, or correct store_url/,
+      { code: 'store_unavailable', exit: 6 } // a resolver may be late at the start of a host
+    )
     await runAt(at, [
       `create role stranger login`,
       `create database latin1_${process.pid} encoding 'LATIN1' locale 'C' template template0`
@@ -324,26 +364,31 @@ t.test(
   }
 )
 
-/** Relays to a database. `cutAtCommit` ends the next connection that commits, when the database has answered. */
+/**
+ * Relays to a database. `cutAt` ends the next connection that sends the text, when the database has answered. `beSilent`
+ * ends all, and from then on nothing answers.
+ */
 async function proxyTo(t: Test, place: PostgresPlace) {
   const { hostname, port, pathname, username } = new URL(place.url)
   const sockets = new Set<Socket>()
-  let isCutting = false
+  let cutText: string | null = null
+  let isSilent = false
   const server = createServer(client => {
+    if (isSilent) return void sockets.add(client.on('error', () => {}))
     const database = dial(Number(port), hostname)
-    let isCommitting = false
+    let isCutting = false
     for (const socket of [client, database]) {
       sockets.add(socket)
       socket.on('error', () => {})
       socket.on('close', () => (socket === client ? database : client).destroy())
     }
     client.on('data', data => {
-      isCommitting ||= isCutting && data.includes('commit')
+      isCutting ||= cutText !== null && data.includes(cutText)
       database.write(data)
     })
     database.on('data', data => {
-      if (!isCommitting) return client.write(data)
-      isCutting = false
+      if (!isCutting) return client.write(data)
+      cutText = null
       return client.destroy()
     })
   }).listen(0, '127.0.0.1')
@@ -355,8 +400,12 @@ async function proxyTo(t: Test, place: PostgresPlace) {
   const { port: own } = server.address() as { port: number }
   return {
     place: { url: `postgres://${username}@127.0.0.1:${own}${pathname}`, password: undefined },
-    cutAtCommit() {
-      isCutting = true
+    cutAt(text: string) {
+      cutText = text
+    },
+    beSilent() {
+      isSilent = true
+      for (const socket of sockets) socket.destroy()
     }
   }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Database, openStore } from '../../kernel/store/open.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
-import { isOnPostgres, openTestStore } from '../../kit/test-store.ts'
+import { isOnPostgres, openTestStore, tellingWork } from '../../kit/test-store.ts'
 
 /** Returns what `skip` of a test takes: the reason why it does not run on PostgreSQL. */
 export const notOnPostgres = (reason: string): string | false => isOnPostgres && reason
@@ -15,5 +15,5 @@ export async function openStoreIn(
 ): Promise<Database> {
   const database = await openTestStore(dir, 'empty')
   if (database) t.teardown(database.drop)
-  return openStore(database?.place ?? join(dir, 'sluice.db'), stores)
+  return tellingWork(await openStore(database?.place ?? join(dir, 'sluice.db'), stores))
 }

@@ -17,14 +17,15 @@ export const isConflict = (error: unknown): boolean => /^(40001|40P01)$/.test(st
 /** The server stops, takes no connections, has no room, or refuses writes; or the user or the database is gone. */
 const passing = /^(08|28|3D|53|57P|58)|^(25006|57014|55P03)$/
 const lost =
-  /^(E[A-Z]+|ERR_SOCKET\w*)$|connection (terminated|ended)|connection error|client was closed|timeout exceeded|read timeout/i
+  /^(E(?!RR_)[A-Z_]+|ERR_SOCKET\w*)$|connection (terminated|ended)|connection error|client was closed|timeout (exceeded|expired)|read timeout/i
+const isLostConnection = (error: unknown): boolean =>
+  lost.test(errorCode(error)) || lost.test(reasonOf(error))
 
 /** Returns the error that the caller gets: 503 for what passes, and any other as it is. */
 export function faultOf(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Fault) return error
   const state = stateOf(error)
-  const isPassing =
-    state === null ? lost.test(errorCode(error)) || lost.test(error.message) : passing.test(state)
+  const isPassing = state === null ? isLostConnection(error) : passing.test(state)
   return isPassing ? unavailable(error) : error
 }
 
@@ -59,7 +60,8 @@ export const unknownOutcome = (cause: unknown): Fault =>
   )
 
 /** What waiting mends: the server cannot be reached, is starting or stopping, or has no room for a connection. */
-const isAway = (state: string): boolean => state === '' || /^(08|53|57P)/.test(state)
+const isAway = (error: unknown): boolean =>
+  stateOf(error) === null ? isLostConnection(error) : /^(08|53|57P)/.test(stateOf(error) ?? '')
 
 /** Returns why a server does not start on this database, with the remedy. What waiting mends has no exit status 78. */
 export function refusalOf(error: unknown, at: { host: string; user: string; database: string }): Fault {
@@ -70,11 +72,13 @@ export function refusalOf(error: unknown, at: { host: string; user: string; data
     ? `let pg_hba.conf admit ${at.user}, or give the password by SVC_STORE_PASSWORD, store_password_file or ~/.pgpass`
     : state === '3D000'
       ? `create it: create database ${at.database} owner ${at.user} encoding 'UTF8' template template0`
-      : state === ''
-        ? `start PostgreSQL at ${at.host}, or correct store_url`
-        : 'see the log of PostgreSQL'
+      : state !== ''
+        ? 'see the log of PostgreSQL'
+        : isAway(error)
+          ? `start PostgreSQL at ${at.host}, or correct store_url`
+          : 'correct store_url, for TLS its sslmode and sslrootcert'
   return new Fault(
-    isAway(state) && !isPassword ? storeUnavailable : storeUnusable,
+    isAway(error) && !isPassword ? storeUnavailable : storeUnusable,
     `the database ${at.database} at ${at.host} cannot be opened: ${reason}; ${remedy}`,
     { cause: error }
   )

@@ -48,12 +48,13 @@ export class Sessions {
 
   /** Opens the first connection. Throws Fault with exit status 78, or 75 if another server has the database. */
   async open(): Promise<void> {
-    const client = await this.#connect().catch((error: unknown) => {
+    try {
+      this.#writer = await this.#connect()
+      await requireUsable(this.#writer)
+    } catch (error) {
       const { host, port, user = '', database = '' } = new pg.Client(this.#config({}))
       throw error instanceof Fault ? error : refusalOf(error, { host: `${host}:${port}`, user, database })
-    })
-    this.#writer = client
-    await requireUsable(client)
+    }
   }
 
   /** The connection that writes; a lost one is replaced. Whoever asks uses it alone. */

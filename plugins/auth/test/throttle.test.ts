@@ -1,8 +1,7 @@
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
-import { openStore } from '../../../kernel/store/open.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
+import { openStoreIn } from '../../../test/support/store.ts'
 import { Failures } from '../entities.ts'
 import auth from '../plugin.ts'
 import { openResetLimit } from '../reset-limit.ts'
@@ -13,7 +12,7 @@ const minuteMs = 60_000
 const ann: Attempt = { action: 'login', subject: 'ann', remoteAddr: '192.0.2.1' }
 
 async function throttleFixture(t: Test, { maxRows = 100_000, dir = t.testdir(), clock = fakeClock() } = {}) {
-  const store = await openStore(join(dir, 'sluice.db'), [kernelStore, auth])
+  const store = await openStoreIn(t, dir, [kernelStore, auth])
   t.teardown(() => store.close())
   const runningTime = openRunningTime({ store, clock })
   return { store, clock, dir, runningTime, throttle: openThrottle({ store, runningTime }, maxRows) }
@@ -70,8 +69,9 @@ t.test('the right secret clears earlier failures', async t => {
 })
 
 t.test('a lock survives a restart', async t => {
-  const { throttle, dir, clock } = await throttleFixture(t)
+  const { throttle, store, dir, clock } = await throttleFixture(t)
   await failTimes(throttle, 5, () => ann)
+  await store.close()
 
   const { throttle: next } = await throttleFixture(t, { dir, clock })
 
@@ -169,10 +169,11 @@ t.test('a step of the clock neither lengthens nor ends a lock', async t => {
 
 t.test('a step of the clock while the server is stopped leaves a lock the time that remained', async t => {
   for (const ms of steps) {
-    const { throttle, runningTime, dir, clock } = await throttleFixture(t, { dir: t.testdir() })
+    const { throttle, runningTime, store, dir, clock } = await throttleFixture(t, { dir: t.testdir() })
     await failTimes(throttle, 50, i => ({ ...ann, subject: `user-${i}` }))
     await clock.advance(5 * minuteMs)
     await runningTime.save()
+    await store.close()
 
     const next = await throttleFixture(t, { dir, clock: fakeClock(clock.now() + ms) })
 
@@ -185,6 +186,7 @@ t.test('a lock that was stored under a clock a day ahead lasts at most 15 minute
   await failTimes(throttle, 5, () => ann)
   const dayAhead = clock.now() + 24 * 60 * minuteMs
   await store.change(em => em.nativeUpdate(Failures, {}, { lockedUntil: dayAhead + 58_000 }))
+  await store.close()
 
   const next = await throttleFixture(t, { dir, clock })
 

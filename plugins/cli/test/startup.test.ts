@@ -1,5 +1,7 @@
 // Errors at a start and at a stop, with the real program: exit code and message.
+import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { lockStore } from '../../../kernel/store/data-dir.ts'
@@ -108,17 +110,39 @@ t.test('an invalid directory, certificate, plugin, address or token: 78 each', a
   for (const [stderr, result] of table) t.match(await result, { exit: 78, stderr }, String(stderr))
 })
 
-t.test('a database that cannot be reached: 6, so that a service manager tries again', async t => {
-  const result = await failedStart(join(t.testdir(), 'data'), {
-    SVC_STORE_URL: 'postgres://sluice@127.0.0.1:1/sluice',
-    SVC_STORE_PASSWORD: 'a-secret'
-  })
+const away = { SVC_STORE_URL: 'postgres://sluice@127.0.0.1:1/sluice', SVC_STORE_PASSWORD: 'a-secret' }
 
-  t.match(result, {
-    exit: 6,
-    stderr:
-      /^store_unavailable: the database sluice at 127\.0\.0\.1:1 cannot be opened: .*start PostgreSQL(?![\s\S]*a-secret)/m
-  })
+t.test(
+  'a database that cannot be reached ends a command with 6; the server waits for it until SIGTERM',
+  async t => {
+    const dir = join(t.testdir(), 'data')
+    const reset = ['reset-password', 'root', '--temporary', '--data-dir', dir]
+    const message = /the database sluice at 127\.0\.0\.1:1 cannot be opened: .*start PostgreSQL/
+    const { code, stderr } = await sluice(reset, { ...freePorts, ...away })
+    t.match({ code, stderr }, { code: 6, stderr: message })
+    t.match(stderr, /^store_unavailable: (?![\s\S]*a-secret)/)
+
+    const server = start(t, ['server', '--data-dir', dir], { ...freePorts, ...away })
+    t.match(await server.until('store.awaited'), { level: 'warn', msg: message })
+    const stoppedAt = performance.now()
+    server.signal('SIGTERM')
+
+    t.equal(await server.exit, 0)
+    t.ok(performance.now() - stoppedAt < 1000)
+    t.notMatch(server.output(), /a-secret/)
+  }
+)
+
+t.test('an address in use ends the wait for a database that cannot be reached: 78', async t => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.teardown(() => taken.close())
+  const { port } = taken.address() as { port: number }
+
+  t.match(
+    await failedStart(join(t.testdir(), 'data'), { ...away, SVC_METRICS_LISTEN: `127.0.0.1:${port}` }),
+    { exit: 78, stderr: /^startup\.listen_failed: metrics_listen 127\.0\.0\.1/m }
+  )
 })
 
 const plugin = (name: string, command: string) =>

@@ -110,10 +110,11 @@ export function inOrder(...reactions: readonly Reaction[]): () => Reaction {
 
 /** Reads a value until `isExpected` accepts it. */
 export async function until<T>(read: () => Promise<T>, isExpected: (value: T) => boolean): Promise<T> {
-  for (let tries = 0; ; tries++) {
+  for (const begunAt = performance.now(); ; ) {
     const value = await read()
     if (isExpected(value)) return value
-    if (tries > 2000) throw new Error(`unexpected after 2000 tries: ${JSON.stringify(value)}`)
+    if (performance.now() - begunAt > 20_000)
+      throw new Error(`unexpected after 20 s: ${JSON.stringify(value)}`)
     await new Promise(resolve => setImmediate(resolve))
   }
 }

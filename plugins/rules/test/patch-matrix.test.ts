@@ -1,5 +1,6 @@
 // Every property of a rule, in every state of the rule, accepted and refused by its agent.
 import t, { type Test } from 'tap'
+import { Inventory } from '../../../kernel/wire/control.ts'
 import type { Reaction } from '../../../kit/scripted-agent.ts'
 import type { RuleRecord } from '../record.ts'
 import { RulePush } from '../wire.ts'
@@ -79,7 +80,10 @@ async function ruleIn(t: Test, state: State) {
   let { agent } = on
   const made = { listen_port: 18_000, paused: state === 'paused' }
   if (state === 'failed') reaction = { refuse: 'port_in_use' }
-  if (state === 'pending') reaction = 'never'
+  if (state === 'pending') {
+    await agent.until(Inventory.name) // what the comparison sends must be answered before anything else is sent
+    reaction = 'never'
+  }
   const created = app.push(made)
   if (state === 'pending') await agent.until(RulePush.name)
   else await created

@@ -278,38 +278,38 @@ t.test('a cascade cuts at once, in the same transaction as its cause', async t =
 })
 
 t.test('a plugin creates and removes rules without a request, as a user or as itself', async t => {
-  const schedule = definePlugin({
-    name: 'schedule',
+  const timer = definePlugin({
+    name: 'timer',
     version: '1.0.0',
     kernel: '^2.0.0',
     needs: { http: '^1.0.0', rules: '^1.0.0' }
   })
-  const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', schedule] })
+  const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', timer] })
   await app.connect(await app.enroll())
   for (const user of ['ann', 'bob']) await app.user(user)
-  const { act, rules } = app.server.depsOf('schedule') as Kernel & {
+  const { act, rules } = app.server.depsOf('timer') as Kernel & {
     readonly act: Act
     readonly rules: Rules
   }
 
-  const { rule_id: id } = await act('_schedule', 'schedule.open', call =>
+  const { rule_id: id } = await act('_timer', 'timer.open', call =>
     rules.create({ ...rule, owner: 'ann', placed_by: 'ann' }, 5, call)
   )
   t.match(await app.get(id), { state: 'active', owner: 'ann', placed_by: 'ann' })
-  t.match(app.decisions.at(-1), { action: 'schedule.open', actor: '_schedule', resourceId: id, status: 200 })
+  t.match(app.decisions.at(-1), { action: 'timer.open', actor: '_timer', resourceId: id, status: 200 })
 
   await t.rejects(
-    act('bob', 'schedule.close', call => rules.remove(id, 5, call)),
+    act('bob', 'timer.close', call => rules.remove(id, 5, call)),
     { message: /rule/ },
     'of another owner'
   )
   t.match(await app.get(id), { state: 'active' })
 
-  await act('_schedule', 'schedule.close', call => rules.remove(id, 5, call))
+  await act('_timer', 'timer.close', call => rules.remove(id, 5, call))
   t.match(await app.get(id), draining)
   t.match(app.decisions.at(-1), {
-    action: 'schedule.close',
-    actor: '_schedule',
+    action: 'timer.close',
+    actor: '_timer',
     resourceId: id,
     reason: null
   })

@@ -1,6 +1,8 @@
 // The times of a rule, in both halves: a server and an agent in this process, whose time the test moves.
 import t, { type Test } from 'tap'
+import { Fault, storeUnavailable } from '../../../kernel/base/errors.ts'
 import { runAgent, testServer } from '../../../kit/public.ts'
+import { Rule } from '../../rules/entities.ts'
 import { until } from '../../rules/test/fixture.ts'
 
 const start = '2026-01-15T12:00:00.000Z' // of the kit's clock, a Thursday
@@ -198,20 +200,42 @@ t.test('an expired rule is removed some time later, by the server itself in the 
   t.match(await get(kept), { state: 'expired' })
 })
 
+t.test('an expired rule is removed also after the store could not be read', async t => {
+  const { server, push, expirations } = await openApp(t, { expired_rules_keep_secs: 60 })
+  const { rule_id: id } = (await push({ expires_at: later(10) })).body
+  const { store } = server.server.depsOf('schedule')
+  const { read } = store
+  store.read = async () => Promise.reject(new Fault(storeUnavailable, 'away'))
+  await server.clock.advance(71_000)
+  t.match(
+    server.log.filter(({ event }) => event === 'schedule.not_tidied'),
+    [{ message: /away/ }]
+  )
+  store.read = read
+
+  await server.clock.advance(60_000)
+
+  await until(
+    async () => expirations().length,
+    count => count > 0
+  )
+  t.match(expirations(), [{ resourceId: id }])
+})
+
 t.test('expired rules that drain keep none behind them from being removed', async t => {
-  const { server, agent, push, expirations } = await openApp(t, { expired_rules_keep_secs: 60 })
+  const { server, agent, push } = await openApp(t, { expired_rules_keep_secs: 60 })
   const count = 101 // more than are looked at together
   for (let at = 0; at < count; at++) await push({ expires_at: later(10) }, 8080 + at)
   agent.engine.holdDrains()
 
   await server.clock.advance(71_000)
 
-  const removed = () => new Set(expirations().map(({ resourceId }) => resourceId)).size
-  await until(
-    async () => removed(),
+  const { store } = server.server.depsOf('rules')
+  const draining = await until(
+    () => store.read(em => em.count(Rule, { state: 'draining' })),
     number => number === count
   )
-  t.equal(removed(), count)
+  t.equal(draining, count)
 })
 
 t.test('an agent without the capability is refused the fields', async t => {

@@ -1,0 +1,54 @@
+// A store that is away when the server starts is waited for. The API answers meanwhile.
+import { systemClock } from '../../kernel/base/clock.ts'
+import { Fault, storeOutcomeUnknown, storeUnavailable } from '../../kernel/base/errors.ts'
+import type { Log } from '../../kernel/base/log.ts'
+import type { Database } from '../../kernel/store/open.ts'
+import { openWaiting } from '../http/exports.ts'
+
+interface Options {
+  readonly open: () => Promise<Database>
+  readonly keys: object // of the server; validated
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+const [firstPauseMs, lastPauseMs] = [500, 5_000]
+const logMs = 60_000
+const passing = [storeUnavailable, storeOutcomeUnknown]
+
+/** Opens the store as soon as it is there. Rejects with what waiting does not mend, or with the reason of `signal`. */
+export async function openPatiently({ open, keys, log, signal }: Options): Promise<Database> {
+  const stopped = whenAborted(signal)
+  let reason = 'the store is being opened'
+  let loggedAt = Number.NEGATIVE_INFINITY
+  const close = await openWaiting({ keys, clock: systemClock, reason: () => reason })
+  try {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, lastPauseMs)) {
+      try {
+        return await Promise.race([open(), stopped])
+      } catch (error) {
+        if (!(error instanceof Fault && passing.includes(error.errorCode))) throw error
+        reason = error.message
+      }
+      if (systemClock.monotonic() - loggedAt >= logMs) {
+        loggedAt = systemClock.monotonic()
+        log.warn('store.awaited', `the server waits for its store: ${reason}`)
+      }
+      await Promise.race([pause(pauseMs * (0.5 + Math.random() / 2)), stopped])
+    }
+  } finally {
+    await close()
+  }
+}
+
+const pause = (ms: number): Promise<void> => new Promise(resolve => systemClock.after(ms, resolve))
+
+/** Rejects with the reason of the signal. */
+function whenAborted(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const stop = (): void => reject(signal.reason)
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop, { once: true })
+  promise.catch(() => {}) // nobody may wait any more
+  return promise
+}
