@@ -17,7 +17,7 @@ import { type Filled, type Slot, type SlotReader, slotReader } from './slot.ts'
 import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
 import { recordVersion } from './store/newest-version.ts'
-import { type Database, type OpenStore, openStore } from './store/open.ts'
+import { type Database, openStore } from './store/open.ts'
 import { placeOf } from './store/sql/database.ts'
 import { openCodec } from './wire/codec.ts'
 import { wireMessages } from './wire/envelope.ts'
@@ -30,7 +30,7 @@ export interface ServerOptions extends GivenConfig {
   readonly log: Log
   readonly clock?: Clock
   readonly clockOf?: (plugin: string) => Clock | undefined // a plugin's own, in place of `clock`
-  readonly openStore?: OpenStore // in place of the kernel's own
+  readonly openStore?: typeof openStore // in place of the kernel's own
   readonly storeOf?: (opened: Database) => Database // what all plugins get in its place
 }
 

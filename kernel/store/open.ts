@@ -2,7 +2,7 @@ import { Migrator } from '@mikro-orm/migrations'
 import { type EntityManager, MikroORM } from '@mikro-orm/sql'
 import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf } from '../base/errors.ts'
-import type { DatabaseOptions, Place, StoreConnection } from './sql/database.ts'
+import type { DatabaseOptions, Place } from './sql/database.ts'
 import { migrationsOf, type PluginStore, refuseNewer } from './sql/migrations.ts'
 import { type Memory, openMemory } from './sql/remember.ts'
 import { StoreDriver } from './sqlite/connection.ts'
@@ -26,8 +26,6 @@ export interface Disk {
   /** Called before a store that has data is migrated; a rejection leaves it as it is. `copyTo` makes a new file. */
   beforeMigrations(copyTo: (file: string) => Promise<unknown>): Promise<void>
 }
-
-export type OpenStore = (place: Place, plugins: readonly PluginStore[]) => Promise<Database>
 
 /** Returns a connection to a place that is not open yet. `isAlone`: no server may use a database of PostgreSQL meanwhile. */
 export async function ormOf(place: Place, plugins: readonly PluginStore[], isAlone: boolean) {
@@ -75,16 +73,12 @@ export async function openStore(
     if (started.length === 0 || error instanceof Fault) throw error
     throw new Fault(pluginFailed, `migration ${started.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
-  const connection = orm.driver.getConnection()
-  await connection.openReader()
-  return { ...databaseOn(connection, orm, disk), close: () => orm.close(true) }
+  await orm.driver.getConnection().openReader()
+  return databaseOn(orm, disk)
 }
 
-function databaseOn(
-  connection: StoreConnection,
-  orm: { readonly em: EntityManager },
-  disk: Disk | undefined
-): Omit<Database, 'close'> {
+function databaseOn(orm: Awaited<ReturnType<typeof ormOf>>, disk: Disk | undefined): Database {
+  const connection = orm.driver.getConnection()
   const reading = <T>(work: (em: EntityManager) => Promise<T>, ready?: () => Promise<void>): Promise<T> =>
     withTimeout(30, 'reading the store', async () => {
       await ready?.()
@@ -105,6 +99,7 @@ function databaseOn(
           return result
         })
         .catch((error: unknown) => disk?.failed(error) ?? Promise.reject(error))
-    }
+    },
+    close: () => orm.close(true)
   }
 }

@@ -52,7 +52,7 @@ export const field = ruleField({
     await em.nativeDelete(Amplification, { rule })
   },
   async load(ids, em) {
-    const rows = await em.find(Amplification, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+    const rows = await em.find(Amplification, { rule: { $in: [...ids] } })
     return new Map(rows.map(({ rule, ratio, provenAfter }) => [rule, { ratio, proven_after: provenAfter }]))
   },
   encode: ({ ratio, proven_after = defaultProvenAfter }) => ({ ratio, proven_after })

@@ -22,7 +22,7 @@ export const changeRequired: RowField = {
   defaultValue: false,
   async load(userIds, em) {
     const where = { userId: { $in: [...userIds] } }
-    const options = { fields: ['userId', 'changeRequired'], disableIdentityMap: true } as const
+    const options = { fields: ['userId', 'changeRequired'] } as const
     const found = await em.find(Password, where, options)
     return new Map(found.map(({ userId, changeRequired }) => [userId, changeRequired]))
   }

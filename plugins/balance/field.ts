@@ -56,7 +56,7 @@ export const field = ruleField({
     await em.nativeDelete(Balance, { rule })
   },
   async load(ids, em) {
-    const rows = await em.find(Balance, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+    const rows = await em.find(Balance, { rule: { $in: [...ids] } })
     return new Map(rows.map(({ rule, algorithm }) => [rule, algorithm as Algorithm]))
   },
   encode: spreadOf

@@ -53,7 +53,7 @@ function optionField({ column, minimum, maximum, description, example, message, 
     save: set,
     clear: (rule, em) => set(rule, null, em),
     async load(ids, em) {
-      const rows = await em.find(BalanceOptions, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+      const rows = await em.find(BalanceOptions, { rule: { $in: [...ids] } })
       return new Map(rows.flatMap(row => (row[column] == null ? [] : [[row.rule, row[column]] as const])))
     },
     encode

@@ -20,11 +20,7 @@ export const kind = defineObjectKind({
   isLoadedTogether: true,
   async load(rows, em) {
     const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
-    const bans = await em.find(
-      Ban,
-      { id: { $in: [...revisions.keys()] }, isSent: true },
-      { disableIdentityMap: true }
-    )
+    const bans = await em.find(Ban, { id: { $in: [...revisions.keys()] }, isSent: true })
     return new Map(bans.map(ban => [ban.id, { revision: revisions.get(ban.id) ?? 0, ban: sentOf(ban) }]))
   },
   removal: ({ id, revision }) => ({ id, revision })

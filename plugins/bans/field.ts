@@ -76,7 +76,7 @@ export const field = ruleField({
     await em.nativeDelete(BanPolicy, { rule })
   },
   async load(ids, em) {
-    const rows = await em.find(BanPolicy, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+    const rows = await em.find(BanPolicy, { rule: { $in: [...ids] } })
     return new Map(
       rows.map(row => [
         row.rule,

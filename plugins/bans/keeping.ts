@@ -66,7 +66,7 @@ export function openEnds({ store, clock, control }: Services) {
       const ended = await em.find(
         Ban,
         { isSent: true, untilMs: { $lt: now - memoryMs } },
-        { limit: rowsPerChange, disableIdentityMap: true }
+        { limit: rowsPerChange }
       )
       for (const ban of ended) await control.objects.drop(em, objectKeyOf(ban), 'cut')
       await em.nativeUpdate(Ban, { id: { $in: ended.map(({ id }) => id) } }, { isSent: false })
@@ -77,7 +77,7 @@ export function openEnds({ store, clock, control }: Services) {
   }
 
   async function ruleRemoved({ id }: { readonly id: string }, em: EntityManager): Promise<void> {
-    for (const ban of await em.find(Ban, { ruleId: id, isSent: true }, { disableIdentityMap: true }))
+    for (const ban of await em.find(Ban, { ruleId: id, isSent: true }))
       await control.objects.drop(em, objectKeyOf(ban), 'cut')
     await em.nativeDelete(Ban, { ruleId: id })
   }

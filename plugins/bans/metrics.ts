@@ -7,9 +7,7 @@ export const openMetrics =
   ({ store, clock }: Pick<Kernel, 'store' | 'clock'>): Metrics =>
   async () => {
     const where = { liftedAt: null, untilMs: { $gt: clock.now() } }
-    const bans = await store.read(em =>
-      em.find(Ban, where, { fields: ['clientId', 'cause'], disableIdentityMap: true })
-    )
+    const bans = await store.read(em => em.find(Ban, where, { fields: ['clientId', 'cause'] }))
     const counts = new Map<string, number>()
     for (const { clientId, cause } of bans) {
       const key = `${clientId} ${cause}`

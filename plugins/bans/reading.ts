@@ -48,7 +48,7 @@ export function openReading({ store, clock, rules }: Services) {
           ...(places && { $or: places }),
           ...(state === 'in_force' && { liftedAt: null, untilMs: { $gt: clock.now() } })
         },
-        { orderBy: { id: 'desc' }, disableIdentityMap: true }
+        { orderBy: { id: 'desc' } }
       )
       return records(bans, em)
     })

@@ -71,7 +71,7 @@ export function openBans(deps: Services) {
     { change, principal }: Pick<Call, 'change' | 'principal'>
   ): Promise<void> {
     const ban = await change(resourceOf(banId), async em => {
-      const found = await em.findOne(Ban, { id: banId }, { disableIdentityMap: true })
+      const found = await em.findOne(Ban, { id: banId })
       const now = clock.now()
       if (!found || found.liftedAt != null || found.untilMs <= now)
         throw new Fault(banNotFound, `no ban ${banId} is in force`)
@@ -119,7 +119,7 @@ export const resourceOf = (id: string): Resource => ({
   kind: 'ban',
   id,
   async version(em) {
-    const found = await em.findOne(Ban, { id }, { disableIdentityMap: true })
+    const found = await em.findOne(Ban, { id })
     return found && [found.untilMs, found.liftedAt ?? 0]
   }
 })

@@ -6,7 +6,7 @@ import type { Log } from '../../kernel/base/log.ts'
 import type { RunningServer, ServeOptions } from '../../kernel/cli/command.ts'
 import { boot, logReleaseFailure, type ServerOptions } from '../../kernel/kernel.ts'
 import { validateSettings } from '../../kernel/settings.ts'
-import { type OpenStore, openStore } from '../../kernel/store/open.ts'
+import { openStore } from '../../kernel/store/open.ts'
 import { watchDisk } from './disk.ts'
 import { openPatiently } from './patience.ts'
 import { openReload, type Reread } from './reload.ts'
@@ -50,14 +50,14 @@ export async function serve({
       onFailure: onStoreFailure,
       onCopied: copy => log.info('store.copied', 'the store is copied before its migration', { file: copy })
     })
-  const open: OpenStore = (place, stores) => {
+  const openWatched: typeof openStore = (place, stores) => {
     const open = () => openStore(place, stores, openDisk)
     if (!isPatient || typeof place === 'string') return open()
     return openPatiently({ open, keys: validateSettings(started.plugins, started).server, log, signal })
   }
   const server = await boot({
     ...started,
-    openStore: open,
+    openStore: openWatched,
     clockOf: plugin => containedClock(systemClock, plugin, log)
   })
   signal.addEventListener('abort', () => failed.resolve(), { once: true })

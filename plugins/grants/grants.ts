@@ -125,7 +125,7 @@ function openReading({ store, filled }: Pick<Services, 'store' | 'filled'>) {
     store.read(async em => rowOf(await find(id, em), filled, em))
 
   const ofUser = async (userId: string, em: EntityManager): Promise<GrantRow[]> =>
-    rowsOf(await em.find(Grant, { userId }, { orderBy: { id: 'asc' }, disableIdentityMap: true }), filled, em)
+    rowsOf(await em.find(Grant, { userId }, { orderBy: { id: 'asc' } }), filled, em)
 
   return { list, read, ofUser }
 }

@@ -39,7 +39,7 @@ export const clientsField = ruleFieldSlot.fillWith(
       await em.nativeDelete(GroupClients, { rule })
     },
     async load(ids, em) {
-      const rows = await em.find(GroupClients, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+      const rows = await em.find(GroupClients, { rule: { $in: [...ids] } })
       return new Map(rows.map(({ rule, clients }) => [rule, clients]))
     },
     clientsOf: (value: Clients, among, em) => membersOf(deps, value, among, em)

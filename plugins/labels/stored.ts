@@ -12,7 +12,7 @@ export async function load(
   em: EntityManager
 ): Promise<ReadonlyMap<string, Labels>> {
   const where = { kind, recordId: { $in: [...ids] } }
-  const rows = await em.find(Label, where, { orderBy: { key: 'asc' }, disableIdentityMap: true })
+  const rows = await em.find(Label, where, { orderBy: { key: 'asc' } })
   const byRecord = Map.groupBy(rows, ({ recordId }) => recordId)
   return new Map(
     [...byRecord].map(([id, labels]) => [
@@ -44,9 +44,7 @@ export async function remove(kind: Kind, ids: readonly string[], em: EntityManag
  */
 export async function sweep(rules: Rules, em: EntityManager): Promise<void> {
   const labelled = async (kind: Kind): Promise<string[]> =>
-    (await em.find(Label, { kind }, { fields: ['recordId'], disableIdentityMap: true })).map(
-      ({ recordId }) => recordId
-    )
+    (await em.find(Label, { kind }, { fields: ['recordId'] })).map(({ recordId }) => recordId)
   const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
   const gone = (await labelled('client')).filter(id => !clients.has(id))
   await remove('client', gone, em)
@@ -60,7 +58,7 @@ export async function sweep(rules: Rules, em: EntityManager): Promise<void> {
   )
 
   const users = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
-  const ofUsers = await em.find(Label, { kind: 'user' }, { disableIdentityMap: true })
+  const ofUsers = await em.find(Label, { kind: 'user' })
   const older = ofUsers.filter(
     ({ recordId, setAt }) => (users.get(recordId) ?? Number.POSITIVE_INFINITY) > setAt
   )

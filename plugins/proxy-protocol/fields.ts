@@ -24,7 +24,7 @@ function column<V>(name: 'senders' | 'version' | 'datagrams') {
     save: set,
     clear: (rule: string, em: EntityManager) => set(rule, null, em),
     async load(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, V>> {
-      const rows = await em.find(ProxyProtocol, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+      const rows = await em.find(ProxyProtocol, { rule: { $in: [...ids] } })
       return new Map(rows.flatMap(row => (row[name] == null ? [] : [[row.rule, row[name] as V] as const])))
     }
   }

@@ -30,7 +30,7 @@ const openKind = ({ clock, log, stats }: Services) =>
       const clientId = rows[0]?.clientId ?? ''
       const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
       const where = { clientId, userId: { $in: [...revisions.keys()] } }
-      const quotas = await em.find(Quota, where, { disableIdentityMap: true })
+      const quotas = await em.find(Quota, where)
       const position = await stats.lastCommitted(clientId, em)
       return new Map(
         quotas.map(quota => {

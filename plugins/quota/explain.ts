@@ -8,7 +8,7 @@ import { rowOf } from './reading.ts'
 export const explains = explainSlot.fillWith(
   ({ clock }: Kernel): Explainer => ({
     async explain({ rule: { owner: userId }, clientId }, em) {
-      const quota = await em.findOne(Quota, { userId, clientId }, { disableIdentityMap: true })
+      const quota = await em.findOne(Quota, { userId, clientId })
       if (!quota) return []
       const { bytes_used, monthly_bytes, period_end, exhausted } = rowOf(quota, '', clock.now())
       const step = { kind: 'quota', id: `${userId}/${clientId}` } as const

@@ -18,7 +18,7 @@ interface Services extends Pick<Kernel<typeof keys>, 'config' | 'control'> {
 export function openLifecycle({ config, control, rules }: Services) {
   /** Deletes a quota, also on the agent, after its rules no longer require it. Returns null if there is none. */
   async function remove({ userId, clientId }: Pair, em: EntityManager): Promise<AfterCommit | null> {
-    const found = await em.findOne(Quota, { userId, clientId }, { disableIdentityMap: true })
+    const found = await em.findOne(Quota, { userId, clientId })
     if (!found) return null
     await em.nativeDelete(Quota, { userId, clientId })
     await noteSpending(found, null, { rules, em })
@@ -42,7 +42,7 @@ export function openLifecycle({ config, control, rules }: Services) {
     const { quota_hold_secs: holdSecs } = config
     const usersSince = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
     const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
-    for (const quota of await em.find(Quota, {}, { disableIdentityMap: true })) {
+    for (const quota of await em.find(Quota, {})) {
       const { userId, clientId } = quota
       // A user who was created after the quota has the id of a deleted one.
       const isOrphan = (usersSince.get(userId) ?? Number.POSITIVE_INFINITY) > quota.createdAt

@@ -7,7 +7,7 @@ import { bytesUsedOf, rolledOver } from './usage.ts'
 export const openMetrics =
   ({ store, clock }: Pick<Kernel, 'store' | 'clock'>): Metrics =>
   async () => {
-    const found = await store.read(em => em.find(Quota, {}, { disableIdentityMap: true }))
+    const found = await store.read(em => em.find(Quota, {}))
     const now = clock.now()
     const quotas = found.map(quota => rolledOver(quota, now))
     const gauge = (name: string, help: string, read: (quota: Quota) => number): Metric => ({

@@ -97,7 +97,7 @@ export function openQuotas(deps: Services) {
 async function find({ user_id: userId, client_id: clientId }: PairParams, deps: Services, em: EntityManager) {
   await deps.users.get(em, userId)
   const client = await deps.clients.get(clientId, em)
-  const found = await em.findOne(Quota, { userId, clientId }, { disableIdentityMap: true })
+  const found = await em.findOne(Quota, { userId, clientId })
   return { client, found: found && rolledOver(found, deps.clock.now()) }
 }
 
@@ -115,7 +115,7 @@ async function save(
     const given = await work(em)
     const changed = { ...given, holdSecs: config.quota_hold_secs, enforced: false, updatedAt: now }
     const quota = await notifyLevels(withExhaustion(changed, now), { nowMs: now, filled }, em)
-    const stored = await em.findOne(Quota, { clientId, userId }, { disableIdentityMap: true })
+    const stored = await em.findOne(Quota, { clientId, userId })
     await em.upsert(Quota, quota)
     await noteSpending(stored, quota, { rules, em })
     await control.objects.put(em, key)

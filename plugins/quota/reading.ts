@@ -30,7 +30,7 @@ export function openReading({ store, clock, clients, users }: Services) {
     requireSelf(userId, principal)
     return store.read(async em => {
       await users.get(em, userId)
-      const quota = await em.findOne(Quota, { userId, clientId }, { disableIdentityMap: true })
+      const quota = await em.findOne(Quota, { userId, clientId })
       // Only a superadmin learns whether the client exists.
       if (!quota && principal.role === 'superadmin') await clients.get(clientId, em)
       const [row] = quota ? await rowsOf([quota], clock.now(), em) : []
@@ -72,7 +72,7 @@ export function openReading({ store, clock, clients, users }: Services) {
     limit: number,
     em: EntityManager
   ): Promise<QuotaRow[]> {
-    return rowsOf(await em.find(Quota, where, { orderBy, limit, disableIdentityMap: true }), clock.now(), em)
+    return rowsOf(await em.find(Quota, where, { orderBy, limit }), clock.now(), em)
   }
 
   return { read, listOfUser, listOfClient, listAll }

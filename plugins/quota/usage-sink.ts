@@ -42,7 +42,7 @@ async function quotasOf(committed: readonly CommittedBytes[], em: EntityManager)
   const found: Quota[] = []
   for (const some of slices(committed, 2)) {
     const $or = some.map(({ owner: userId, clientId }) => ({ userId, clientId }))
-    found.push(...(await em.find(Quota, { $or }, { disableIdentityMap: true })))
+    found.push(...(await em.find(Quota, { $or })))
   }
   return found
 }

@@ -26,7 +26,7 @@ export const field = ruleField({
     await em.nativeDelete(RuleLimit, { rule })
   },
   async load(ids, em) {
-    const rows = await em.find(RuleLimit, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+    const rows = await em.find(RuleLimit, { rule: { $in: [...ids] } })
     return new Map(rows.map(({ rule, limits }) => [rule, limits]))
   },
   encode: encodeLimits

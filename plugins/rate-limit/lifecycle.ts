@@ -18,7 +18,7 @@ interface Services extends Pick<Kernel, 'control'> {
 export function openLifecycle({ control, rules }: Services) {
   /** Deletes an envelope, also on the agent, after its rules no longer require it. Returns null if there is none. */
   async function remove({ clientId, ownerId }: Pair, em: EntityManager): Promise<AfterCommit | null> {
-    const found = await em.findOne(Envelope, { clientId, ownerId }, { disableIdentityMap: true })
+    const found = await em.findOne(Envelope, { clientId, ownerId })
     if (!found) return null
     await em.nativeDelete(Envelope, { clientId, ownerId })
     await rules.note(noteOf(found, found.limits, null), em)

@@ -35,7 +35,7 @@ export function openRemoval(services: Services) {
 
   /** A whole goes with the last of its parts. */
   async function drainWhole(rule: Rule, em: EntityManager) {
-    const parts = await em.find(Rule, { parent: rule.id }, { disableIdentityMap: true })
+    const parts = await em.find(Rule, { parent: rule.id })
     if (parts.length === 0) return { answered: [], woken: [], after: [await states.remove(rule, em)] }
     const after = [await states.enter(rule, { state: 'draining' }, em)]
     const answered: Rule[] = []

@@ -16,7 +16,7 @@ export function openResults(services: Services): Results {
 
   async function record({ id, removal }: ManagedObject, result: ApplyResult, em: EntityManager) {
     // One transaction may have several results of a rule: the identity map may be out of date.
-    const rule = await em.findOne(Rule, { id }, { disableIdentityMap: true })
+    const rule = await em.findOne(Rule, { id })
     if (!rule) return null
     if (rule.state === 'draining')
       return removal !== null && result.status === 'removed' ? states.remove(rule, em) : null

@@ -140,7 +140,7 @@ function openDeletion({ log, filled, closings }: Pick<Options, 'log' | 'filled' 
   /** Deletes a whole that is being removed once it has no parts. */
   async function removeEmptied(id: string, em: EntityManager): Promise<AfterCommit> {
     if ((await em.count(Rule, { parent: id })) > 0) return () => {}
-    const whole = await em.findOne(Rule, { id, state: 'draining' }, { disableIdentityMap: true })
+    const whole = await em.findOne(Rule, { id, state: 'draining' })
     return whole ? remove(whole, em) : () => {}
   }
 

@@ -52,7 +52,7 @@ async function wholesOf({ clients, rules, onlyRefused }: Settled, em: EntityMana
     return wholes.map(({ id }) => id)
   }
   const ofClients = clients ? { clientId: { $in: [...clients] } } : {}
-  const refused = await em.find(RefusedPart, ofClients, { fields: ['parent'], disableIdentityMap: true })
+  const refused = await em.find(RefusedPart, ofClients, { fields: ['parent'] })
   const failed = clients ? await em.find(Rule, { ...neverActive, ...ofClients }, { fields: ['parent'] }) : []
   return [...new Set([...refused, ...failed].flatMap(({ parent }) => parent ?? []))]
 }

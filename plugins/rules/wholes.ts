@@ -53,7 +53,7 @@ const livingParts = (whole: Pick<Rule, 'id'>, em: EntityManager, among: readonly
   em.find(
     Rule,
     { parent: whole.id, state: { $ne: 'draining' }, ...(among && { clientId: { $in: [...among] } }) },
-    { orderBy: { id: 'asc' }, disableIdentityMap: true }
+    { orderBy: { id: 'asc' } }
   )
 
 interface NewWhole extends ChangeBy {
@@ -235,7 +235,7 @@ async function settleRefused(
     ifOffline: 'queue'
   })
   const where = { parent: whole.id, ...(among && { clientId: { $in: [...among] } }) }
-  const before = await em.find(RefusedPart, where, { disableIdentityMap: true })
+  const before = await em.find(RefusedPart, where)
   const refused = joining.flatMap(({ id, clientId }) => {
     const code = faults.get(id)?.errorCode.code.slice(0, 64)
     return code === undefined ? [] : [{ parent: whole.id, clientId, code }]
@@ -252,7 +252,7 @@ async function settleRefused(
 }
 
 const refusedClients = async ({ id }: Rule, em: EntityManager): Promise<string[]> =>
-  (await em.find(RefusedPart, { parent: id }, { disableIdentityMap: true })).map(({ clientId }) => clientId)
+  (await em.find(RefusedPart, { parent: id })).map(({ clientId }) => clientId)
 
 const given = (values: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))

@@ -94,7 +94,7 @@ function openQueue({ clock, store, config, rules }: Deps) {
       $or: [{ expiresAt: { $gt: expiresAt } }, { expiresAt, rule: { $gt: rule } }]
     }
     const orderBy = { expiresAt: 'asc', rule: 'asc' } as const
-    const rows = await em.find(RuleTimes, where, { orderBy, limit: atOnce, disableIdentityMap: true })
+    const rows = await em.find(RuleTimes, where, { orderBy, limit: atOnce })
     const ids = rows.map(({ rule }) => rule)
     return {
       rows,

@@ -40,7 +40,7 @@ function column<V>(name: Column, saved: (deps: Deps) => void = () => {}) {
       await set(rule, null, em)
     },
     async load(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, V>> {
-      const rows = await em.find(RuleTimes, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+      const rows = await em.find(RuleTimes, { rule: { $in: [...ids] } })
       return new Map(rows.flatMap(row => (row[name] == null ? [] : [[row.rule, row[name] as V] as const])))
     }
   }

@@ -23,7 +23,7 @@ export function closedBy({ notBefore, schedule }: Times, now: number): string | 
 }
 
 export async function timesOf(ids: readonly string[], em: EntityManager): Promise<readonly RuleTimes[]> {
-  return ids.length === 0 ? [] : em.find(RuleTimes, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+  return ids.length === 0 ? [] : em.find(RuleTimes, { rule: { $in: [...ids] } })
 }
 
 type Rules = readonly { readonly id: string }[]

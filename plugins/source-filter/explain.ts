@@ -7,7 +7,7 @@ import { keys } from './wire.ts'
 /** Tells which lists have the caller. Agents, who decide, do not know the names of lists. */
 export const explains = explainSlot.fill({
   async explain({ id, source }, em) {
-    const row = await em.findOne(SourceFilter, { rule: id }, { disableIdentityMap: true })
+    const row = await em.findOne(SourceFilter, { rule: id })
     if (!row || source === null) return []
     const steps: ExplainStep[] = []
     for (const [key, entries] of [[keys.allow, row.allow] as const, [keys.deny, row.deny] as const])

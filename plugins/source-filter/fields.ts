@@ -32,7 +32,7 @@ const fieldOf = (side: 'allow' | 'deny', description: string) =>
       const unknown = entries.findIndex(entry => isListName(entry) && !named.has(entry))
       if (unknown >= 0)
         throw refusalOf(`/${keys[side]}/${unknown}`, 'list', `there is no list ${entries[unknown]?.slice(1)}`)
-      const row = await em.findOne(SourceFilter, { rule: id }, { disableIdentityMap: true })
+      const row = await em.findOne(SourceFilter, { rule: id })
       const other = (side === 'allow' ? row?.deny : row?.allow) ?? []
       await requireRoom([...entries, ...other], em)
     },
@@ -43,7 +43,7 @@ const fieldOf = (side: 'allow' | 'deny', description: string) =>
       await em.upsert(SourceFilter, { rule, [side]: null } as never)
     },
     async load(ids, em: EntityManager) {
-      const rows = await em.find(SourceFilter, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+      const rows = await em.find(SourceFilter, { rule: { $in: [...ids] } })
       return new Map(rows.flatMap(row => (row[side] == null ? [] : [[row.rule, row[side]] as const])))
     },
     encode: entries => ({ prefixes: entries.filter(entry => !isListName(entry)) })

@@ -26,7 +26,7 @@ export async function listsNamed(
 ): Promise<ReadonlyMap<string, SourceList>> {
   const names = [...new Set(entries.filter(isListName))].map(entry => entry.slice(1))
   if (names.length === 0) return new Map()
-  const lists = await em.find(SourceList, { name: { $in: names } }, { disableIdentityMap: true })
+  const lists = await em.find(SourceList, { name: { $in: names } })
   return new Map(lists.map(list => [`@${list.name}`, list]))
 }
 
@@ -50,11 +50,7 @@ export const derived = derivedField({
   requires: { capability, refusal: fieldUnsupported },
   message: Packed,
   async derive(rules, em) {
-    const rows = await em.find(
-      SourceFilter,
-      { rule: { $in: rules.map(({ id }) => id) } },
-      { disableIdentityMap: true }
-    )
+    const rows = await em.find(SourceFilter, { rule: { $in: rules.map(({ id }) => id) } })
     const lists = await listsNamed(rows.flatMap(entriesIn), em)
     const packedOf = (entries: readonly string[] | null | undefined): Uint8Array =>
       Buffer.concat((entries ?? []).flatMap(entry => bytesIn(lists.get(entry))))
@@ -70,9 +66,7 @@ const entriesIn = ({ allow, deny }: SourceFilter): string[] => [...(allow ?? [])
 
 export function openLists({ store, clock, rules }: Services) {
   const usesOf = async (name: string, em: EntityManager): Promise<SourceFilter[]> =>
-    (await em.find(SourceFilter, {}, { disableIdentityMap: true })).filter(row =>
-      entriesIn(row).includes(`@${name}`)
-    )
+    (await em.find(SourceFilter, {})).filter(row => entriesIn(row).includes(`@${name}`))
 
   /** Replaces the list; rules that name it have it when their clients have taken it. */
   async function set(
@@ -112,8 +106,8 @@ export function openLists({ store, clock, rules }: Services) {
 
   const list = (): Promise<ListRow[]> =>
     store.read(async em => {
-      const uses = await em.find(SourceFilter, {}, { disableIdentityMap: true })
-      const lists = await em.find(SourceList, {}, { orderBy: { name: 'asc' }, disableIdentityMap: true })
+      const uses = await em.find(SourceFilter, {})
+      const lists = await em.find(SourceList, {}, { orderBy: { name: 'asc' } })
       return lists.map(list => rowOf(list, uses))
     })
 
@@ -128,7 +122,7 @@ export function openLists({ store, clock, rules }: Services) {
 }
 
 async function find(name: string, em: EntityManager): Promise<SourceList> {
-  const found = await em.findOne(SourceList, { name }, { disableIdentityMap: true })
+  const found = await em.findOne(SourceList, { name })
   if (!found) throw new Fault(listNotFound, `there is no list ${name}`)
   return found
 }
@@ -137,7 +131,7 @@ export const resourceOf = (name: string): Resource => ({
   kind: 'source_list',
   id: name,
   async version(em) {
-    const found = await em.findOne(SourceList, { name }, { disableIdentityMap: true })
+    const found = await em.findOne(SourceList, { name })
     return found && [found.packed, found.updatedAt]
   }
 })

@@ -54,7 +54,7 @@ export const field = ruleField({
     await em.nativeDelete(SourceLimit, { rule })
   },
   async load(ids, em) {
-    const rows = await em.find(SourceLimit, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+    const rows = await em.find(SourceLimit, { rule: { $in: [...ids] } })
     return new Map(
       rows.map(({ rule, connections = null, newConnections = null, withinSecs = null }) => [
         rule,

@@ -130,7 +130,7 @@ function* wavesOf(reports: readonly Report[]): Iterable<readonly Report[]> {
 }
 
 const latestEpochs = (clientId: string, limit: number, em: EntityManager): Promise<StatsEpoch[]> =>
-  em.find(StatsEpoch, { clientId }, { orderBy: { bookedAt: 'desc' }, limit, disableIdentityMap: true })
+  em.find(StatsEpoch, { clientId }, { orderBy: { bookedAt: 'desc' }, limit })
 
 /** The committed seq of each of the client's latest epochs. */
 async function committedSeqs(clientId: string, em: EntityManager): Promise<Record<string, number>> {

@@ -44,7 +44,7 @@ export function openRuleOwners({ rules }: { readonly rules: Rules }) {
   async function reported(clientIds: readonly string[], em: EntityManager): Promise<void> {
     for (const some of slices(clientIds)) {
       const where = { clientId: { $in: [...some] } }
-      const removed = await em.find(StatsRemovedRule, where, { disableIdentityMap: true })
+      const removed = await em.find(StatsRemovedRule, where)
       for (const [clientId, ofClient] of Map.groupBy(removed, rule => rule.clientId))
         await reportedBy(clientId, ofClient, em)
     }

@@ -15,11 +15,7 @@ export const kind = defineObjectKind({
   isLoadedTogether: true,
   async load(rows, em) {
     const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
-    const found = await em.find(
-      UnderAttack,
-      { clientId: { $in: [...revisions.keys()] } },
-      { disableIdentityMap: true }
-    )
+    const found = await em.find(UnderAttack, { clientId: { $in: [...revisions.keys()] } })
     return new Map(
       found.map(({ clientId: id, untilMs, connections, newConnections, withinSecs }) => [
         id,

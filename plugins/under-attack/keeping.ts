@@ -61,9 +61,9 @@ export function openEnds(deps: Services) {
 
   /** A client that has just enrolled has the switch of those that enroll. */
   async function clientChanged({ id }: Pick<Client, 'id'>, em: EntityManager): Promise<void> {
-    const model = await em.findOne(UnderAttack, { clientId: newClients }, { disableIdentityMap: true })
+    const model = await em.findOne(UnderAttack, { clientId: newClients })
     if (!model || model.untilMs <= clock.now()) return
-    const client = await em.findOne(Client, { id }, { disableIdentityMap: true })
+    const client = await em.findOne(Client, { id })
     const isNew = client !== null && client.agentVersion == null
     if (isNew && (await em.count(UnderAttack, { clientId: id })) === 0)
       await put([{ ...model, clientId: id }], em)
@@ -76,7 +76,7 @@ export function openEnds(deps: Services) {
   async function tidy(): Promise<void> {
     const ended = await store.change(async em => {
       const where = { untilMs: { $lte: clock.now() } }
-      const rows = await em.find(UnderAttack, where, { disableIdentityMap: true })
+      const rows = await em.find(UnderAttack, where)
       for (const row of rows) await drop(row, 'ended', em)
       return rows
     })

@@ -59,7 +59,7 @@ export function openSwitches(deps: Services) {
     const rows = await change(resourceOf(place), async em => {
       if (place !== 'all') await clients.get(place.client, em)
       const where = place === 'all' ? {} : { clientId: place.client }
-      const rows = await em.find(UnderAttack, where, { disableIdentityMap: true })
+      const rows = await em.find(UnderAttack, where)
       for (const row of rows) await drop(row, 'request', em)
       return rows.filter(({ clientId }) => clientId !== newClients)
     })
@@ -69,7 +69,7 @@ export function openSwitches(deps: Services) {
   const list = (): Promise<SwitchRecord[]> =>
     store.read(async em => {
       const where = { untilMs: { $gt: clock.now() } }
-      const options = { orderBy: { clientId: 'asc' }, disableIdentityMap: true } as const
+      const options = { orderBy: { clientId: 'asc' } } as const
       return records(await em.find(UnderAttack, where, options), em)
     })
 
@@ -97,7 +97,7 @@ export const resourceOf = (place: Place): Resource => ({
   id: place === 'all' ? newClients : place.client,
   async version(em) {
     const id = place === 'all' ? newClients : place.client
-    const found = await em.findOne(UnderAttack, { clientId: id }, { disableIdentityMap: true })
+    const found = await em.findOne(UnderAttack, { clientId: id })
     return found && [found.fromMs, found.untilMs]
   }
 })

@@ -53,7 +53,7 @@ export async function agreementFixture(t: Test, { agentAheadMs = 0 } = {}) {
     remaining: traffic.remaining,
     send: (method: 'PUT' | 'PATCH' | 'DELETE', body?: object) =>
       advanceUntilDone(fixture.call(method, `/v1/users/ann/quotas/${clientId}`, body)),
-    row: () => store.read(em => em.findOneOrFail(Quota, { clientId }, { disableIdentityMap: true })),
+    row: () => store.read(em => em.findOneOrFail(Quota, { clientId })),
     cutStream: () => control.peers.find(clientId)?.end('test'),
     copyState: () => cpSync(join(dir, 'agent'), join(dir, 'copy'), { recursive: true }),
     /** Restarts the agent; 'copied': with the state that `copyState` saved. */

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { recordStatements } from '../../../test/support/statements.ts'
+import { notOnPostgres } from '../../../test/support/store.ts'
 import { minute, row, type StatsFixture, statsFixture } from './fixture.ts'
 
 t.test('stats are split by port and by target on request', async t => {
@@ -74,22 +75,26 @@ t.test('a stream sends an event at once, every five seconds, and when the rule i
   t.equal(await events(), null, 'and then it ends')
 })
 
-t.test('an event of a stream costs two statements, whatever plugins add to rules', async t => {
-  const fixture = await statsFixture(t, { plugins: Object.keys(builtin) })
-  const { edge, clock } = fixture
-  const { ruleId } = await edge()
-  const events = await watch(t, fixture, `/v1/rules/${ruleId}/stats/stream`)
-  await events()
-  await clock.advance(5_000)
-  await events()
-  const asked = recordStatements(t)
+t.test(
+  'an event of a stream costs two statements, whatever plugins add to rules',
+  { skip: notOnPostgres('it counts statements of SQLite') },
+  async t => {
+    const fixture = await statsFixture(t, { plugins: Object.keys(builtin) })
+    const { edge, clock } = fixture
+    const { ruleId } = await edge()
+    const events = await watch(t, fixture, `/v1/rules/${ruleId}/stats/stream`)
+    await events()
+    await clock.advance(5_000)
+    await events()
+    const asked = recordStatements(t)
 
-  await clock.advance(5_000)
-  t.match(await events(), { event: 'stats' })
+    await clock.advance(5_000)
+    t.match(await events(), { event: 'stats' })
 
-  const ofRules = asked.sql.filter(sql => /\brule_id\b|\bfrom "?rules\b/.test(sql))
-  t.equal(ofRules.length, 2, `the rule, which shows who may read it, and its totals: ${ofRules.join('\n')}`)
-})
+    const ofRules = asked.sql.filter(sql => /\brule_id\b|\bfrom "?rules\b/.test(sql))
+    t.equal(ofRules.length, 2, `the rule, which shows who may read it, and its totals: ${ofRules.join('\n')}`)
+  }
+)
 
 t.test('a stream of an unknown rule is refused before its first event', async t => {
   const { call } = await statsFixture(t)

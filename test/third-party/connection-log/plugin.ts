@@ -22,7 +22,7 @@ const field = rules.ruleField({
     await em.insert(LoggedRule, { rule })
   },
   async load(ids, em) {
-    const rows = await em.find(LoggedRule, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+    const rows = await em.find(LoggedRule, { rule: { $in: [...ids] } })
     return new Map(rows.map(({ rule }) => [rule, true]))
   },
   encode: () => ({})

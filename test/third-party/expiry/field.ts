@@ -31,7 +31,7 @@ export const field = rules.ruleField({
     await em.nativeDelete(Expiry, { rule })
   },
   async load(ids, em) {
-    const rows = await em.find(Expiry, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+    const rows = await em.find(Expiry, { rule: { $in: [...ids] } })
     return new Map(rows.map(({ rule, at }) => [rule, timestamp(at)]))
   },
   encode: text => ({ at_ms: Date.parse(text) })

@@ -43,7 +43,7 @@ const field = rules.ruleField({
     await em.nativeDelete(Weights, { rule })
   },
   async load(ids, em) {
-    const rows = await em.find(Weights, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+    const rows = await em.find(Weights, { rule: { $in: [...ids] } })
     return new Map(rows.map(({ rule, weights }) => [rule, weights]))
   },
   encode(weights, { targets }) {

@@ -52,7 +52,7 @@ export function openAdmin({ config: { endpoints }, store, clock }: Services) {
 
   /** Queues a dead letter again, as if it had never been tried. It is delivered before newer events. */
   async function retry(id: string, em: EntityManager): Promise<DeadRow> {
-    const found = await em.findOne(Delivery, { id, deadAt: { $ne: null } }, { disableIdentityMap: true })
+    const found = await em.findOne(Delivery, { id, deadAt: { $ne: null } })
     if (!found) return throwNotFound()
     requireEndpoint(found.endpoint)
     await em.nativeUpdate(Delivery, { id }, { deadAt: null, attempts: 0, nextAt: clock.now() })

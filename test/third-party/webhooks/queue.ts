@@ -89,7 +89,7 @@ export function openQueue({ config: { endpoints }, store, clock, log }: Services
 }
 
 async function firstWaiting(endpoint: string, em: EntityManager): Promise<Delivery | undefined> {
-  const order = { orderBy: { id: 'asc' }, limit: 1, disableIdentityMap: true } as const
+  const order = { orderBy: { id: 'asc' }, limit: 1 } as const
   const [first] = await em.find(Delivery, { endpoint, deadAt: null }, order)
   return first
 }
@@ -99,7 +99,7 @@ async function deleteOldestDead(
   em: EntityManager
 ): Promise<void> {
   const dead = { endpoint, deadAt: { $ne: null } }
-  const page = { orderBy: { id: 'desc' }, offset: maxDead - 1, limit: 1, disableIdentityMap: true } as const
+  const page = { orderBy: { id: 'desc' }, offset: maxDead - 1, limit: 1 } as const
   const [oldestKept] = await em.find(Delivery, dead, page)
   if (oldestKept) await em.nativeDelete(Delivery, { ...dead, id: { $lt: oldestKept.id } })
 }

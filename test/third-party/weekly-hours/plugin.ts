@@ -41,7 +41,7 @@ const field = rules.ruleField({
     await em.nativeDelete(RuleSchedule, { rule })
   },
   async load(ids, em) {
-    const rows = await em.find(RuleSchedule, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+    const rows = await em.find(RuleSchedule, { rule: { $in: [...ids] } })
     return new Map(rows.map(({ rule, schedule }) => [rule, schedule]))
   },
   encode: schedule => schedule
