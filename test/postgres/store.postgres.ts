@@ -1,4 +1,5 @@
 // The store on PostgreSQL: what it promises, and what its connections do when they break.
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, readFileSync } from 'node:fs'
 import { createServer, connect as dial, type Socket } from 'node:net'
@@ -39,11 +40,9 @@ async function opened(t: Test, place?: PostgresPlace) {
 }
 
 /** Ends all connections of sluice to a database. */
-const cutAll = (at: PostgresPlace) =>
-  runAt(at, [
-    `select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and pid <> pg_backend_pid()`
-  ])
+const cutAll = (at: PostgresPlace) => runAt(at, [cut])
+const cut = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid()`
 
 t.test('a change is rolled back when it throws, and a part of it alone when that throws', async t => {
   const { store, countUsers } = await opened(t)
@@ -226,6 +225,15 @@ t.test('a change whose connection is cut is refused with 503, and the next one i
   t.equal(await countUsers(), 0)
   await store.change(em => em.insert(User, userOf('carl')))
   t.equal(await countUsers(), 1)
+})
+
+t.test('a read whose connection was cut while nobody used it is made again', async t => {
+  const { at, countUsers } = await opened(t)
+
+  await countUsers()
+  execFileSync('psql', [at.url, '-c', cut], { stdio: 'ignore' }) // nothing here runs meanwhile, and sees the end
+
+  t.equal(await countUsers(), 0)
 })
 
 t.test('what was remembered is asked anew when the connection was cut', async t => {

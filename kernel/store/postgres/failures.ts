@@ -44,6 +44,11 @@ export const isLost = (error: unknown): boolean => {
   )
 }
 
+/** True if the database, or the way to it, has ended a connection that was open. */
+export const isCut = (error: unknown): boolean =>
+  stateOf(error)?.startsWith('57P') ??
+  (/^(ECONNRESET|EPIPE)$/.test(errorCode(error)) || /terminated unexpectedly/.test(reasonOf(error)))
+
 export const conflict = (cause: unknown): Fault =>
   new Fault(storeUnavailable, 'other changes of the store came in between, again and again; try again', {
     cause,

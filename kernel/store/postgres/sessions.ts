@@ -2,7 +2,7 @@
 import pg, { type Client, type ClientConfig, type Pool } from 'pg'
 import { Fault, storeInUse, storeUnusable } from '../../base/errors.ts'
 import type { PostgresPlace } from '../sql/database.ts'
-import { isLost, refusalOf, unavailable } from './failures.ts'
+import { isCut, isLost, refusalOf, unavailable } from './failures.ts'
 
 export interface Place extends PostgresPlace {
   readonly isAlone: boolean // no other server may use the database meanwhile
@@ -75,7 +75,17 @@ export class Sessions {
     client.end().catch(() => {}) // it may be lost already
   }
 
+  /** Made once more when its connection had been cut while nobody used it: it has changed nothing. */
   async read<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    try {
+      return await this.#readOnce(work)
+    } catch (error) {
+      if (!isCut(error)) throw error
+      return this.#readOnce(work)
+    }
+  }
+
+  async #readOnce<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const client = await this.#readers.connect()
     try {
       const result = await work(client)
