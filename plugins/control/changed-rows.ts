@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ManagedObject } from '../../kernel/control/managed-objects.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { grouped } from './grouped.ts'
+import { openTurns } from './turns.ts'
 
 interface Asked {
   readonly clientId: string
@@ -18,14 +18,36 @@ export interface ChangedRows {
 const clientsInATurn = 16 // what is sent to them takes about 3 ms together
 const none: readonly ManagedObject[] = []
 
-export const openChangedRows = ({ store }: Pick<Kernel, 'store'>): ChangedRows => ({
-  alone: asked => store.read(em => changedOf([asked], em)),
-  together: grouped(clientsInATurn, async group => {
-    const rows = await store.read(em => changedOf(group, em))
-    const ofClient = Map.groupBy(rows, ({ clientId }) => clientId)
-    return ({ clientId }) => ofClient.get(clientId) ?? none
-  })
-})
+type ByClient = ReadonlyMap<string, readonly ManagedObject[]>
+
+export function openChangedRows({ store }: Pick<Kernel, 'store'>): ChangedRows {
+  const turn = openTurns(clientsInATurn)
+  let group: { readonly asked: Asked[]; readonly rows: Promise<ByClient> } | null = null
+
+  const read = async (asked: readonly Asked[]): Promise<ByClient> =>
+    Map.groupBy(await store.read(em => changedOf(asked, em)), ({ clientId }) => clientId)
+
+  function openGroup() {
+    const asked: Asked[] = []
+    const rows = new Promise<ByClient>(resolve => {
+      process.nextTick(() => {
+        group = null // whoever has its turn now has asked
+        resolve(read(asked))
+      })
+    })
+    return { asked, rows }
+  }
+
+  return {
+    alone: async one => (await read([one])).get(one.clientId) ?? none,
+    async together(one) {
+      await turn()
+      group ??= openGroup()
+      group.asked.push(one)
+      return (await group.rows).get(one.clientId) ?? none
+    }
+  }
+}
 
 /** `cross join` keeps SQLite from reading the whole table. */
 async function changedOf(asked: readonly Asked[], em: EntityManager): Promise<ManagedObject[]> {

@@ -11,14 +11,12 @@ interface Seen extends AgentCapabilities {
 
 export type LastSeen = ReturnType<typeof openLastSeen>
 
-const stored = (): void => {}
-
 const maxJoined = 64 // a statement each
 const maxLeft = 500 // one statement
 
 export function openLastSeen({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
   /** Resolves when it is stored with what its Hello has said. */
-  const joined = grouped<Seen, void>(maxJoined, group =>
+  const joined = grouped<Seen>(maxJoined, group =>
     store.change(async em => {
       const now = clock.now()
       for (const { clientId: id, agentVersion, capabilities } of group)
@@ -27,14 +25,12 @@ export function openLastSeen({ store, clock }: Pick<Kernel, 'store' | 'clock'>) 
           { id },
           { agentVersion, capabilities, connectedAt: now, lastSeenAt: now }
         )
-      return stored
     })
   )
 
   /** Resolves when it is stored that the clients were connected until now. */
-  const seen = grouped<string, void>(maxLeft, async ids => {
+  const seen = grouped<string>(maxLeft, async ids => {
     await store.change(em => em.nativeUpdate(Client, { id: { $in: [...ids] } }, { lastSeenAt: clock.now() }))
-    return stored
   })
 
   return { joined, seen }
