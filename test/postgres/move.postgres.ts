@@ -1,7 +1,7 @@
 // What a move copies and compares, and that it leaves nothing where it fails or is killed.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -222,9 +222,19 @@ t.test('a move to a file that is killed leaves a draft, which the next one repla
 
   t.same(contentOf(back), contentOf(file))
   t.same(readdirSync(dir).sort(), ['back.db', 'sluice.db'])
-  rmSync(back)
-  await t.rejects(move(at, join(dir, 'missing', 'back.db')))
-  t.notOk(existsSync(join(dir, 'missing')))
+})
+
+t.test('a damaged store is refused in words, and nothing is kept', async t => {
+  const { file } = await fullStore(t)
+  const at = await emptyDatabase(t)
+  const bytes = readFileSync(file)
+  writeFileSync(file, bytes.fill(7, 8192))
+
+  await t.rejects(move(file, at), {
+    errorCode: { code: 'store_unavailable', exit: 6 },
+    message: /the store was not moved: .*malformed.* nothing was kept in --to/
+  })
+  t.same(await tablesIn(t, at), [])
 })
 
 t.test('pages of large rows are small, and no row is left out', async t => {

@@ -9,7 +9,7 @@ import { openDataDir } from '../../../kernel/store/data-dir.ts'
 import { isStoreUrl, type Place, placeOf, storeUrls } from '../../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../../kernel/store/sql/migrations.ts'
 import { checkFilesystem } from '../../cli/exports.ts'
-import { moveStore } from './move.ts'
+import { moveStore, naming } from './move.ts'
 import type { Content } from './rows.ts'
 
 interface Migration {
@@ -44,6 +44,8 @@ export async function migrateStore(given: Migration): Promise<{ moved: Migrated;
   const releases = new Releases()
   try {
     openDataDir(dataDir, releases.defer)
+    if (typeof to === 'string' && !existsSync(dirname(to)))
+      throw new Fault(wrongUsage, `--to: there is no directory ${dirname(to)}`)
     const tables = await moveStore({
       from,
       to,
@@ -69,8 +71,13 @@ function targetOf({ args, dataDir, keys }: Migration): Place {
     const password = 'give that as SVC_STORE_PASSWORD, in --password-file or in ~/.pgpass'
     throw new Fault(wrongUsage, `--to must be ${storeUrls}; ${password}`)
   }
-  const given = passwordFile === undefined ? keys : { store_password_file: passwordFile }
-  return placeOf({ ...given, store_url: to }, join(dataDir, 'sluice.db'))
+  const own = join(dataDir, 'sluice.db')
+  if (passwordFile === undefined) return placeOf({ ...keys, store_url: to }, own)
+  try {
+    return placeOf({ store_url: to, store_password_file: passwordFile }, own)
+  } catch (error) {
+    return naming('store_password_file', '--password-file')(error)
+  }
 }
 
 const nameOf = (place: Place): string => (typeof place === 'string' ? place : place.url)

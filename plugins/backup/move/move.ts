@@ -3,7 +3,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
 import { sync, syncDir } from '../../../config/sync.ts'
-import { Fault, storeOutcomeUnknown } from '../../../kernel/base/errors.ts'
+import { Fault, reasonOf, storeOutcomeUnknown, storeUnavailable } from '../../../kernel/base/errors.ts'
 import { Releases } from '../../../kernel/base/releases.ts'
 import type { CopiedTable, Kind } from '../../../kernel/store/sql/copy.ts'
 import type { Place, PostgresPlace } from '../../../kernel/store/sql/database.ts'
@@ -67,21 +67,36 @@ async function copyStore(move: Move, to: Place): Promise<readonly Content[]> {
     releases.defer(target.close)
     return await target.within(em => copyAll(source, target, move, em))
   } catch (error) {
-    if (!(error instanceof Fault) || error.errorCode !== storeOutcomeUnknown) throw error
-    const message =
-      'the connection to --to was lost at the last step: move again; if --to is not empty then, all has been moved'
-    throw new Fault(storeOutcomeUnknown, message, { cause: error })
+    throw failure(error)
   } finally {
     await releases.run()
   }
 }
 
-/** Its errors name the flag, not the key of the configuration. */
-const openTarget: typeof openEnd = (...place) =>
-  openEnd(...place).catch((error: unknown) => {
+/** Returns what the caller is told, of a full disk or a damaged store, too. A TypeError is a bug of ours. */
+function failure(error: unknown): unknown {
+  if (error instanceof TypeError) return error
+  if (!(error instanceof Fault))
+    return new Fault(
+      storeUnavailable,
+      `the store was not moved: ${reasonOf(error)}; nothing was kept in --to, and the old store is as it was`,
+      { cause: error }
+    )
+  if (error.errorCode !== storeOutcomeUnknown) return error
+  const message =
+    'the connection to --to was lost at the last step: move again; if --to is not empty then, all has been moved'
+  return new Fault(storeOutcomeUnknown, message, { cause: error })
+}
+
+const openTarget: typeof openEnd = (...place) => openEnd(...place).catch(naming('store_url', '--to'))
+
+/** Lets an error name the flag in place of the key of the configuration. */
+export const naming =
+  (key: string, flag: string) =>
+  (error: unknown): never => {
     if (!(error instanceof Fault)) throw error
-    throw new Fault(error.errorCode, error.message.replaceAll('store_url', '--to'), { cause: error })
-  })
+    throw new Fault(error.errorCode, error.message.replaceAll(key, flag), { cause: error })
+  }
 
 /** Returns the names of the tables that are there, all of others. */
 async function requireEmpty(

@@ -19,8 +19,8 @@ export interface Content {
 
 type Row = readonly Cell[]
 
-const pageLength = 2 ** 22 // characters
-const maxRows = 5000 // of a page
+const pageLength = 2 ** 20 // characters
+const maxRows = 1000 // of a page
 
 /** Reads all rows, and hands each page to `take`. Memory: one page, whose first one is a single row. */
 export async function readRows(
