@@ -34,7 +34,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   let order: ReturnType<typeof sendOrder> | null = null
   const kinds = () => (order ??= sendOrder(filled(objectKindSlot))) // one for all agents, when the first one comes
   const budgets = openWorkBudgets(clock)
-  const record = openRecordResult({ store, log, kinds, pending, budgets })
+  const record = openRecordResult({ store, clock, log, kinds, pending, budgets })
   const sessions = new Sessions({
     ...options,
     ...{ requestIds, kinds, record, budgets, lastSeen },

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { attributionOf } from '../../kernel/base/attribution.ts'
-import { stackOf } from '../../kernel/base/errors.ts'
+import { Fault, stackOf, storeOutcomeUnknown, storeUnavailable } from '../../kernel/base/errors.ts'
 import type {
   ApplyResult,
   ManagedObject,
@@ -28,14 +28,19 @@ interface Entry {
 type Outcomes = ReadonlyMap<Entry, Outcome>
 
 const groupSize = 64 // other requests wait for one group
+const awayMs = 2_000 // until a store that is away is asked again
 
-interface Options extends Pick<Kernel, 'store' | 'log'> {
+/** Whether the same change may succeed later. One whose outcome is unknown may be repeated: revisions are compared. */
+const isAway = (error: unknown): boolean =>
+  error instanceof Fault && (error.errorCode === storeUnavailable || error.errorCode === storeOutcomeUnknown)
+
+interface Options extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly kinds: () => ReadonlyMap<string, ObjectKind>
   readonly pending: PendingResults
   readonly budgets: Pick<WorkBudgets, 'of'>
 }
 
-export function openRecordResult({ store, log, kinds, pending, budgets }: Options): RecordResult {
+export function openRecordResult({ store, clock, log, kinds, pending, budgets }: Options): RecordResult {
   const { notify, logFailed } = openNotices({ log, pending })
   const queue: Entry[] = []
   let isWriting = false
@@ -52,9 +57,20 @@ export function openRecordResult({ store, log, kinds, pending, budgets }: Option
 
   async function writeGroup(given: readonly Entry[]): Promise<void> {
     const group = latestOf(given)
-    const outcomes = await change(group).catch(() => writeEach(group))
+    const outcomes = await changeOrWait(group)
     notify(group.filter(entry => outcomes.get(entry) === 'recorded'))
     for (const entry of given) entry.done(outcomes.get(entry) ?? 'outdated')
+  }
+
+  /** An answer that comes while the store is away is stored when it is back. The windows of the agents bound how many wait. */
+  async function changeOrWait(group: readonly Entry[]): Promise<Outcomes> {
+    for (;;)
+      try {
+        return await change(group)
+      } catch (error) {
+        if (!isAway(error)) return writeEach(group)
+        await new Promise<void>(resolve => void clock.after(awayMs, resolve))
+      }
   }
 
   /** Charges the agents of the results for the transaction. */

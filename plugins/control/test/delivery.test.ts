@@ -1,5 +1,8 @@
 // Plugins that wait for an agent's result for an object.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
+import { Fault, storeUnavailable } from '../../../kernel/base/errors.ts'
+import type { Database } from '../../../kernel/store/open.ts'
 import type { Reaction, ReceivedMessage } from '../../../kit/scripted-agent.ts'
 import { controlFixture, Put } from './fixture.ts'
 
@@ -22,6 +25,36 @@ t.test("a delivery resolves with the agent's result", async t => {
   })
   await drop(clientId, 'a', 'cut')
   t.same(await control.objects.deliver(objectOf(clientId), 'remove'), { status: 'removed' })
+})
+
+t.test('an answer that comes while the store is away is stored when it is back', async t => {
+  let isAway = false
+  const refused = Promise.withResolvers<void>()
+  const storeOf = (opened: Database): Database => ({
+    ...opened,
+    async change(work) {
+      if (!isAway) return opened.change(work)
+      refused.resolve()
+      throw new Fault(storeUnavailable, 'away')
+    }
+  })
+  const { enroll, agent, put, waitForResults, results, events, clock } = await controlFixture(t, { storeOf })
+  const { clientId, token } = await enroll()
+  const answering = Promise.withResolvers<void>()
+  const edge = await agent(token, { react: () => answering.promise })
+  await put(clientId, 'a')
+  await edge.until(Put.name)
+
+  isAway = true
+  answering.resolve()
+  await refused.promise
+  for (let turn = 0; turn < 10; turn++) await nextTurn() // whatever is tried again at once
+  t.same(results, [])
+  isAway = false
+  await clock.advance(2_000)
+  await waitForResults(1)
+
+  t.same(events('held.settle_failed'), [])
 })
 
 t.test('a delivery does not wait for a client that is offline', async t => {
