@@ -74,7 +74,8 @@ t.test('a stream sends an event at once, every five seconds, and when the rule i
   t.equal(await events(), null, 'and then it ends')
 })
 
-t.test('an event of a stream costs two statements, whatever plugins add to rules', async t => {
+const skip = process.env['SLUICE_TEST_STORE_URL'] !== undefined && 'counts the statements of SQLite'
+t.test('an event of a stream costs two statements, whatever plugins add to rules', { skip }, async t => {
   const fixture = await statsFixture(t, { plugins: Object.keys(builtin) })
   const { edge, clock } = fixture
   const { ruleId } = await edge()
