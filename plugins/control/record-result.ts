@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { attributionOf } from '../../kernel/base/attribution.ts'
+import type { Clock } from '../../kernel/base/clock.ts'
 import { Fault, stackOf, storeOutcomeUnknown, storeUnavailable } from '../../kernel/base/errors.ts'
 import type {
   ApplyResult,
@@ -57,20 +58,9 @@ export function openRecordResult({ store, clock, log, kinds, pending, budgets }:
 
   async function writeGroup(given: readonly Entry[]): Promise<void> {
     const group = latestOf(given)
-    const outcomes = await changeOrWait(group)
+    const outcomes = await whenThere(clock, () => change(group)).catch(() => writeEach(group))
     notify(group.filter(entry => outcomes.get(entry) === 'recorded'))
     for (const entry of given) entry.done(outcomes.get(entry) ?? 'outdated')
-  }
-
-  /** An answer that comes while the store is away is stored when it is back. The windows of the agents bound how many wait. */
-  async function changeOrWait(group: readonly Entry[]): Promise<Outcomes> {
-    for (;;)
-      try {
-        return await change(group)
-      } catch (error) {
-        if (!isAway(error)) return writeEach(group)
-        await new Promise<void>(resolve => void clock.after(awayMs, resolve))
-      }
   }
 
   /** Charges the agents of the results for the transaction. */
@@ -105,6 +95,17 @@ export function openRecordResult({ store, clock, log, kinds, pending, budgets }:
       queue.push({ kind, row, result, done })
       setImmediate(() => void writeAll()) // results of the same turn of the event loop share a group
     })
+}
+
+/** Runs a change; while the store is away, until it is back. The windows of the agents bound how many results wait. */
+async function whenThere<T>(clock: Clock, change: () => Promise<T>): Promise<T> {
+  for (;;)
+    try {
+      return await change()
+    } catch (error) {
+      if (!isAway(error)) throw error
+      await new Promise<void>(resolve => void clock.after(awayMs, resolve))
+    }
 }
 
 function openNotices({ log, pending }: Pick<Options, 'log' | 'pending'>) {
