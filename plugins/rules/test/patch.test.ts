@@ -1,5 +1,6 @@
 // PATCH: a rule is edited while it runs.
 import t, { type Test } from 'tap'
+import { Inventory } from '../../../kernel/wire/control.ts'
 import type { Script } from '../../../kit/scripted-agent.ts'
 import { capableAgent, grantsFixture, refusal } from '../../grants/test/fixture.ts'
 import { RulePush, RuleRemove, updateCapability } from '../wire.ts'
@@ -438,5 +439,6 @@ t.test('the entry of a change says which fields changed from what to what', asyn
 
 async function agentFixture(t: Test, react: NonNullable<Script['react']>) {
   const { app, agent, clientId } = await patchFixture(t, null, { react })
+  await agent.until(Inventory.name) // what the comparison sends must be answered before anything else is sent
   return { app: app as RulesFixture, agent, clientId }
 }
