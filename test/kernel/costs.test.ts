@@ -3,9 +3,9 @@
 import t, { type Test } from 'tap'
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
-import { Statements } from '../../kernel/store/sqlite/statements.ts'
 import { connectAcceptingAgent } from '../../kit/accepting-agent.ts'
 import { testServer } from '../../kit/test-server.ts'
+import { recordStatements } from '../support/statements.ts'
 
 /** A server with all plugins, and a superadmin with a token. */
 async function serving(t: Test) {
@@ -29,19 +29,13 @@ async function serving(t: Test) {
     }
     await em.insert(Credential, { id: 'root', ...credential })
   })
-  const { run } = Statements.prototype
-  t.teardown(() => Object.assign(Statements.prototype, { run }))
-  let sql: string[] = []
-  Statements.prototype.run = function (query, writes) {
-    sql.push(query.sql)
-    return run.call(this, query, writes)
-  }
+  const asked = recordStatements(t)
   /** Makes the call, and returns what it needed of the store. */
   async function costOf(method: 'POST' | 'PATCH', url: string, body: object) {
-    sql = []
+    asked.reset()
     const reply = await app.call(method, url, body, { authorization: `Bearer ${token}` })
     t.ok(reply.status < 300, `${method} ${url}: ${reply.status}`)
-    return { statements: sql.length, commits: sql.filter(one => one === 'commit').length }
+    return { statements: asked.sql.length, commits: asked.sql.filter(one => one === 'commit').length }
   }
   return { app, costOf }
 }
