@@ -36,10 +36,10 @@ export const fingerprintOf = (socket: TLSSocket): string =>
 
 /**
  * Opens a TLS connection to a server whose certificate is pinned. The pin is checked before the agent sends any data.
- * Rejects with PinMismatch, with the error of the socket, after 10 s without a connection or 30 s without TLS, or when
+ * Rejects with PinMismatch, with the error of the socket or of an endpoint that is none, after 10 s without a connection or 30 s without TLS, or when
  * `signal` is aborted.
  */
-export function connectPinned({ endpoint, pins, clock, signal }: ConnectOptions): Promise<TLSSocket> {
+export async function connectPinned({ endpoint, pins, clock, signal }: ConnectOptions): Promise<TLSSocket> {
   const colon = endpoint.lastIndexOf(':')
   const socket = connect({
     host: endpoint.slice(0, colon).replace(/^\[(.+)\]$/, '$1'),

@@ -115,12 +115,12 @@ class Pump {
   uint8_t small_reads_ = 0;  // consecutive, in the gear for bulk
   bool can_splice_ = true;
   bool is_draining_ = false;
-  // A connection that is idle has none of what the pointers below point to.
   uint32_t in_pipe_ = 0;
   uint32_t pending_at_ = 0;
   uint32_t pending_end_ = 0;
   uint32_t preamble_left_ = 0;  // of its bytes, among those being written
   sys::Pipe pipe_;
+  // A connection that is idle has none of what the pointers below point to.
   std::unique_ptr<char[]> pending_;  // bytes read and not yet written
   std::unique_ptr<FirstBytes> first_;
   std::unique_ptr<HoldTimer> timer_;  // made for the first wait

@@ -36,6 +36,7 @@ export function openRuleStats({ store, rules, activeConnections }: Services) {
       const totals = await em.find(StatsTotal, { ruleId: { $in: parts.map(({ id }) => id) } })
       return { rule, parts, names, totals }
     })
+    const byPart = Map.groupBy(totals, ({ ruleId }) => ruleId)
     const all = summed(totals)
     const active = merged(parts.map(activeOf))
     const { targets } = flags.per_target ? await rules.read(id, principal) : { targets: [] }
@@ -50,11 +51,7 @@ export function openRuleStats({ store, rules, activeConnections }: Services) {
         per_client: parts.map(part => ({
           client_id: part.clientId,
           client_name: names.get(part.clientId) ?? '',
-          ...countsOf(
-            rule,
-            totals.filter(({ ruleId }) => ruleId === part.id),
-            activeOf(part)
-          )
+          ...countsOf(rule, byPart.get(part.id) ?? [], activeOf(part))
         }))
       })
     }

@@ -135,6 +135,19 @@ t.test('an agent stays where it is while the preferred endpoint does not answer'
   t.equal(server.hellos.length, 1)
 })
 
+t.test('a server that names endpoints that are none costs the agent nothing', async t => {
+  const { dir, clock, servers } = await startServers(t, 1)
+  const [server] = servers as [ScriptedServer]
+  server.welcome = welcomeWith(['nonsense', 'host:99999'])
+  const agent = startTestAgent(t, { dir: join(dir, 'agent'), server, clock })
+  await server.next()
+  await agent.log.until('control.connected')
+
+  await pass(clock, 130_000) // it asks its first choice
+  t.equal(agent.log.count('control.returning'), 0)
+  t.equal(server.hellos.length, 1, 'it stays where it is')
+})
+
 t.test('endpoints that change while the stream is up are in the bundle before the agent answers', async t => {
   const started = await startServers(t, 1)
   const [server] = started.servers as [ScriptedServer]
