@@ -6,9 +6,19 @@ import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { controlMessages } from '../../kernel/wire/control.ts'
 import { commands } from './commands.ts'
 import { openControl } from './control.ts'
-import { ClientGeneration, NextPinRow } from './entities.ts'
+import {
+  ClientGeneration,
+  MirrorRow,
+  NextPinRow,
+  RequestRow,
+  ResultRow,
+  ServerRow,
+  SessionRow,
+  TaskRow
+} from './entities.ts'
 import { Control0001 } from './migrations/0001-next-pin.ts'
 import { Control0002 } from './migrations/0002-generation.ts'
+import { Control0003 } from './migrations/0003-servers.ts'
 import { type NextPins, openNextPins } from './next-pins.ts'
 import { routes } from './routes.ts'
 import { keys } from './settings.ts'
@@ -26,10 +36,20 @@ export default definePlugin<Deps>({
   kernel: '^2.0.0',
   keys,
   store: {
-    entities: [NextPinRow, ClientGeneration],
+    entities: [
+      NextPinRow,
+      ClientGeneration,
+      ServerRow,
+      TaskRow,
+      SessionRow,
+      RequestRow,
+      ResultRow,
+      MirrorRow
+    ],
     migrations: [
       { name: '0001-next-pin', class: Control0001 },
-      { name: '0002-generation', class: Control0002 }
+      { name: '0002-generation', class: Control0002 },
+      { name: '0003-servers', class: Control0003 }
     ]
   },
   services: { nextPins: asFunction(openNextPins).singleton() },

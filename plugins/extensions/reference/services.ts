@@ -55,6 +55,14 @@ const notRunning = async (): Promise<never> => {
 /** A control stream without agents. */
 const control: Control = {
   peers: { find: () => undefined, all: () => [] },
+  servers: {
+    id: '',
+    isAlone: () => true,
+    list: async () => [],
+    onOne: notRunning,
+    mirror: () => () => {},
+    inForce: notRunning
+  },
   objects: {
     put: notRunning,
     drop: notRunning,
