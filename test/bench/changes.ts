@@ -5,7 +5,7 @@
 // `--as`: whose token the callers have. That of an admin is looked up anew after each change of a user.
 // `--log`: PostgreSQL logs its statements, to `log` in a directory that is printed and kept.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
@@ -31,6 +31,7 @@ const { values } = parseArgs({
 const counts = values.callers.split(',').map(Number)
 const [calls, rounds] = [Number(values.calls), Number(values.rounds)]
 const database = 'sluice'
+const loadBefore = loadavg()[0] ?? 0
 
 type Store = 'sqlite' | 'postgres'
 const stores = (['sqlite', 'postgres'] as const).filter(
@@ -173,7 +174,7 @@ async function main(): Promise<void> {
   for (const count of counts) rows.push(...rowsOf(count, await measure(count, servers, bench)))
   const text = `# Durable changes a second
 
-Written by \`npm run bench:changes\`, with ${rounds} rounds of ${calls} changes on each store in turns, on ${cpus().length} cores, which callers, server and PostgreSQL share. A change renames a user over the operator API, with ${values.as === 'operator' ? 'the operator token' : 'a token of an administrator, which is looked up anew after each change of a user'}; each caller has a user of its own. It is answered when it is on disk: PostgreSQL has ${await promisesOf(bench)}; SQLite has synchronous = full. Values are medians of the rounds, the ratio that of the ratios of PostgreSQL to SQLite in each round.
+Written by \`npm run bench:changes\`, with ${rounds} rounds of ${calls} changes on each store in turns, on ${cpus().length} cores, which callers, server and PostgreSQL share (load average ${loadBefore.toFixed(1)} before). A change renames a user over the operator API, with ${values.as === 'operator' ? 'the operator token' : 'a token of an administrator, which is looked up anew after each change of a user'}; each caller has a user of its own. It is answered when it is on disk: PostgreSQL has ${await promisesOf(bench)}; SQLite has synchronous = full. Values are medians of the rounds, the ratio that of the ratios of PostgreSQL to SQLite in each round.
 
 | Callers | Figure | SQLite | PostgreSQL | Ratio |
 |---|---|---|---|---|

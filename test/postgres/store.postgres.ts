@@ -310,12 +310,12 @@ t.test(
   }
 )
 
-t.test('a database has one server; a command reads beside it', async t => {
+t.test('who needs a database alone is refused while others use it; a command reads beside them', async t => {
   const { at } = await opened(t)
 
   await t.rejects(openStore(at, [kernelStore]), {
     errorCode: { code: 'startup.store_in_use', exit: 75 },
-    message: /stop it/
+    message: /stop all of them/
   })
   const reader = await openStore(at, [])
   t.same(await reader.read(em => em.execute('select count(*) as count from kernel_user')), [{ count: 0 }])
