@@ -69,13 +69,13 @@ export default definePlugin<Deps>({
     await runningTime.start(defer)
     await store.change(sessions.redate)
     const sweep = () =>
-      store.change(async em => {
-        await sessions.sweep(em)
-        await throttle.sweep(em)
-      })
-    const report = (error: unknown) => log.error('auth.sweep_failed', String(error))
-    const sweepOnOne = (): void => void control.servers.onOne('auth.sweep', () => sweep().catch(report))
-    defer(clock.every(60 * 60_000, sweepOnOne))
+      store
+        .change(async em => {
+          await sessions.sweep(em)
+          await throttle.sweep(em)
+        })
+        .catch(error => log.error('auth.sweep_failed', String(error)))
+    defer(clock.every(60 * 60_000, () => void control.servers.onOne('auth.sweep', sweep)))
     await onboarding.announce()
   }
 })
