@@ -17,3 +17,15 @@ export const NextPinRow = defineEntity({
     tokenHash: p.string().length(64)
   }
 })
+
+/** See shared-certificate.ts. */
+export const CertificateRow = defineEntity({
+  name: 'CertificateRow',
+  tableName: 'control_certificate',
+  properties: {
+    name: p.string().length(4).primary(),
+    certificate: p.text(),
+    keyId: p.string().length(16),
+    sealedKey: p.text()
+  }
+})
