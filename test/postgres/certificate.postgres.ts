@@ -46,7 +46,7 @@ interface Fixture {
   dirOf(name: string): string
   keepIn(dir: string): ReturnType<typeof openKeep>
   /** Does with the certificate what a start does in this data directory. Returns the fingerprint. */
-  startIn(dir: string, given?: string): Promise<string>
+  startIn(dir: string, given?: string, by?: Database): Promise<string>
   enroll(name: string): Promise<void>
 }
 
@@ -56,19 +56,19 @@ async function fixture(t: Test): Promise<Fixture> {
   t.teardown(store.close)
   const base = privateDir(t)
   const log: LogLine[] = []
-  const keepIn = (dir: string) => openKeep({ dir, store, log: recordLog(log) })
+  const keepIn = (dir: string, by = store) => openKeep({ dir, store: by, log: recordLog(log) })
   return {
     ...{ place, store, log, keepIn },
     dirOf(name) {
       mkdirSync(join(base, name), { mode: 0o700 })
       return join(base, name)
     },
-    async startIn(dir, given) {
-      const keep = await keepIn(dir)
-      await keep.settle(await store.read(namedCertificates))
+    async startIn(dir, given, by = store) {
+      const keep = await keepIn(dir, by)
+      await keep.settle(await by.read(namedCertificates))
       const settings = given === undefined ? {} : { certPath: given, keyPath: given }
       const { fingerprint } = await servedCertificate(keep, settings)
-      await requirePinned(store, fingerprint)
+      await requirePinned(by, fingerprint)
       return fingerprint
     },
     async enroll(name) {
@@ -112,10 +112,12 @@ t.test(
 )
 
 t.test('of servers that start at once, one makes the certificate, and the others are refused', async t => {
-  const { dirOf, startIn } = await fixture(t)
+  const { dirOf, startIn, place } = await fixture(t)
   const dirs = ['one', 'two', 'three'].map(dirOf)
+  const own = await Promise.all(dirs.map(() => openStore(place, []))) // connections of their own, without a lock
+  for (const { close } of own) t.teardown(close)
 
-  const ends = await Promise.allSettled(dirs.map(dir => startIn(dir)))
+  const ends = await Promise.allSettled(dirs.map((dir, at) => startIn(dir, undefined, own[at])))
 
   const started = ends.flatMap(end => (end.status === 'fulfilled' ? [end.value] : []))
   t.equal(started.length, 1)
