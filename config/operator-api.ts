@@ -1114,6 +1114,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the servers of the store
+         * @description One that was not seen for 60 s is not listed. With SQLite there is one.
+         *
+         *     Access: superadmins.
+         */
+        get: operations["server.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/settings/advertised-endpoint": {
         parameters: {
             query?: never;
@@ -5288,6 +5310,42 @@ export interface components {
             }[];
             /** @description Ignored: read-only. */
             readonly updated_at?: unknown;
+        };
+        Server: {
+            /**
+             * Format: date-time
+             * @description When the store saw it last, by the clock of the database.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            last_seen_at: string;
+            /**
+             * @description What it alone does for all servers of the store.
+             * @example [
+             *       "stats.prune"
+             *     ]
+             */
+            leader_of: string[];
+            /**
+             * @description `server_id` of its configuration, or made at its start.
+             * @example gate-1
+             */
+            server_id: string;
+            /**
+             * @description Connected agents.
+             * @example 12
+             */
+            sessions: number;
+            /**
+             * Format: date-time
+             * @description When its process began, by its clock.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            started_at: string;
+            /**
+             * @description Of sluice.
+             * @example 2.0.0
+             */
+            version: string;
         };
         Session: {
             /**
@@ -12186,6 +12244,54 @@ export interface operations {
             500: components["responses"]["Internal"];
             503: components["responses"]["UnavailableChange"];
             504: components["responses"]["AckTimeout"];
+        };
+    };
+    "server.list": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description W3C Trace Context: log lines of the request have its trace id as `trace_id`.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; the reply shows what is there. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "server_id": "gate-1",
+                     *         "version": "2.0.0",
+                     *         "started_at": "2026-01-31T12:00:00.000Z",
+                     *         "last_seen_at": "2026-01-31T12:00:00.000Z",
+                     *         "sessions": 12,
+                     *         "leader_of": [
+                     *           "stats.prune"
+                     *         ]
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Server"][];
+                };
+            };
+            400: components["responses"]["ValidationUnknownParameter"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     "settings.read": {

@@ -20,18 +20,25 @@ export async function connectAcceptingAgent(
   const { server, clock } = app
   const { control } = server.depsOf('clients')
   const clientId = await insertClient(app, name)
-  const { messages, capabilities, responses } = await builtinAgent
   const agent = await connectAgent(t, {
     port: control.port(),
     fingerprint: control.fingerprint,
     token: clientId,
     clock, // its heartbeats follow the server's time
+    ...(await acceptingScript(script))
+  })
+  return { clientId, agent }
+}
+
+/** Returns the script with all built-in capabilities, whose responses accept every object. */
+export async function acceptingScript<S extends Partial<Script>>(script: S) {
+  const { messages, capabilities, responses } = await builtinAgent
+  return {
     ...script,
     messages: [...messages, ...(script.messages ?? [])],
     capabilities: script.capabilities === null ? null : { ...capabilities, ...script.capabilities },
     responses: [...responses, ...(script.responses ?? [])]
-  })
-  return { clientId, agent }
+  }
 }
 
 const builtinAgent = Promise.all(Object.values(agentPlugins).map(async load => (await load()).default)).then(

@@ -146,8 +146,8 @@ const migrated: readonly string[] = [
   'plugins/traffic/migrations/0002-bounds.ts'
 ]
 
-t.test('the kernel has at most 2,800 lines, and what is of databases limits of its own', async t => {
-  const limits = { 'kernel/store/sql/': 660, 'kernel/store/sqlite/': 530, 'kernel/store/postgres/': 820 }
+t.test('the kernel has at most 2,900 lines, and what is of databases limits of its own', async t => {
+  const limits = { 'kernel/store/sql/': 700, 'kernel/store/sqlite/': 530, 'kernel/store/postgres/': 1050 }
   const isOf = (folder: string) => (file: string) => file.startsWith(folder)
   const linesOf = (chosen: readonly string[]) =>
     chosen.reduce((sum, file) => sum + textOf(file).split('\n').length - 1, 0)
@@ -155,7 +155,7 @@ t.test('the kernel has at most 2,800 lines, and what is of databases limits of i
 
   const own = linesOf(kernel.filter(file => !Object.keys(limits).some(folder => file.startsWith(folder))))
 
-  t.ok(own <= 2800, `${own} lines`)
+  t.ok(own <= 2900, `${own} lines`)
   for (const [folder, limit] of Object.entries(limits)) {
     const lines = linesOf(kernel.filter(isOf(folder)))
     t.ok(lines <= limit, `${folder} has ${lines} lines`)
@@ -200,6 +200,7 @@ t.test('timers are those of the clock, but in the portable engine and where none
     'agent/main.ts', // keeps the process running
     'kernel/base/attribution.ts', // the limit of a plugin's work, which must not depend on the clock it is given
     'kernel/base/clock.ts',
+    'kernel/store/postgres/signals.ts', // a connection asks and rests in real time, as those of the driver
     'plugins/audit/commands.ts', // a command polls
     'plugins/memory/memory.ts', // compares with CPU time, which is real
     'plugins/stats/commands.ts', // a command polls

@@ -1,11 +1,13 @@
 import type { Metrics } from '../metrics.ts'
 import type { ManagedObjects } from './managed-objects.ts'
 import type { Peers } from './peers.ts'
+import type { Servers } from './servers.ts'
 
 /** The control stream as plugins see it. */
 export interface Control {
   readonly peers: Peers
   readonly objects: ManagedObjects
+  readonly servers: Servers
   /** SHA-256 of the server certificate, 64 hex digits: the pin of the agents. */
   readonly fingerprint: string
   /** The server certificate, PEM. */

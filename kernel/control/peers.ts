@@ -1,9 +1,10 @@
+import type { EntityManager } from '@mikro-orm/sql'
 import { type ErrorCode, Fault } from '../base/errors.ts'
 import { isAtLeast } from '../base/version-range.ts'
 import type { Client } from '../identity/entities.ts'
 import { defineSlot } from '../slot.ts'
 import type { Capability } from '../wire/message.ts'
-import type { MessageChannel } from '../wire/rpc.ts'
+import type { ForwardingChannel } from '../wire/rpc.ts'
 
 /** What an agent announced in Hello. Stored with its client, so that it is known while the agent is offline. */
 export interface AgentCapabilities {
@@ -23,8 +24,8 @@ export function requireCapability(client: Client, capability: Capability, refusa
   throw new Fault(refusal, `client ${client.id} runs ${agentVersion}, without ${missing}; update its agent`)
 }
 
-/** A connected agent. */
-export interface Peer extends MessageChannel, AgentCapabilities {
+/** A connected agent, of this server or of another one of its store. */
+export interface Peer extends ForwardingChannel, AgentCapabilities {
   readonly clientId: string
   readonly tokenHash: string // of the token it authenticated with
   readonly sessionId: string
@@ -35,6 +36,8 @@ export interface Peer extends MessageChannel, AgentCapabilities {
   /** Aborted when the stream has ended. Its reason is for the log, such as 'token_revoked', 'replaced', 'closed'. */
   readonly ended: AbortSignal
   end(reason: string): void
+  /** A change for this session. Rejects with Refused, and changes nothing, if another session has replaced it. */
+  change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
 }
 
 /** A stream before Hello. It ends after 10 s without one. */

@@ -2,7 +2,7 @@ import { Migrator } from '@mikro-orm/migrations'
 import { type EntityManager, MikroORM } from '@mikro-orm/sql'
 import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf } from '../base/errors.ts'
-import type { DatabaseOptions, Place } from './sql/database.ts'
+import type { DatabaseOptions, Place, Signals } from './sql/database.ts'
 import { migrationsOf, type PluginStore, refuseNewer } from './sql/migrations.ts'
 import { type Memory, openMemory } from './sql/remember.ts'
 import { StoreDriver } from './sqlite/connection.ts'
@@ -15,7 +15,18 @@ export interface Database {
   /** Runs one transaction, for at most 15 s; other changes wait for it. Resolves when it is on disk. */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   readonly remembered: Memory
+  /** Of the servers that share a database; null where there can be only one. */
+  readonly signals: Signals | null
+  share(by: Sharing): void
   close(): Promise<void>
+}
+
+/** What a server knows of the others of its store. */
+export interface Sharing {
+  /** True while others may change the store: then nothing is remembered. */
+  isShared(): boolean
+  /** Resolves when this one may change it: the others know of that. */
+  mayChange(): Promise<void>
 }
 
 /** Judges the disk of a running server; both throw. */
@@ -55,7 +66,8 @@ export async function openStore(
   openDisk?: (file: string) => Disk
 ): Promise<Database> {
   const file = typeof place === 'string' ? place : null
-  const orm = await ormOf(place, plugins, plugins.length > 0)
+  const isShared = typeof place !== 'string' && place.isShared
+  const orm = await ormOf(place, plugins, plugins.length > 0 && !isShared)
   const started: string[] = []
   let disk: Disk | undefined
   try {
@@ -79,6 +91,7 @@ export async function openStore(
 
 function databaseOn(orm: Awaited<ReturnType<typeof ormOf>>, disk: Disk | undefined): Database {
   const connection = orm.driver.getConnection()
+  let sharing: Sharing | null = null
   const reading = <T>(work: (em: EntityManager) => Promise<T>, ready?: () => Promise<void>): Promise<T> =>
     withTimeout(30, 'reading the store', async () => {
       await ready?.()
@@ -87,8 +100,14 @@ function databaseOn(orm: Awaited<ReturnType<typeof ormOf>>, disk: Disk | undefin
   return {
     read: work => reading(work, () => connection.settled()), // what a hook has begun in a change sees the change
     remembered: openMemory(connection.versions, work => reading(work)), // what is in memory does not wait either
+    signals: connection.signals,
+    share(by) {
+      sharing = by
+      connection.versions.isShared = by.isShared
+    },
     async change(work) {
       disk?.requireWritable()
+      if (sharing) await sharing.mayChange()
       return connection
         .change(async transaction => {
           const em = orm.em.fork()

@@ -28,6 +28,22 @@ export interface MessageChannel {
   ): Promise<Static<A>>
 }
 
+export interface ForwardingChannel extends MessageChannel {
+  /** A request and its response in their bytes, as they came from elsewhere. A refusal is a response, too. */
+  forward(request: Response, deadlineMs?: number): Promise<Response>
+}
+
+/** Throws Refused for a response that is a refusal. */
+export function answerOf<A extends TSchema>(
+  codec: Codec,
+  response: Message<A>,
+  { name, body }: Response
+): Static<A> {
+  if (name === response.name) return codec.decode(response, body)
+  const { code, message } = codec.decode(Refusal, body)
+  throw new Refused(code, message)
+}
+
 interface Options {
   readonly codec: Codec
   readonly handlers: Handlers
@@ -52,7 +68,7 @@ const maxQueuedBytes = 1024 * 1024
 const queuedBytesOf = ({ body }: Incoming): number => body.length + 256
 
 /** Handles messages and requests one after another, or in groups. Responses bypass that queue: they carry the id of their request. */
-export class Rpc implements MessageChannel {
+export class Rpc implements ForwardingChannel {
   readonly #options: Omit<Options, 'handlers'>
   readonly #pending = new Map<number, PromiseWithResolvers<Response>>() // requests of this end, by id
   readonly #queue: Incoming[] = []
@@ -71,13 +87,18 @@ export class Rpc implements MessageChannel {
     this.#write({ name: message.name, body: this.#options.codec.encode(message, body) })
 
   readonly request: MessageChannel['request'] = async ({ response, ...request }, body, options) => {
-    const { codec, deadlineMs = 10_000 } = this.#options
+    const { codec } = this.#options
+    const message = { name: request.name, body: codec.encode(request, body) }
+    return answerOf(codec, response, await this.forward(message, options?.deadlineMs))
+  }
+
+  readonly forward: ForwardingChannel['forward'] = (
+    request,
+    deadlineMs = this.#options.deadlineMs ?? 10_000
+  ) => {
     const id = ++this.#lastId
-    this.#write({ name: request.name, body: codec.encode(request, body) }, { id })
-    const { name, body: bytes } = await this.#responseTo(id, options?.deadlineMs ?? deadlineMs)
-    if (name === response.name) return codec.decode(response, bytes)
-    const { code, message } = codec.decode(Refusal, bytes)
-    throw new Refused(code, message)
+    this.#write(request, { id })
+    return this.#responseTo(id, deadlineMs)
   }
 
   get isFull(): boolean {

@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { encodeFrame, frameLimit, frameParser, heartbeat } from './frame.ts'
 import { type Codec, Refused } from './message.ts'
-import { type Handlers, type MessageChannel, Rpc } from './rpc.ts'
+import { type ForwardingChannel, type Handlers, Rpc } from './rpc.ts'
 
 export interface StreamOptions {
   readonly socket: Socket // a TLSSocket; owned by the stream from here on
@@ -32,7 +32,7 @@ const maxUnsentBytes = 1024 * 1024
 const drainedBytes = 256 * 1024
 
 export class Stream {
-  readonly channel: MessageChannel
+  readonly channel: ForwardingChannel
   readonly #socket: Socket
   readonly #clock: Clock
   readonly #log: Log
@@ -55,7 +55,7 @@ export class Stream {
       handled: this.#readOn,
       deadlineMs: limits.deadlineMs
     })
-    this.channel = { send: this.#rpc.send, request: this.#rpc.request }
+    this.channel = { send: this.#rpc.send, request: this.#rpc.request, forward: this.#rpc.forward }
     this.#stopTicking = clock.every(tickMs, () => this.#tick())
     this.#listen()
   }

@@ -28,14 +28,17 @@ export const openInsert =
   }
 
 export function openReports(deps: Services) {
-  const { store, clock, control, rules, log } = deps
+  const { clock, control, rules, log } = deps
   const insert = openInsert(deps)
   const logRefused = openRefusedRows({ clock, log })
 
   /** Stores bans that an agent has made; those that it has reported before are known. */
-  return async function report({ clientId }: Peer, reported: readonly Reported[]): Promise<void> {
+  return async function report(
+    { clientId, change }: Pick<Peer, 'clientId' | 'change'>,
+    reported: readonly Reported[]
+  ): Promise<void> {
     const now = clock.now()
-    const refused = await store.change(async em => {
+    const refused = await change(async em => {
       const owned = await rules.ownershipOf([...new Set(reported.map(({ rule_id }) => rule_id))], em)
       const known = new Set(
         (await em.find(Ban, { id: { $in: reported.map(({ id }) => id) } })).map(({ id }) => id)

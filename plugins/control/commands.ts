@@ -77,7 +77,13 @@ const activate = defineCommand({
   }
 })
 
-export const commands = [show, reissue, activate]
+const servers = defineCommand({
+  name: 'store servers',
+  summary: 'List the servers of the store, and what each does for all.',
+  run: async ({ api, print }) => print.data(await api.call('GET /v1/servers'))
+})
+
+export const commands = [show, reissue, activate, servers]
 
 async function rotationOf(call: Pick<CommandCall<object>, 'open' | 'dataDir' | 'keys'>) {
   const { store, log } = await call.open('control')

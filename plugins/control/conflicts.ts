@@ -7,6 +7,8 @@ interface Swaps {
   readonly warnedAt: number
 }
 
+type Agent = Pick<Peer, 'clientId' | 'instanceId' | 'remoteAddr'>
+
 const minuteMs = 60_000
 const maxSwapsAMinute = 5
 
@@ -14,7 +16,7 @@ export function openConflicts({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
   const swaps = new Map<string, Swaps>()
 
   /** Records that one process has taken the session from another; true for more than 5 times in a minute. */
-  function isConflict(older: Peer, { clientId, instanceId, remoteAddr }: Peer): boolean {
+  function isConflict(older: Agent, { clientId, instanceId, remoteAddr }: Agent): boolean {
     if (older.instanceId === instanceId) return false
     const now = clock.monotonic()
     const { times, warnedAt } = swaps.get(clientId) ?? { times: [], warnedAt: Number.NEGATIVE_INFINITY }

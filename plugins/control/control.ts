@@ -15,6 +15,8 @@ import { PendingResults } from './pending-results.ts'
 import { namedCertificates, requirePinned } from './pinned-certificate.ts'
 import { openRecordResult } from './record-result.ts'
 import { openRequestIds } from './request-ids.ts'
+import type { Happenings } from './servers/own-servers.ts'
+import { openServers } from './servers/servers.ts'
 import { Sessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
 import { openWorkBudgets } from './work-budget.ts'
@@ -27,17 +29,20 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   await keep.settle(await store.read(namedCertificates))
   const certificate = await servedCertificate(keep, settings.certificate)
   const generation = await openGeneration(store)
-  const lastSeen = openLastSeen({ store, clock })
+  const pending = new PendingResults(clock)
+  const happenings = happeningsOf(() => sessions, pending)
+  const servers = openServers({ ...options, id: settings.serverId, happenings })
+  const lastSeen = openLastSeen({ store, clock, servers })
   const handshake = openHandshake({ ...options, generation, joined: lastSeen.joined })
   const requestIds = openRequestIds()
-  const pending = new PendingResults(clock)
   let order: ReturnType<typeof sendOrder> | null = null
   const kinds = () => (order ??= sendOrder(filled(objectKindSlot))) // one for all agents, when the first one comes
   const budgets = openWorkBudgets(clock)
-  const record = openRecordResult({ store, clock, log, kinds, pending, budgets })
-  const sessions = new Sessions({
+  const record = openRecordResult({ store, clock, log, kinds, pending, budgets, servers })
+  const sessions: Sessions = new Sessions({
     ...options,
-    ...{ requestIds, kinds, record, budgets, lastSeen },
+    ...{ requestIds, kinds, record, budgets, lastSeen, servers },
+    changeNumber: servers.changeNumber,
     changedRows: openChangedRows(options),
     bodies: openBodies(options)
   })
@@ -47,8 +52,12 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   let port = 0
 
   return {
-    peers: sessions,
-    objects: openManagedObjects({ requestIds, pending, kinds, sessions }),
+    peers: {
+      find: clientId => sessions.find(clientId) ?? servers.elsewhere.find(clientId),
+      all: () => [...sessions.all(), ...servers.elsewhere.all()]
+    },
+    servers,
+    objects: openManagedObjects({ requestIds, pending, kinds, sessions, servers }),
     fingerprint: certificate.fingerprint,
     certificate: certificate.cert,
     configuredEndpoint: settings.endpoint,
@@ -58,15 +67,25 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
       return port
     },
     async listen() {
+      await servers.known()
       await requirePinned(store, certificate.fingerprint)
       port = await listener.start()
     },
     async close() {
       await sessions.close()
       await listener.close()
+      await servers.close()
     }
   }
 }
+
+const happeningsOf = (sessions: () => Sessions, pending: PendingResults): Happenings => ({
+  find: clientId => sessions().find(clientId),
+  count: () => sessions().count(),
+  replaced: (older, by) => sessions().replaced(older, by),
+  changed: clientId => sessions().wake(clientId),
+  recorded: (row, result) => pending.recorded(row, result)
+})
 
 /** Returns the kinds by name in the order in which they are sent: a limit comes before the objects that it limits. */
 const sendOrder = (filled: readonly { readonly value: ObjectKind }[]): ReadonlyMap<string, ObjectKind> =>

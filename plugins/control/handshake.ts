@@ -52,11 +52,15 @@ export function openHandshake(options: Options) {
       return { clientId: client.id, clientName: client.name, generation: ofClient }
     })
     const capabilities = shared(hello.capabilities?.versions ?? null)
-    await joined({ clientId, agentVersion: hello.agent_version, capabilities })
+    const sessionId = newId(clock.now())
+    const agentVersion = hello.agent_version
+    await joined({
+      ...{ clientId, sessionId, tokenHash, remoteAddr, instanceId: hello.instance_id },
+      ...{ agentVersion, capabilities }
+    })
     const parts = await withTimeout(5, 'the welcome', () =>
       Promise.all(filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId })))
     )
-    const sessionId = newId(clock.now())
     return {
       agent: { clientId, clientName, tokenHash, sessionId, generation, remoteAddr, hello, capabilities },
       welcome: {

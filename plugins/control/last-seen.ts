@@ -1,24 +1,33 @@
 // When agents came and were seen last, stored in groups: a fleet that returns or leaves at once costs few commits.
 
+import type { EntityManager } from '@mikro-orm/sql'
 import type { AgentCapabilities } from '../../kernel/control/peers.ts'
+import type { Session } from '../../kernel/control/servers.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { grouped } from './grouped.ts'
+import type { OwnServers, Taken } from './servers/own-servers.ts'
 
-interface Seen extends AgentCapabilities {
-  readonly clientId: string
-}
+interface Seen extends AgentCapabilities, Omit<Taken, 'at'> {}
 
 export type LastSeen = ReturnType<typeof openLastSeen>
 
 const maxJoined = 64 // a statement each
 const maxLeft = 500 // one statement
 
-export function openLastSeen({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
-  /** Resolves when it is stored with what its Hello has said. */
-  const joined = grouped<Seen>(maxJoined, group =>
-    store.change(async em => {
+interface Services extends Pick<Kernel, 'store' | 'clock'> {
+  readonly servers: Pick<OwnServers, 'take' | 'left' | 'inForce' | 'wake'>
+}
+
+export function openLastSeen({ store, clock, servers }: Services) {
+  /** Resolves when the session is this server's, with what its Hello has said. */
+  const joined = grouped<Seen>(maxJoined, async group => {
+    await store.change(async em => {
       const now = clock.now()
+      await servers.take(
+        lastOf(group).map(agent => ({ ...agent, at: now })),
+        em
+      )
       for (const { clientId: id, agentVersion, capabilities } of group)
         await em.nativeUpdate(
           Client,
@@ -26,12 +35,33 @@ export function openLastSeen({ store, clock }: Pick<Kernel, 'store' | 'clock'>) 
           { agentVersion, capabilities, connectedAt: now, lastSeenAt: now }
         )
     })
-  )
-
-  /** Resolves when it is stored that the clients were connected until now. */
-  const seen = grouped<string>(maxLeft, async ids => {
-    await store.change(em => em.nativeUpdate(Client, { id: { $in: [...ids] } }, { lastSeenAt: clock.now() }))
+    servers.wake()
   })
 
-  return { joined, seen }
+  const note = (ids: readonly string[], em: EntityManager): Promise<number> =>
+    em.nativeUpdate(Client, { id: { $in: [...ids] } }, { lastSeenAt: clock.now() })
+
+  /** Resolves when it is stored that the clients are connected until now. */
+  const seen = grouped<Session>(maxLeft, async sessions => {
+    await store.change(async em => {
+      const inForce = await servers.inForce(sessions, em)
+      await note(
+        sessions.filter(({ sessionId }) => inForce.has(sessionId)).map(({ clientId }) => clientId),
+        em
+      )
+    })
+  })
+
+  /** Resolves when it is stored that the sessions have ended. */
+  const left = grouped<Session>(maxLeft, async sessions => {
+    await store.change(async em => note(await servers.left(sessions, em), em))
+    servers.wake()
+  })
+
+  return { joined, seen, left }
 }
+
+/** Of two sessions of one client, the later one counts. */
+const lastOf = (group: readonly Seen[]): Seen[] => [
+  ...new Map(group.map(agent => [agent.clientId, agent])).values()
+]

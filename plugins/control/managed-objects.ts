@@ -11,6 +11,7 @@ import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import { slices } from '../../kernel/store/sql/slices.ts'
 import type { PendingResults } from './pending-results.ts'
 import type { RequestIds } from './request-ids.ts'
+import type { OwnServers } from './servers/own-servers.ts'
 
 interface Services {
   readonly requestIds: RequestIds
@@ -20,13 +21,17 @@ interface Services {
     find(clientId: string): Peer | undefined
     wake(clientId: string): void
   }
+  readonly servers: Pick<OwnServers, 'changeNumber' | 'elsewhere' | 'wake' | 'watch'>
 }
 
 const defaultTimeoutSecs = 5
 
-export function openManagedObjects({ requestIds, pending, kinds, sessions }: Services): ManagedObjects {
+export function openManagedObjects(services: Services): ManagedObjects {
+  const { requestIds, pending, kinds, sessions, servers } = services
+  const { changeNumber, elsewhere } = servers
+
   async function change(em: EntityManager, object: ObjectKey, removal: ManagedObject['removal']) {
-    const revision = await writeRow(em, object, removal)
+    const revision = await writeRow(em, object, removal, changeNumber)
     requestIds.note({ clientId: object.clientId, revision })
     return revision
   }
@@ -37,12 +42,17 @@ export function openManagedObjects({ requestIds, pending, kinds, sessions }: Ser
     const single = objects.length === 1 ? [] : objects.filter(key => ofClient.get(key.clientId)?.length === 1)
     const revisions = new Map<ObjectKey, number>()
     for (const some of slices(single, 4))
-      for (const [key, revision] of await putTogether(em, some)) {
+      for (const [key, revision] of await putTogether(em, some, changeNumber)) {
         requestIds.note({ clientId: key.clientId, revision })
         revisions.set(key, revision)
       }
     for (const key of objects) if (!revisions.has(key)) revisions.set(key, await change(em, key, null))
     return revisions.get(objects.at(-1) as ObjectKey) ?? 0
+  }
+
+  function wake(clientId: string): void {
+    if (sessions.find(clientId)) sessions.wake(clientId)
+    else servers.wake()
   }
 
   return {
@@ -51,14 +61,16 @@ export function openManagedObjects({ requestIds, pending, kinds, sessions }: Ser
     async forget(em, { clientId, kind, id }) {
       await em.nativeDelete(ManagedObjectRow, { clientId, kind, id })
     },
-    wake: clientId => sessions.wake(clientId),
+    wake,
     async deliver(object, change, timeoutSecs = defaultTimeoutSecs) {
-      const peer = sessions.find(object.clientId)
+      const own = sessions.find(object.clientId)
+      const peer = own ?? elsewhere.find(object.clientId)
       const capability = kinds().get(object.kind)?.capability
       const isCapable = peer && (!capability || peer.can(capability))
       const result = isCapable ? pending.next(object, change, peer, timeoutSecs) : null
       if (change === 'remove') pending.end(object, 'push', { status: 'removed' })
-      sessions.wake(object.clientId)
+      if (!own && result) servers.watch(object, result)
+      wake(object.clientId)
       return result
     },
     refuse: (object, refusal) => pending.end(object, 'push', { status: 'refused', ...refusal })
@@ -68,10 +80,11 @@ export function openManagedObjects({ requestIds, pending, kinds, sessions }: Ser
 /** Puts objects, no two of one client. Returns their new revisions. */
 async function putTogether(
   em: EntityManager,
-  objects: readonly ObjectKey[]
+  objects: readonly ObjectKey[],
+  changeNumber: string
 ): Promise<Map<ObjectKey, number>> {
   const rows = await em.execute<{ id: string; revision: number | string }[]>(
-    `update kernel_client set revision = revision + 1 where id in (${objects.map(() => '?')})
+    `update kernel_client set revision = revision + 1, changed = ${changeNumber} where id in (${objects.map(() => '?')})
      returning id, revision`,
     objects.map(({ clientId }) => clientId)
   )
@@ -92,9 +105,10 @@ async function putTogether(
 export async function writeRow(
   em: EntityManager,
   { clientId, kind, id }: ObjectKey,
-  removal: ManagedObject['removal']
+  removal: ManagedObject['removal'],
+  changeNumber: string
 ): Promise<number> {
-  const revision = await nextRevision(em, clientId)
+  const revision = await nextRevision(em, clientId, changeNumber)
   await em.execute(
     `insert into kernel_held (client_id, kind, id, revision, removal) values (?, ?, ?, ?, ?)
      on conflict (client_id, kind, id) do update set revision = excluded.revision, removal =
@@ -105,9 +119,9 @@ export async function writeRow(
 }
 
 /** The update locks the client's row: revisions are committed in the order in which they are taken. */
-async function nextRevision(em: EntityManager, clientId: string): Promise<number> {
+async function nextRevision(em: EntityManager, clientId: string, changeNumber: string): Promise<number> {
   const [row] = await em.execute<{ revision: number | string }[]>(
-    'update kernel_client set revision = revision + 1 where id = ? returning revision',
+    `update kernel_client set revision = revision + 1, changed = ${changeNumber} where id = ? returning revision`,
     [clientId]
   )
   return Number(row?.revision ?? throwNotEnrolled(clientId))

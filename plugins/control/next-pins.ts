@@ -33,7 +33,7 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
     const known = await store.read(em => em.findOne(NextPinRow, { clientId, tokenHash }))
     if ((known?.fingerprint ?? '') === next) return
     const { fingerprint } = await peer.request(NextPin, { fingerprint: next })
-    await store.change(async em => {
+    await peer.change(async em => {
       if (fingerprint === '') await em.nativeDelete(NextPinRow, { clientId })
       else await em.upsert(NextPinRow, { clientId, fingerprint, tokenHash })
     })

@@ -7,9 +7,19 @@ import { controlMessages } from '../../kernel/wire/control.ts'
 import { storeKeyUnusable } from './codes.ts'
 import { commands } from './commands.ts'
 import { openControl } from './control.ts'
-import { CertificateRow, ClientGeneration, NextPinRow } from './entities.ts'
+import {
+  CertificateRow,
+  ClientGeneration,
+  NextPinRow,
+  RequestRow,
+  ResultRow,
+  ServerRow,
+  SessionRow,
+  TaskRow
+} from './entities.ts'
 import { Control0001 } from './migrations/0001-next-pin.ts'
 import { Control0002 } from './migrations/0002-generation.ts'
+import { Control0003 } from './migrations/0003-servers.ts'
 import { Control0004 } from './migrations/0004-certificate.ts'
 import { type NextPins, openNextPins } from './next-pins.ts'
 import { routes } from './routes.ts'
@@ -28,10 +38,20 @@ export default definePlugin<Deps>({
   kernel: '^2.0.0',
   keys,
   store: {
-    entities: [NextPinRow, ClientGeneration, CertificateRow],
+    entities: [
+      NextPinRow,
+      ClientGeneration,
+      CertificateRow,
+      ServerRow,
+      TaskRow,
+      SessionRow,
+      RequestRow,
+      ResultRow
+    ],
     migrations: [
       { name: '0001-next-pin', class: Control0001 },
       { name: '0002-generation', class: Control0002 },
+      { name: '0003-servers', class: Control0003 },
       { name: '0004-certificate', class: Control0004 }
     ]
   },

@@ -17,10 +17,11 @@ export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly stream: Stream
   readonly kinds: ReadonlyMap<string, ObjectKind> // in the order in which they are sent
   readonly generation: string
-  readonly record: RecordResult
+  readonly record: (row: ManagedObject, result: ApplyResult) => ReturnType<RecordResult>
   readonly requestIds: RequestIds
   readonly changedRows: ChangedRows
   readonly bodies: Bodies
+  readonly changeNumber: string // SQL
 }
 
 const maxUnanswered = 64

@@ -122,7 +122,7 @@ async function isRenewed({ store, peer, log }: Options, present: ObjectsOfAgent)
   const { clientId: id } = peer
   const highest = highestIn(present)
   if (await isGiven(store, id, highest)) return false
-  const isImplausible = await store.change(async em => {
+  const isImplausible = await peer.change(async em => {
     if ((await em.count(Client, { id, revision: { $lt: highest - maxLeap } })) === 0) return false
     await renewGeneration(id, em)
     return true
@@ -145,19 +145,19 @@ const highestIn = (present: ObjectsOfAgent): number =>
  * After a restore, the agent may have higher revisions than this store. Raises the client's counter to the highest, and
  * gives rows that are behind a new revision; they are sent as changes. Returns their keys.
  */
-async function catchUp({ rows, peer, store, wake }: Options, present: ObjectsOfAgent) {
+async function catchUp({ rows, peer, store, changeNumber, wake }: Options, present: ObjectsOfAgent) {
   const { clientId } = peer
   const highest = highestIn(present)
   const behind = rows.filter(row => (present.get(objectKey(row))?.revision ?? 0) > row.revision)
   if (!(await isGiven(store, clientId, highest)))
-    await store.change(em =>
+    await peer.change(em =>
       em.nativeUpdate(Client, { id: clientId, revision: { $lt: highest } }, { revision: highest })
     )
   for (let at = 0; at < behind.length; at += chunkSize)
-    await store.change(async em => {
+    await peer.change(async em => {
       for (const { kind, id } of behind.slice(at, at + chunkSize)) {
         const row = await em.findOne(ManagedObjectRow, { clientId, kind, id })
-        if (row) await writeRow(em, row, row.removal ?? null)
+        if (row) await writeRow(em, row, row.removal ?? null, changeNumber)
       }
     })
   if (behind.length > 0) wake()

@@ -13,14 +13,16 @@ import type {
 import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { PendingResults } from './pending-results.ts'
+import type { OwnServers } from './servers/own-servers.ts'
 import { cpuMsSince, type WorkBudgets } from './work-budget.ts'
 
 /** 'unknown': the store has no such object. 'outdated': it has another revision by now. 'failed': logged. */
 type Outcome = 'recorded' | 'unknown' | 'outdated' | 'failed'
-/** Resolves when the result is on disk or was dropped. */
-export type RecordResult = (row: ManagedObject, result: ApplyResult) => Promise<Outcome>
+/** Resolves when the result, which came on the session, is on disk or was dropped. */
+export type RecordResult = (row: ManagedObject, result: ApplyResult, sessionId: string) => Promise<Outcome>
 
 interface Entry {
+  readonly sessionId: string
   readonly kind: ObjectKind
   readonly row: ManagedObject
   readonly result: ApplyResult
@@ -39,9 +41,11 @@ interface Options extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly kinds: () => ReadonlyMap<string, ObjectKind>
   readonly pending: PendingResults
   readonly budgets: Pick<WorkBudgets, 'of'>
+  readonly servers: Pick<OwnServers, 'inForce' | 'keepResults' | 'wake'>
 }
 
-export function openRecordResult({ store, clock, log, kinds, pending, budgets }: Options): RecordResult {
+export function openRecordResult(options: Options): RecordResult {
+  const { store, clock, log, kinds, pending, budgets, servers } = options
   const { notify, logFailed } = openNotices({ log, pending })
   const queue: Entry[] = []
   let isWriting = false
@@ -59,6 +63,7 @@ export function openRecordResult({ store, clock, log, kinds, pending, budgets }:
   async function writeGroup(given: readonly Entry[]): Promise<void> {
     const group = latestOf(given)
     const outcomes = await whenThere(clock, () => change(group)).catch(() => writeEach(group))
+    servers.wake() // one may wait for these results
     notify(group.filter(entry => outcomes.get(entry) === 'recorded'))
     for (const entry of given) entry.done(outcomes.get(entry) ?? 'outdated')
   }
@@ -67,7 +72,7 @@ export function openRecordResult({ store, clock, log, kinds, pending, budgets }:
   function change(group: readonly Entry[]): Promise<Outcomes> {
     return store.change(async em => {
       const before = process.threadCpuUsage()
-      const outcomes = await write(group, em)
+      const outcomes = await writeInForce(group, servers, em)
       const ms = cpuMsSince(before) / group.length
       for (const { row } of group) budgets.of(row.clientId).charge(ms)
       return outcomes
@@ -88,11 +93,11 @@ export function openRecordResult({ store, clock, log, kinds, pending, budgets }:
     return outcomes
   }
 
-  return (row, result) =>
+  return (row, result, sessionId) =>
     new Promise(done => {
       const kind = kinds().get(row.kind)
       if (!kind) return done('outdated')
-      queue.push({ kind, row, result, done })
+      queue.push({ kind, row, result, sessionId, done })
       setImmediate(() => void writeAll()) // results of the same turn of the event loop share a group
     })
 }
@@ -135,11 +140,26 @@ function latestOf(group: readonly Entry[]): Entry[] {
   const latest = new Map<string, Entry>()
   for (const entry of group) {
     const { row, result } = entry
-    const key = `${keyOf(row)} ${row.revision} ${result.status === 'removed'}`
+    const key = `${entry.sessionId} ${keyOf(row)} ${row.revision} ${result.status === 'removed'}`
     latest.delete(key)
     latest.set(key, entry)
   }
   return [...latest.values()]
+}
+
+/** Writes the results of sessions that no other has replaced, and keeps them for other servers. */
+async function writeInForce(
+  group: readonly Entry[],
+  servers: Options['servers'],
+  em: EntityManager
+): Promise<Outcomes> {
+  const sessions = group.map(({ row, sessionId }) => ({ clientId: row.clientId, sessionId }))
+  const inForce = await servers.inForce(sessions, em)
+  const own = group.filter(({ sessionId }) => inForce.has(sessionId))
+  const outcomes = own.length === 0 ? new Map<Entry, Outcome>() : await write(own, em)
+  const recorded = own.filter(entry => outcomes.get(entry) === 'recorded')
+  if (recorded.length > 0) await servers.keepResults(recorded, em)
+  return outcomes
 }
 
 /** Writes the results whose row still has their revision. */

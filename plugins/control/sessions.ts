@@ -1,11 +1,12 @@
 // Connected agents: one session for each client. A newer session replaces the older one.
+import type { EntityManager } from '@mikro-orm/sql'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { ControlOptions } from '../../kernel/control/host.ts'
 import { type ConnectionHooks, connectionSlot, isCapable, type Peer } from '../../kernel/control/peers.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import { ObjectRemoved, ObjectStatus } from '../../kernel/wire/control.ts'
 import { frameLimit } from '../../kernel/wire/frame.ts'
-import { type BoundHandler, bindHandlers, on } from '../../kernel/wire/message.ts'
+import { type BoundHandler, bindHandlers, on, Refused } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
 import { openConflicts } from './conflicts.ts'
 import { endWith } from './ended.ts'
@@ -13,15 +14,19 @@ import type { AuthenticatedAgent } from './handshake.ts'
 import type { LastSeen } from './last-seen.ts'
 import { Outbox } from './outbox.ts'
 import type { OutboxOptions } from './push-window.ts'
+import type { RecordResult } from './record-result.ts'
 import { returnWithinMs } from './return-time.ts'
+import type { Happenings, OwnServers } from './servers/own-servers.ts'
 import type { WorkBudget, WorkBudgets } from './work-budget.ts'
 
 interface Options
-  extends Omit<OutboxOptions, 'peer' | 'stream' | 'kinds' | 'generation'>,
+  extends Omit<OutboxOptions, 'peer' | 'stream' | 'kinds' | 'generation' | 'record'>,
     Pick<ControlOptions, 'filled' | 'handlers'> {
   readonly kinds: () => OutboxOptions['kinds']
   readonly budgets: WorkBudgets
-  readonly lastSeen: Pick<LastSeen, 'seen'>
+  readonly record: RecordResult
+  readonly lastSeen: Pick<LastSeen, 'seen' | 'left'>
+  readonly servers: Pick<OwnServers, 'inForce'>
 }
 
 interface Session {
@@ -58,6 +63,14 @@ export class Sessions {
     return [...this.#sessions.values()].map(({ peer }) => peer)
   }
 
+  count(): number {
+    return this.#sessions.size
+  }
+
+  /** A session at another server has taken the place of this one. */
+  readonly replaced: Happenings['replaced'] = (older, by) =>
+    older.end(this.#conflicts.isConflict(older, by) ? 'instance_conflict' : 'replaced')
+
   wake(clientId: string): void {
     this.#sessions.get(clientId)?.outbox.wake()
   }
@@ -66,17 +79,18 @@ export class Sessions {
   join(agent: AuthenticatedAgent, stream: Stream, budget: WorkBudget): void {
     if (this.#isClosing) endWith(stream, 'shutting_down', this.#returnWithinMs)
     if (stream.ended.aborted) return
-    const { kinds, handlers, log } = this.#options
+    const { kinds, handlers, log, record } = this.#options
     const peer = this.#openPeer(agent, stream)
     const { clientId } = peer
     const older = this.find(clientId)
-    older?.end(this.#conflicts.isConflict(older, peer) ? 'instance_conflict' : 'replaced')
+    if (older) this.replaced(older, peer)
     const outbox = new Outbox({
       ...this.#options,
       peer,
       stream,
       generation: agent.generation,
-      kinds: kinds()
+      kinds: kinds(),
+      record: (row, result) => record(row, result, peer.sessionId)
     })
     this.#sessions.set(clientId, { peer, outbox, budget })
     // Bound when a message has come: that of each agent, for all messages, would be more than all else of a session.
@@ -135,9 +149,20 @@ export class Sessions {
       connectedAt: this.#options.clock.now(),
       ended: stream.ended,
       can: capability => isCapable(agent, capability),
-      end
+      end,
+      change: work => this.#change(peer, work)
     }
     return peer
+  }
+
+  #change<T>(peer: Peer, work: (em: EntityManager) => Promise<T>): Promise<T> {
+    const { store, servers } = this.#options
+    return store.change(async em => {
+      const inForce = await servers.inForce([peer], em)
+      if (!inForce.has(peer.sessionId))
+        throw new Refused('wire.closed', 'another session has taken the place of this one')
+      return work(em)
+    })
   }
 
   /** Gives plugins 1 s to ask the agent for a last report; none when the server stops. */
@@ -157,18 +182,20 @@ export class Sessions {
 
   #left(peer: Peer): void {
     this.#remove(peer)
-    const { clientId: client_id, ended } = peer
+    const { clientId: client_id, sessionId, ended } = peer
     const reason = String(ended.reason)
     this.#options.log.info('client.disconnected', 'a client is disconnected', { client_id, reason })
     this.#notify(({ left }) => left?.(peer, reason))
-    this.#run(this.#options.lastSeen.seen(client_id))
+    this.#run(this.#options.lastSeen.left({ clientId: client_id, sessionId }))
   }
 
   async #upkeep(): Promise<void> {
     this.#conflicts.sweep()
     this.#endFlooding()
     this.#options.budgets.sweep(key => this.#sessions.has(key))
-    await Promise.all([...this.#sessions.keys()].map(this.#options.lastSeen.seen))
+    await Promise.all(
+      this.all().map(({ clientId, sessionId }) => this.#options.lastSeen.seen({ clientId, sessionId }))
+    )
   }
 
   #endFlooding(): void {

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
 import { type Static, Type } from 'typebox'
 import { throwProblems, validateConfig } from '../../kernel/base/config.ts'
 import { Listen } from '../../kernel/settings.ts'
@@ -9,6 +11,13 @@ export const keys = Type.Object({
     Type.Union([Type.String(), Type.Array(Type.String())], {
       description:
         'host:port under which agents reach the control stream, or a list of them; the certificate must cover each.'
+    })
+  ),
+  server_id: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+      description:
+        'Name of this server among those of one store; by default that of the host and a random part, new at each start.'
     })
   ),
   tls_cert_path: Type.Optional(
@@ -30,6 +39,7 @@ export function settingsOf(config: Static<typeof keys>) {
   const endpoints = endpointsIn(config.advertised_endpoint ?? [])
   return {
     listen: config.control_listen,
+    serverId: config.server_id || `${hostname().slice(0, 50)}-${randomBytes(4).toString('hex')}`,
     endpoint: endpoints.join(',') || null,
     certificate: {
       names: endpoints.map(endpoint => endpoint.slice(0, Math.max(0, endpoint.lastIndexOf(':')))),

@@ -15,16 +15,19 @@ interface Services extends Pick<Kernel<typeof keys>, 'store' | 'clock' | 'log' |
 
 /** Returns the function that stores what an agent reports of its client's own rules. */
 export function openReports(
-  { store, clock, log, rules, config }: Services,
+  { clock, log, rules, config }: Services,
   add: (entry: Entry, em: EntityManager) => Promise<void>
 ) {
   const logRefused = openRefusedRows({ clock, log })
 
-  return async ({ clientId }: Pick<Peer, 'clientId'>, entries: readonly ReportedEntry[]): Promise<void> => {
+  return async (
+    { clientId, change }: Pick<Peer, 'clientId' | 'change'>,
+    entries: readonly ReportedEntry[]
+  ): Promise<void> => {
     const refused: RefusedRow[] = []
     const now = latest(clock)
     const oldest = now - config.journal_retention_days * dayMs
-    await store.change(async em => {
+    await change(async em => {
       refused.length = 0 // a change may run again
       const ids = [...new Set(entries.map(({ rule_id }) => rule_id))]
       const known = await rules.ownershipOf(ids, em)

@@ -1,5 +1,6 @@
 // What an agent may report: rows of the rules of its client, and of a rule only its own ports and targets.
 import { type Clock, earliest, latest } from '../../kernel/base/clock.ts'
+import type { Session } from '../../kernel/control/servers.ts'
 import type { RefusedRow } from '../rules/exports.ts'
 import type { ReportedRule, RuleParts } from './rule-owners.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
@@ -17,9 +18,8 @@ export interface Judged<T> {
   readonly refused: readonly RefusedRow[]
 }
 
-export interface Report extends StatsReport {
-  readonly clientId: string
-}
+/** What came on a session. */
+export interface Report extends StatsReport, Session {}
 
 type Reported = Pick<Report, 'clientId' | 'rows' | 'live'>
 type Rules = ReadonlyMap<string, ReportedRule>

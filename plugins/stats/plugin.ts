@@ -61,7 +61,7 @@ export default definePlugin<Deps>({
   messages,
   handlers: [
     respond(StatsReport, async ({ peer, deps }: PeerCall<Deps>, report) => {
-      await deps.stats.ingest({ ...report, clientId: peer.clientId })
+      await deps.stats.ingest({ ...report, clientId: peer.clientId, sessionId: peer.sessionId })
       return { epoch: report.epoch, seq: report.seq, server_time_ms: deps.clock.now() }
     })
   ],

@@ -12,14 +12,14 @@ interface Queued {
   readonly reject: (error: unknown) => void
 }
 
-interface Services extends Pick<Kernel, 'store' | 'clock' | 'log'> {
+interface Services extends Pick<Kernel, 'store' | 'clock' | 'log' | 'control'> {
   readonly ledger: Pick<Ledger, 'commit'>
 }
 
 const gatherMs = 250
 const maxReports = 64 // of a transaction: other changes wait for it
 
-export function openReportQueue({ store, clock, log, ledger }: Services) {
+export function openReportQueue({ store, clock, log, control, ledger }: Services) {
   let queue: Queued[] = []
   let timer: Release | null = null
   let committing: Promise<void> = Promise.resolve()
@@ -47,35 +47,43 @@ export function openReportQueue({ store, clock, log, ledger }: Services) {
       await commit(group)
     } catch (error) {
       if (error instanceof Fault && error.errorCode === storeUnavailable) return postpone(group, error)
-      if (group.length === 1) return refuse(group, error)
+      if (group.length === 1) return refuse(group, error, log)
       // One bad report must not fail the others: each gets a transaction of its own.
-      for (const one of group) await commit([one]).catch(cause => refuse([one], cause))
+      for (const one of group) await commit([one]).catch(cause => refuse([one], cause, log))
     }
   }
 
   async function commit(group: readonly Queued[]): Promise<void> {
-    const reports = group.map(({ report }) => report)
-    const afterCommit = await store.change(em => ledger.commit(reports, em))
+    const { inForce, afterCommit } = await store.change(async em => {
+      const reports = group.map(({ report }) => report)
+      const inForce = await control.servers.inForce(reports, em)
+      const own = reports.filter(({ sessionId }) => inForce.has(sessionId))
+      return { inForce, afterCommit: own.length === 0 ? [] : await ledger.commit(own, em) }
+    })
     for (const call of afterCommit) call()
-    for (const { resolve } of group) resolve()
-  }
-
-  /** The disk takes no changes now, which the host logs: the agents keep their reports and send them again. */
-  function postpone(group: readonly Queued[], cause: Fault): void {
-    for (const { reject } of group) reject(new Refused(cause.errorCode.code, cause.message, { cause }))
-  }
-
-  function refuse(group: readonly Queued[], cause: unknown): void {
-    for (const { report, reject } of group) {
-      const fields = { client_id: report.clientId, epoch: report.epoch }
-      log.error(
-        'accounting.not_booked',
-        `a report was not committed, the agent sends it again: ${String(cause)}`,
-        fields
-      )
-      reject(new Refused('internal', 'the report could not be committed', { cause }))
-    }
+    for (const { report, resolve, reject } of group)
+      if (inForce.has(report.sessionId)) resolve()
+      else reject(replaced())
   }
 
   return { ingest, flush }
+}
+
+const replaced = (): Refused => new Refused('wire.closed', 'another session has taken the place of this one')
+
+/** The disk takes no changes now, which the host logs: the agents keep their reports and send them again. */
+function postpone(group: readonly Queued[], cause: Fault): void {
+  for (const { reject } of group) reject(new Refused(cause.errorCode.code, cause.message, { cause }))
+}
+
+function refuse(group: readonly Queued[], cause: unknown, log: Services['log']): void {
+  for (const { report, reject } of group) {
+    const fields = { client_id: report.clientId, epoch: report.epoch }
+    log.error(
+      'accounting.not_booked',
+      `a report was not committed, the agent sends it again: ${String(cause)}`,
+      fields
+    )
+    reject(new Refused('internal', 'the report could not be committed', { cause }))
+  }
 }

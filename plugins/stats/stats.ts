@@ -31,7 +31,7 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
   const activeConnections = openActiveConnections(deps)
   const owners = openRuleOwners(deps)
   const ledger = openLedger({ clock, log, filled: deps.filled, owners, activeConnections })
-  const queue = openReportQueue({ store, clock, log, ledger })
+  const queue = openReportQueue({ store, clock, log, control, ledger })
   const ofRule = openRuleStats({ store, rules, activeConnections })
   const watch = openWatch(deps)
 

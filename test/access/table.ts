@@ -22,6 +22,7 @@ const table = `
   GET    /v1/console/modules/:id                          user        not_found
   GET    /v1/plugins                                      superadmin  200
   GET    /v1/settings/certificate                         superadmin  200
+  GET    /v1/servers                                      superadmin  200
 
   GET    /v1/users/me                                     user        200  temporary=200
   POST   /v1/users/me/password                            user        204  temporary=204 operator=user_not_found

@@ -9,7 +9,8 @@ import { Versions } from '../sql/versions.ts'
 import { conflict, faultOf, isConflict, isLost, stateOf, unknownOutcome } from './failures.ts'
 import { type Query, queryOf } from './query.ts'
 import { changedTable, schemaStatement } from './schema.ts'
-import { type Place, Sessions } from './sessions.ts'
+import { type Place, Sessions, shareLock } from './sessions.ts'
+import { PostgresSignals } from './signals.ts'
 import { type Result, run, Transaction, writtenBy } from './transaction.ts'
 
 const maxRepeats = 5
@@ -17,6 +18,7 @@ const select = /^\s*(?:select|with)\b/i
 
 export class StoreConnection extends AbstractSqlConnection {
   readonly versions = new Versions()
+  signals: PostgresSignals | null = null // of a server
   #sessions: Sessions | null = null
   #children: ReadonlyMap<string, readonly string[]> = new Map()
   #isMigrating = true
@@ -25,13 +27,23 @@ export class StoreConnection extends AbstractSqlConnection {
 
   override async connect(): Promise<void> {
     const place = this.options.driverOptions as unknown as Place // which `openStore` gives
-    this.#sessions = new Sessions(place, () => this.versions.changed(['*']))
-    await this.#sessions.open()
+    const sessions = new Sessions(place, () => this.versions.changed(['*']))
+    this.#sessions = sessions
+    await sessions.open()
+    if (place.isShared) await this.#openSignals(sessions)
     this.connected = true
+  }
+
+  async #openSignals(sessions: Sessions): Promise<void> {
+    const { connectForSignals: connect } = sessions
+    this.signals = new PostgresSignals({ connect, lock: shareLock, platform: this.platform })
+    await this.signals.open()
+    await this.signals.requireHearing(await sessions.writer())
   }
 
   /** Migrations are done: what follows is the store's own, and is not rewritten. */
   async openReader(): Promise<void> {
+    if (this.signals) await this.#open().migrated()
     this.#isMigrating = false
     this.#children = await this.#open().read(childrenIn)
   }
@@ -41,7 +53,7 @@ export class StoreConnection extends AbstractSqlConnection {
   }
 
   override async close(force?: boolean): Promise<void> {
-    await this.#sessions?.close()
+    await Promise.all([this.signals?.close(), this.#sessions?.close()])
     this.#sessions = null
     await super.close(force)
   }

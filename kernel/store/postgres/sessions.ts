@@ -5,13 +5,17 @@ import type { PostgresPlace } from '../sql/database.ts'
 import { isCut, isLost, refusalOf, unavailable } from './failures.ts'
 
 export interface Place extends PostgresPlace {
-  readonly isAlone: boolean // no other server may use the database meanwhile
+  readonly isAlone: boolean // no server may use the database meanwhile
 }
 
 const maxReaders = 8
 const connectMs = 5000
 const oldest = 150_000 // server_version_num of 15.0
-const lockKey = 0x73_6c_75_69 // 'slui', of the advisory lock that a server holds
+const lockKey = 0x73_6c_75_69 // 'slui', of the advisory lock that servers share, and commands have for themselves
+const migrationKey = lockKey + 1 // of the one that a server holds while it migrates
+
+/** Waits for commands that have the database for themselves. */
+export const shareLock = `select pg_advisory_lock_shared(${lockKey})`
 
 const settings = (more: Readonly<Record<string, string>>): string =>
   Object.entries({
@@ -51,10 +55,27 @@ export class Sessions {
     try {
       this.#writer = await this.#connect()
       await requireUsable(this.#writer)
+      if (this.#place.isShared)
+        await this.#writer.query(`set lock_timeout = 0; select pg_advisory_lock(${migrationKey})`)
     } catch (error) {
       const { host, port, user = '', database = '' } = new pg.Client(this.#config({}))
       throw error instanceof Fault ? error : refusalOf(error, { host: `${host}:${port}`, user, database })
     }
+  }
+
+  /** Lets other servers migrate, who find nothing to do. */
+  async migrated(): Promise<void> {
+    const client = await this.writer()
+    await client.query(`select pg_advisory_unlock(${migrationKey}); set lock_timeout = '5s'`)
+  }
+
+  /** A connection for signals: to the database itself, where `store_url` leads to a pooler. */
+  readonly connectForSignals = async (): Promise<Client> => {
+    const { listenUrl } = this.#place
+    const client = new pg.Client(this.#config({ lock_timeout: '5s' }, listenUrl))
+    client.on('error', () => {}) // whoever uses it gets the error
+    await client.connect()
+    return client
   }
 
   /** The connection that writes; a lost one is replaced. Whoever asks uses it alone. */
@@ -117,8 +138,8 @@ export class Sessions {
     return client
   }
 
-  #config(more: Readonly<Record<string, string>>): ClientConfig {
-    const url = new URL(this.#place.url)
+  #config(more: Readonly<Record<string, string>>, to = this.#place.url): ClientConfig {
+    const url = new URL(to)
     if (this.#place.password !== undefined) url.searchParams.set('password', this.#place.password) // which pg takes from there alone
     return {
       connectionString: url.href,
@@ -147,7 +168,7 @@ async function takeLock(client: Client): Promise<void> {
   try {
     await client.query(`select pg_advisory_lock(${lockKey})`) // for at most lock_timeout
   } catch (cause) {
-    throw new Fault(storeInUse, 'another server uses the database of store_url; stop it', { cause })
+    throw new Fault(storeInUse, 'servers use the database of store_url; stop all of them', { cause })
   }
 }
 

@@ -17,3 +17,16 @@ export async function stateOf(em: EntityManager) {
   if (!row) throw new TypeError('a select without a table has one row')
   return row
 }
+
+/** SQL of what servers of one database compare: nothing else there is a clock, or an order, that all of them share. */
+export const shared = {
+  /** Milliseconds since 1970, by the clock of the database, when the statement came: before it has read anything. */
+  now: '(extract(epoch from statement_timestamp()) * 1000)::bigint',
+  /** The number of this transaction: what is committed later than a look has a number that is not below its `oldest`. */
+  changeNumber: 'pg_current_xact_id()::text::bigint',
+  oldest: 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
+  /** Keeps the rows that are read as they are until the end of the change. */
+  keep: 'for share',
+  /** True if no other connection has locked this name, which is ours until the end of this connection. */
+  lockName: "pg_try_advisory_lock(hashtext('sluice'), hashtext(?))"
+} as const

@@ -12,6 +12,18 @@ export type Place = string | PostgresPlace
 export interface PostgresPlace {
   readonly url: string // postgres://USER@HOST:PORT/DATABASE, without a password
   readonly password: string | undefined // undefined: as PGPASSWORD or ~/.pgpass has it, or none
+  readonly listenUrl?: string | undefined // of the database itself, where `url` is that of a pooler
+  readonly isShared?: true // with other servers
+}
+
+/** How servers of one database tell each other that something has changed, without saying what. */
+export interface Signals {
+  /** Wakes the other servers, at most once in 20 ms. A signal may be lost: they also look by themselves. */
+  send(): void
+  /** Calls `listener` at each signal of another server, and when some may have been lost. */
+  onSignal(listener: () => void): () => void
+  /** A statement for itself, outside of changes, on a connection of its own: it waits for none of them. */
+  query<Row extends object>(sql: string, params?: readonly unknown[]): Promise<readonly Row[]>
 }
 
 /** How `openStore` opens a place. */
@@ -20,6 +32,7 @@ export type DatabaseOptions = Options<AbstractSqlDriver<AbstractSqlConnection & 
 /** The connection of a database, as `openStore` uses it. */
 export interface StoreConnection {
   readonly versions: Versions // of its tables
+  readonly signals: Signals | null // null: no other server can use the database
   /** Called once, after the migrations: from then on reads have connections of their own. */
   openReader(): void | Promise<void>
   /** Resolves when the change that is under way has ended, whatever its end. */
@@ -37,6 +50,16 @@ export const storeKeys = {
           'sqlite: is a file in data_dir, the default; or postgres://USER@HOST/DATABASE, without a password.'
       }),
       isStoreUrl,
+      () => `must be ${storeUrls}`
+    )
+  ),
+  store_listen_url: Type.Optional(
+    Type.Refine(
+      Type.String({
+        description:
+          'The database itself, where store_url is that of a pooler: for what servers of one database tell each other.'
+      }),
+      url => url !== 'sqlite:' && isStoreUrl(url),
       () => `must be ${storeUrls}`
     )
   ),
@@ -66,12 +89,19 @@ export function isStoreUrl(text: string): boolean {
   )
 }
 
-/** Returns the place that keys of the configuration name, in which `file` is the one of the data directory. Throws Fault. */
+/** Returns the place that keys of the configuration name, in which `file` is the one of the data directory, and whether it is shared. Throws Fault. */
 export function placeOf(keys: Readonly<Record<string, unknown>>, file: string): Place {
-  const { store_url: url, store_password: password, store_password_file: from } = keys
+  const {
+    store_url: url,
+    store_listen_url: listen,
+    store_password: password,
+    store_password_file: from
+  } = keys
   if (typeof url !== 'string' || url === 'sqlite:') return file
-  if (typeof password === 'string') return { url, password }
-  return { url, password: typeof from === 'string' ? passwordIn(from) : undefined }
+  const listenUrl = typeof listen === 'string' ? listen : undefined
+  const shared = keys['isShared'] === true && { isShared: true as const }
+  if (typeof password === 'string') return { url, listenUrl, password, ...shared }
+  return { url, listenUrl, password: typeof from === 'string' ? passwordIn(from) : undefined, ...shared }
 }
 
 function passwordIn(file: string): string {

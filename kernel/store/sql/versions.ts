@@ -1,5 +1,6 @@
 /** Tells whether a table may have changed: a number for each, which every commit that has written to it raises. */
 export class Versions {
+  isShared = (): boolean => false // true while others may write: then any table may have changed
   #newest = 0
   #ofAny = 0
   readonly #of = new Map<string, number>()
@@ -12,6 +13,7 @@ export class Versions {
   }
 
   of(tables: readonly string[]): number {
+    if (this.isShared()) this.changed(['*'])
     return Math.max(this.#ofAny, ...tables.map(table => this.#of.get(table) ?? 0))
   }
 }

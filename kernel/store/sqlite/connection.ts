@@ -24,6 +24,7 @@ const select = /^\s*(select|with)\b/i
 
 export class StoreConnection extends BaseSqliteConnection {
   readonly versions = new Versions()
+  readonly signals = null
   readonly groups = new Groups({
     begin: () => new Group(this.#open()),
     exclusively: work => this.#exclusively(work),

@@ -32,7 +32,8 @@ async function nextPinsFixture(t: Test) {
       announced.push(fingerprint)
       return { fingerprint }
     }
-    const peer = { clientId, tokenHash, ended: new AbortController().signal, request }
+    const { change } = store
+    const peer = { clientId, tokenHash, ended: new AbortController().signal, request, change }
     pins.joined(peer as never) // only the members that it uses
     for (let ticks = 0; log.length === lines && ticks < 50; ticks++)
       await new Promise(resolve => setImmediate(resolve))

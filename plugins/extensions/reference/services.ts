@@ -55,6 +55,13 @@ const notRunning = async (): Promise<never> => {
 /** A control stream without agents. */
 const control: Control = {
   peers: { find: () => undefined, all: () => [] },
+  servers: {
+    id: '',
+    isAlone: () => true,
+    list: async () => [],
+    onOne: notRunning,
+    inForce: notRunning
+  },
   objects: {
     put: notRunning,
     drop: notRunning,

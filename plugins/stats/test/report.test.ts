@@ -324,7 +324,7 @@ t.test('a fleet that reports at once costs a few statements, not some for each r
   const { ingest, flush } = (server.depsOf('stats') as unknown as { readonly stats: ServerHalf }).stats
   const reportAll = async (seq: number, bytes_in: number): Promise<void> => {
     const reports = edges.map(({ clientId, ruleId }) => ({
-      ...{ clientId, epoch, seq, part: 0, last: true, live: [] },
+      ...{ clientId, sessionId: '', epoch, seq, part: 0, last: true, live: [] },
       rows: [
         row(ruleId, 'minute', minute, { bytes_in }),
         row(ruleId, 'rule', '', { connections: seq }),
@@ -355,7 +355,7 @@ t.test('two reports of an agent in one transaction are committed one after the o
   const { clientId, ruleId } = await edge()
   const { ingest, flush } = (server.depsOf('stats') as unknown as { readonly stats: ServerHalf }).stats
   const reportOf = (seq: number, bytes_in: number) => ({
-    ...{ clientId, epoch, seq, part: 0, last: true, live: [] },
+    ...{ clientId, sessionId: '', epoch, seq, part: 0, last: true, live: [] },
     rows: [row(ruleId, 'minute', minute, { bytes_in })]
   })
 

@@ -1,0 +1,26 @@
+// The servers of one store. With SQLite there is one.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Peer } from './peers.ts'
+
+export interface ServerRecord {
+  readonly id: string // of the configuration, or made at the start
+  readonly version: string
+  readonly startedAt: number // ms
+  readonly lastSeenAt: number // ms, by the clock of the database
+  readonly sessions: number // of agents
+  readonly tasks: readonly string[] // which it alone does
+}
+
+export interface Servers {
+  readonly id: string
+  /** False while other servers may change the store. */
+  isAlone(): boolean
+  /** Those that live, or were seen within 60 s. */
+  list(): Promise<readonly ServerRecord[]>
+  /** Runs `work` if the task is this server's. One server has it for as long as it lives: then another takes it. */
+  onOne(task: string, work: () => unknown): Promise<void>
+  /** Returns the sessions that no other has replaced. They are not replaced before the change ends. */
+  inForce(sessions: readonly Session[], em: EntityManager): Promise<ReadonlySet<string>>
+}
+
+export type Session = Pick<Peer, 'clientId' | 'sessionId'>

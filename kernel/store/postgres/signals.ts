@@ -1,0 +1,161 @@
+// The connection on which servers of one database tell each other that something has changed, and on which this one shows
+// that it lives. It holds the lock that keeps commands out that need the database for themselves.
+import { randomUUID } from 'node:crypto'
+import { clearTimeout, setTimeout } from 'node:timers'
+import type { AbstractSqlPlatform } from '@mikro-orm/sql'
+import type { Client } from 'pg'
+import { Fault, storeInUse, storeUnusable } from '../../base/errors.ts'
+import type { Signals } from '../sql/database.ts'
+import { faultOf } from './failures.ts'
+import { queryOf } from './query.ts'
+
+interface Options {
+  readonly connect: () => Promise<Client>
+  readonly lock: string // a statement that waits for at most lock_timeout
+  readonly platform: AbstractSqlPlatform
+}
+
+const channel = 'sluice'
+const restMs = 20 // between two signals: each wakes all servers
+const askMs = 5000
+const answerMs = 3000
+const againMs = 500 // after a connection that could not be made
+const hearMs = 3000
+
+export class PostgresSignals implements Signals {
+  readonly #options: Options
+  readonly #listeners = new Set<() => void>()
+  readonly #asking: NodeJS.Timeout
+  #client: Client | null = null
+  #opening: Promise<Client> | null = null
+  #next: NodeJS.Timeout | null = null // the next signal may be sent then
+  #isWanted = false
+  #hasClosed = false
+  #heard: ((payload: string) => void) | null = null // while the start waits for its own signal
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#asking = setInterval(() => void this.query('select 1').catch(nothing), askMs).unref() // a lost one is replaced
+  }
+
+  /** Throws Fault with exit status 75 where a command has the database for itself. */
+  async open(): Promise<void> {
+    await this.#connected()
+  }
+
+  /** Throws unless a signal of `writer` is heard here: a pooler between would keep it. */
+  async requireHearing(writer: Client): Promise<void> {
+    const word = randomUUID()
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const timer = setTimeout(() => resolve(false), hearMs)
+    this.#heard = payload => payload === word && resolve(true)
+    await writer.query('select pg_notify($1, $2)', [channel, word])
+    const isHeard = await promise
+    clearTimeout(timer)
+    this.#heard = null
+    if (!isHeard)
+      throw new Fault(
+        storeUnusable,
+        'the servers of this database cannot wake each other: a pooler in transaction mode is between; name the database itself in store_listen_url'
+      )
+  }
+
+  query = async <Row extends object>(
+    sql: string,
+    params: readonly unknown[] = []
+  ): Promise<readonly Row[]> => {
+    try {
+      const client = await this.#connected()
+      const { text, values } = queryOf(sql, params, this.#options.platform)
+      const limit = { query_timeout: answerMs }
+      const { rows } = await client.query<Row>({ text, ...(values.length > 0 && { values }), ...limit })
+      return rows
+    } catch (error) {
+      const fault = faultOf(error)
+      if (fault !== error) this.#leave(this.#client) // it is lost, or does not answer
+      throw fault
+    }
+  }
+
+  send = (): void => {
+    this.#isWanted = true
+    if (!this.#next) this.#sendNow()
+  }
+
+  onSignal = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async close(): Promise<void> {
+    this.#hasClosed = true
+    clearInterval(this.#asking)
+    if (this.#next) clearTimeout(this.#next)
+    const client = await (this.#client ?? this.#opening?.catch(() => null))
+    await client?.end().catch(nothing) // it may be lost already
+  }
+
+  /** One that is lost on its way is made up for by the others' polls. */
+  #sendNow(): void {
+    this.#isWanted = false
+    this.#next = setTimeout(() => {
+      this.#next = null
+      if (this.#isWanted) this.#sendNow()
+    }, restMs).unref()
+    this.query(`notify ${channel}`).catch(nothing)
+  }
+
+  #connected(): Promise<Client> {
+    if (this.#hasClosed) return Promise.reject(new TypeError('the store is not open'))
+    if (this.#client) return Promise.resolve(this.#client)
+    this.#opening ??= this.#connect().finally(() => {
+      this.#opening = null
+    })
+    return this.#opening
+  }
+
+  async #connect(): Promise<Client> {
+    const client = await this.#options.connect()
+    client.on('error', () => this.#leave(client))
+    client.on('end', () => this.#leave(client))
+    client.on('notification', ({ processId, payload = '' }) => {
+      if (payload !== '') this.#heard?.(payload)
+      else if (processId !== processIdOf(client)) this.#tell()
+    })
+    try {
+      await client.query(this.#options.lock).catch((cause: unknown) => {
+        throw new Fault(
+          storeInUse,
+          'a command has the database of store_url for itself; wait until it has ended',
+          {
+            cause
+          }
+        )
+      })
+      await client.query(`listen ${channel}`)
+    } catch (error) {
+      this.#leave(client)
+      throw error
+    }
+    this.#client = client
+    this.#tell() // what was sent while nobody listened
+    return client
+  }
+
+  #leave(client: Client | null): void {
+    if (!client) return
+    client.end().catch(nothing) // it may be lost already
+    if (this.#client !== client) return
+    this.#client = null
+    if (!this.#hasClosed) setTimeout(() => void this.query('select 1').catch(nothing), againMs).unref()
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+const nothing = (): void => {}
+
+/** The backend's, which is with each of its notifications. */
+const processIdOf = (client: Client): unknown => Reflect.get(client, 'processID')

@@ -1,0 +1,59 @@
+// What the other parts of this plugin have of the servers of a store.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { ApplyResult, ManagedObject, ObjectKey } from '../../../kernel/control/managed-objects.ts'
+import type { Peer } from '../../../kernel/control/peers.ts'
+import type { Servers, Session } from '../../../kernel/control/servers.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+
+/** An agent that takes its session, as it is kept for other servers. */
+export interface Taken extends Session {
+  readonly tokenHash: string
+  readonly instanceId: string
+  readonly remoteAddr: string
+  readonly at: number // ms
+}
+
+export interface OwnServers extends Servers {
+  /** SQL of the number of a change, by which others find it. */
+  readonly changeNumber: string
+  /** Resolves when all others know of this server: from then on it may do all that they do. */
+  known(): Promise<void>
+  /** Sessions of agents at other servers. */
+  readonly elsewhere: { find(clientId: string): Peer | undefined; all(): readonly Peer[] }
+  /** The sessions are this server's from the end of the change on. */
+  take(taken: readonly Taken[], em: EntityManager): Promise<void>
+  /** The sessions have ended. Those in force are no server's from then on, and are returned. */
+  left(sessions: readonly Session[], em: EntityManager): Promise<readonly string[]>
+  /** Tells the others that the store has changed. */
+  wake(): void
+  /** Keeps results for others, who may wait for them. */
+  keepResults(of: readonly Recorded[], em: EntityManager): Promise<void>
+  /** Looks for the result of an object that another server sends, until the promise is settled. */
+  watch(object: ObjectKey, until: Promise<unknown>): void
+  /** Others take the sessions and tasks of this server. */
+  close(): Promise<void>
+}
+
+export interface Recorded {
+  readonly row: ManagedObject
+  readonly result: ApplyResult
+}
+
+/** What happens at other servers, for what is at this one. */
+export interface Happenings {
+  /** A session of this server. */
+  find(clientId: string): Peer | undefined
+  count(): number
+  /** Another session has replaced it. */
+  replaced(older: Peer, by: Pick<Peer, 'clientId' | 'instanceId' | 'remoteAddr'>): void
+  /** Objects of its client have changed. */
+  changed(clientId: string): void
+  /** The result of an object for which this server waits. */
+  recorded(row: ManagedObject, result: ApplyResult): void
+}
+
+export interface ServersOptions extends Pick<Kernel, 'store' | 'clock' | 'log' | 'codec'> {
+  readonly id: string
+  readonly version: string
+  readonly happenings: Happenings
+}

@@ -1,0 +1,157 @@
+// The servers of a database, each with a row that it alone writes. One that was not seen for 10 s is taken for dead, and
+// takes itself for powerless after two thirds of that.
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Fault, startupInvalid } from '../../../kernel/base/errors.ts'
+import type { ServerRecord, Servers } from '../../../kernel/control/servers.ts'
+import { shared } from '../../../kernel/store/postgres/words.ts'
+import type { Signals } from '../../../kernel/store/sql/database.ts'
+import type { ServersOptions } from './own-servers.ts'
+
+interface Options extends Pick<ServersOptions, 'clock' | 'log' | 'id' | 'version'> {
+  readonly signals: Signals
+}
+
+interface Row {
+  readonly key: string
+  readonly id: string
+  readonly version: string
+  readonly seenAt: number
+  readonly isLive: boolean
+}
+
+const leaseMs = 10_000
+const trustedMs = (leaseMs * 2) / 3
+const listedMs = 60_000
+const keptMs = 600_000
+const knownMs = 20 // between two looks whether the others know
+
+export class Registry {
+  readonly key = randomBytes(16).toString('hex') // of this process: another start has another
+  joins = 0 // how often others came, or came back
+  readonly #options: Options
+  readonly #startedAt: number
+  #live: ReadonlySet<string> = new Set() // keys of the others
+  #beatAt = Number.NEGATIVE_INFINITY // when the last beat began that the others have seen
+  #joining: Promise<void> | null = null
+  #isNamed = false
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#startedAt = options.clock.now()
+  }
+
+  isLive = (key: string): boolean => key === this.key || this.#live.has(key)
+
+  isAlone = (): boolean => this.#live.size === 0 && this.#isTrusted()
+
+  /** Resolves when this server may change the store, as one that the others know. */
+  readonly inForce = async (): Promise<void> => {
+    if (this.#isTrusted()) return
+    this.#joining ??= this.#join().finally(() => {
+      this.#joining = null
+    })
+    await this.#joining
+  }
+
+  /** To be called every 2 s. One that comes too late joins anew: it may have been taken for dead. */
+  async renew(): Promise<void> {
+    if (!this.#isTrusted()) return this.inForce()
+    const at = this.#options.clock.monotonic()
+    await this.#beat()
+    this.#beatAt = at
+  }
+
+  readonly onOne: Servers['onOne'] = async (task, work) => {
+    await this.inForce()
+    const rows = await this.#options.signals.query(
+      `insert into control_task (name, boot) values (?, ?)
+       on conflict (name) do update set boot = excluded.boot
+       where control_task.boot = excluded.boot or not exists (select 1 from control_server server
+         where server.boot = control_task.boot and server.seen_at > ${shared.now} - ${leaseMs})
+       returning name`,
+      [task, this.key]
+    )
+    if (rows.length > 0) await work()
+  }
+
+  readonly list = async (): Promise<ServerRecord[]> => {
+    const rows = await this.#options.signals.query<
+      Omit<ServerRecord, 'tasks'> & { readonly tasks: string | null }
+    >(
+      `select server_id as id, version, started_at as "startedAt", seen_at as "lastSeenAt",
+       (select count(*) from control_session session where session.boot = server.boot) as sessions,
+       (select string_agg(name, ' ' order by name) from control_task task where task.boot = server.boot) as tasks
+       from control_server server where seen_at > ${shared.now} - ${listedMs} order by server_id, started_at`
+    )
+    return rows.map(({ tasks, ...row }) => ({ ...row, tasks: tasks?.split(' ') ?? [] }))
+  }
+
+  async close(): Promise<void> {
+    await this.#options.signals.query(
+      `delete from control_server where boot = ? or seen_at < ${shared.now} - ${keptMs}`,
+      [this.key]
+    )
+  }
+
+  #isTrusted = (): boolean => this.#options.clock.monotonic() - this.#beatAt < trustedMs
+
+  /** Shows that this server lives, and finds which others do. */
+  async #beat(): Promise<readonly Row[]> {
+    const { signals, id, version } = this.#options
+    await signals.query(
+      `insert into control_server (boot, server_id, version, started_at, seen_at) values (?, ?, ?, ?, ${shared.now})
+       on conflict (boot) do update set seen_at = excluded.seen_at`,
+      [this.key, id, version, this.#startedAt]
+    )
+    const rows = await signals.query<Row>(
+      `select boot as key, server_id as id, version, seen_at as "seenAt",
+       seen_at > ${shared.now} - ${leaseMs} as "isLive" from control_server where boot <> ?`,
+      [this.key]
+    )
+    const others = rows.filter(({ isLive }) => isLive)
+    this.#hear(others)
+    return others
+  }
+
+  #hear(others: readonly Row[]): void {
+    const { log } = this.#options
+    const came = others.filter(({ key }) => !this.#live.has(key))
+    const keys = new Set(others.map(({ key }) => key))
+    for (const { id: server_id, version } of came)
+      log.info('server.joined', `server ${server_id} shares the store`, { server_id, version })
+    const gone = [...this.#live].filter(key => !keys.has(key)).length
+    if (gone > 0)
+      log.info('server.left', `${gone} of the servers of the store are not seen any more`, { gone })
+    if (came.length > 0) this.joins++
+    this.#live = keys
+  }
+
+  /** Until the others know that this server lives, they may remember what it changes. */
+  async #join(): Promise<void> {
+    const { clock, signals } = this.#options
+    if (!this.#isNamed) await this.#takeName()
+    await this.#beat()
+    signals.send()
+    const [since] = await signals.query<{ now: number }>(`select ${shared.now} as now`)
+    for (;;) {
+      const at = clock.monotonic()
+      const others = await this.#beat()
+      if (others.every(({ seenAt }) => seenAt > (since?.now ?? 0))) {
+        this.#beatAt = at
+        return
+      }
+      await pause(knownMs)
+    }
+  }
+
+  /** A row of the same name is of a process that has ended: it had the name until then. */
+  async #takeName(): Promise<void> {
+    const { signals, id } = this.#options
+    const [row] = await signals.query<{ isOurs: boolean }>(`select ${shared.lockName} as "isOurs"`, [id])
+    if (!row?.isOurs)
+      throw new Fault(startupInvalid, `server_id: another server has the name ${id}; give each its own`)
+    await signals.query('delete from control_server where server_id = ?', [id])
+    this.#isNamed = true
+  }
+}

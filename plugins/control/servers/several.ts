@@ -1,0 +1,63 @@
+// A server that others may join: what it has in the store for them, and looks for there.
+import { shared } from '../../../kernel/store/postgres/words.ts'
+import type { Signals } from '../../../kernel/store/sql/database.ts'
+import { Directory } from './directory.ts'
+import { openLook } from './look.ts'
+import type { OwnServers, ServersOptions } from './own-servers.ts'
+import { Registry } from './registry.ts'
+import { Relay } from './relay.ts'
+import { openResults } from './results.ts'
+
+export function openSeveral(options: ServersOptions, signals: Signals): OwnServers {
+  const { store, clock, log } = options
+  const registry = new Registry({ ...options, signals })
+  const relay = new Relay({ ...options, signals, key: registry.key })
+  const directory = new Directory({ ...options, signals, registry, relay })
+  const results = openResults({ ...options, signals })
+  const wake = (): void => {
+    if (!registry.isAlone()) signals.send()
+  }
+  store.share({ isShared: () => !registry.isAlone(), mayChange: registry.inForce })
+
+  /** What others have changed since the last look. One that fails is made up for by the next one. */
+  const look = openLook({
+    ...{ clock, log, signals },
+    async work(isTick) {
+      await registry.renew()
+      directory.forgetDead()
+      if (registry.isAlone()) return
+      await directory.look()
+      await relay.look()
+      await results.look()
+      if (isTick) await Promise.all([directory.tidy(), relay.tidy(), results.tidy()])
+    }
+  })
+
+  return {
+    id: options.id,
+    changeNumber: shared.changeNumber,
+    known: () => registry.inForce(),
+    elsewhere: directory,
+    isAlone: registry.isAlone,
+    list: registry.list,
+    onOne: registry.onOne,
+    inForce: directory.inForce,
+    take: (taken, em) => directory.take(taken, em),
+    left: directory.left,
+    wake,
+    async keepResults(of, em) {
+      if (registry.isAlone()) return
+      await results.keep(of, em)
+    },
+    watch(object, until) {
+      results
+        .watch(object, until)
+        .then(look.now, error => log.debug('server.result_not_watched', String(error)))
+    },
+    async close() {
+      await look.close()
+      await registry.close()
+      signals.send()
+    }
+  }
+}

@@ -1,0 +1,202 @@
+// Several real servers on one PostgreSQL, with agents that a test controls.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { newId } from '../../kernel/base/id.ts'
+import { hashOf } from '../../kernel/identity/secret.ts'
+import { runAt } from '../../kernel/store/postgres/sessions.ts'
+import { acceptingScript } from '../../kit/accepting-agent.ts'
+import { connectAgent, type Script } from '../../kit/scripted-agent.ts'
+import { makeCertificate } from '../../plugins/control/self-signed.ts'
+import { start } from '../support/process.ts'
+import { makeCluster } from './cluster.ts'
+
+const cluster = await makeCluster()
+t.teardown(cluster.remove)
+cluster.start()
+const operator = 'operator-token-of-the-end-to-end-suite-0123456789'
+const { cert, key } = await makeCertificate([])
+
+/** A database of the test's own, and what starts servers on it. */
+async function fixture(t: Test) {
+  const name = `test_${newId(0).slice(-8).toLowerCase()}`
+  await runAt(cluster.at('postgres'), [`create database ${name}`])
+  const place = cluster.at(name)
+  const dir = t.testdir()
+  const files = { SVC_TLS_CERT_PATH: join(dir, 'cert.pem'), SVC_TLS_KEY_PATH: join(dir, 'key.pem') }
+  writeFileSync(files.SVC_TLS_CERT_PATH, cert)
+  writeFileSync(files.SVC_TLS_KEY_PATH, key, { mode: 0o600 })
+
+  async function server(id: string) {
+    const data = join(dir, id)
+    mkdirSync(data, { mode: 0o700 })
+    const child = start(t, ['server', '--data-dir', data], {
+      ...files,
+      SVC_STORE_URL: place.url,
+      SVC_SERVER_ID: id,
+      SVC_OPERATOR_TOKEN: operator,
+      SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
+      SVC_CONTROL_LISTEN: '127.0.0.1:0',
+      SVC_METRICS_LISTEN: '127.0.0.1:0'
+    })
+    const started = await child.until('server.started')
+    const at = { port: Number(started['control_port']), fingerprint: String(started['server_cert_sha256']) }
+    const call = async (method: string, path: string, body?: object, token = operator) => {
+      const reply = await fetch(`${started['origin']}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) })
+      })
+      const text = await reply.text()
+      return { status: reply.status, body: text === '' ? null : JSON.parse(text) }
+    }
+    return { ...child, at, call, id }
+  }
+
+  async function client(name: string) {
+    const id = newId(Date.now())
+    await runAt(place, [
+      `insert into kernel_client (id, name, token_hash, revision, enrolled_at) values ('${id}', '${name}', '${hashOf(id)}', 0, 1)`
+    ])
+    const connect = async (to: Awaited<ReturnType<typeof server>>, script: Partial<Script> = {}) =>
+      connectAgent(t, { ...to.at, token: id, ...(await acceptingScript(script)) })
+    return { id, connect }
+  }
+
+  return { dir, place, files, server, client }
+}
+
+/** Asks again until the answer fits. */
+async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await ask()
+    if (fits(answer)) return answer
+    await wait(10)
+  }
+}
+
+type Server = Awaited<ReturnType<Awaited<ReturnType<typeof fixture>>['server']>>
+
+const isConnected = (to: Server, id: string, expected: boolean) =>
+  until(
+    () => to.call('GET', `/v1/clients/${id}`),
+    ({ body }) => body.connected === expected
+  )
+
+const ruleOf = (client: string, port: number) => ({
+  client,
+  protocol: 'tcp',
+  listen_port: port,
+  targets: [{ host: '127.0.0.1', port: 80 }]
+})
+
+t.test('two servers share a store: each knows the other, and the agents of both', async t => {
+  const { server, client } = await fixture(t)
+  const [a, b] = [await server('a'), await server('b')]
+  const paris = await client('paris')
+  await paris.connect(b)
+
+  await isConnected(a, paris.id, true)
+
+  const { status, body } = await a.call('GET', '/v1/servers')
+  t.equal(status, 200)
+  t.match(body, [
+    { server_id: 'a', sessions: 0 },
+    { server_id: 'b', sessions: 1 }
+  ])
+})
+
+t.test('a rule that is made at one server for an agent at another is answered as by its own', async t => {
+  const { server, client } = await fixture(t)
+  const [a, b] = [await server('a'), await server('b')]
+  const paris = await client('paris')
+  const agent = await paris.connect(b)
+  await isConnected(a, paris.id, true)
+
+  const made = await a.call('POST', '/v1/rules', ruleOf(paris.id, 8001))
+  t.match(made, { status: 201, body: { state: 'active' } })
+  t.match(await b.call('GET', `/v1/rules/${made.body.rule_id}`), { status: 200, body: { state: 'active' } })
+  const changed = await a.call('PATCH', `/v1/rules/${made.body.rule_id}`, { paused: true })
+  t.match(changed, { status: 200, body: { state: 'paused' } })
+  t.match(await a.call('DELETE', `/v1/rules/${made.body.rule_id}`), { status: 204 })
+  t.equal(agent.ended.aborted, false)
+})
+
+t.test('what an agent at another server refuses is refused', async t => {
+  const { server, client } = await fixture(t)
+  const [a, b] = [await server('a'), await server('b')]
+  const paris = await client('paris')
+  await paris.connect(b, { react: () => ({ refuse: 'port_in_use', message: 'another program has it' }) })
+  await isConnected(a, paris.id, true)
+
+  const made = await a.call('POST', '/v1/rules', ruleOf(paris.id, 8001))
+  t.match(made, { status: 409, body: { error: { code: 'port_in_use' } } })
+})
+
+t.test('an agent that comes to another server has one session, and the older server lets go', async t => {
+  const { server, client } = await fixture(t)
+  const [a, b] = [await server('a'), await server('b')]
+  const paris = await client('paris')
+  const first = await paris.connect(b, { instanceId: 'one' })
+  await paris.connect(a, { instanceId: 'one' })
+  await first.closed()
+  t.equal(first.endCode(), 'replaced')
+  const { body } = await b.call('GET', '/v1/servers')
+  t.match(body, [
+    { server_id: 'a', sessions: 1 },
+    { server_id: 'b', sessions: 0 }
+  ])
+  t.match(await b.call('POST', '/v1/rules', ruleOf(paris.id, 8001)), {
+    status: 201,
+    body: { state: 'active' }
+  })
+})
+
+t.test('a client that is revoked at one server loses its stream at another', async t => {
+  const { server, client } = await fixture(t)
+  const [a, b] = [await server('a'), await server('b')]
+  const paris = await client('paris')
+  const agent = await paris.connect(b)
+  await isConnected(a, paris.id, true)
+
+  t.equal((await a.call('POST', `/v1/clients/${paris.id}/revoke`)).status, 204)
+  await agent.closed()
+  t.equal(agent.endCode(), 'token_revoked')
+})
+
+t.test('a credential that is revoked at one server is refused at another at once', async t => {
+  const { server } = await fixture(t)
+  const [a, b] = [await server('a'), await server('b')]
+  await a.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann', role: 'superadmin' })
+  const { body } = await a.call('POST', '/v1/users/ann/credentials', { label: 'test' })
+  for (let at = 0; at < 3; at++)
+    t.match(await b.call('GET', '/v1/users/me', undefined, body.token), { status: 200 })
+  t.equal((await a.call('DELETE', `/v1/users/ann/credentials/${body.credential_id}`)).status, 204)
+  t.equal((await b.call('GET', '/v1/users/me', undefined, body.token)).status, 401)
+})
+
+t.test('agents of a server that is killed are taken for away after its lease', async t => {
+  const { server, client } = await fixture(t)
+  const [a, b] = [await server('a'), await server('b')]
+  const paris = await client('paris')
+  await paris.connect(b)
+  await isConnected(a, paris.id, true)
+  b.signal('SIGKILL')
+  await isConnected(a, paris.id, false)
+  t.pass('it is known')
+  await paris.connect(a)
+  t.match(await a.call('POST', '/v1/rules', ruleOf(paris.id, 8001)), {
+    status: 201,
+    body: { state: 'active' }
+  })
+})
+
+t.test('a second server of the same name is refused, with the remedy', async t => {
+  const { dir, server, place, files } = await fixture(t)
+  await server('a')
+  const env = { ...files, SVC_STORE_URL: place.url, SVC_SERVER_ID: 'a' }
+  const other = start(t, ['server', '--data-dir', join(dir, 'other')], env)
+  t.equal(await other.exit, 78)
+  t.match(other.output(), /server_id: another server has the name a; give each its own/)
+})
