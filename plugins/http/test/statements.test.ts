@@ -33,6 +33,14 @@ t.test('a request runs few statements, prepares none anew, and a change syncs on
     prepared: 0,
     commits: 1
   })
+  await push({ listen_port: port++ })
+  asked.reset()
+  await call('GET', '/v1/users?limit=50')
+  t.equal(
+    asked.sql.length,
+    2,
+    'the rules of all its users are counted at once, and not before one has changed'
+  )
   const created = await costOf(() => push({ listen_port: port++ }))
   t.match(created, { prepared: 0, commits: 3 }) // the rule, the client's answer, the outcome of the entry
   t.ok(created.statements <= 30, `${created.statements} statements`)
