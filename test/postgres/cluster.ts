@@ -7,17 +7,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 
-/** Nothing of it outlives the run: it syncs nothing. Its order of text is not that of bytes, which is that of the store. */
+/** Its order of text is not that of bytes, which is that of the store. */
 const settings = `
 listen_addresses = '127.0.0.1'
 max_connections = 300
 shared_buffers = 256MB
-fsync = off
-full_page_writes = off
 wal_level = minimal
 max_wal_senders = 0
-autovacuum = off
 log_min_messages = fatal
+`
+/** Nothing outlives the run: it syncs nothing. */
+const fleeting = `
+fsync = off
+full_page_writes = off
+autovacuum = off
 `
 const locale = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en']
 
@@ -29,8 +32,8 @@ export interface Cluster {
   remove(): void
 }
 
-/** Makes one that does not run yet. */
-export async function makeCluster(): Promise<Cluster> {
+/** Makes one that does not run yet. `isDurable`: it syncs what it commits, as that of an operator does. */
+export async function makeCluster({ isDurable = false } = {}): Promise<Cluster> {
   const [bin = ''] = globSync('/usr/lib/postgresql/*/bin').sort(
     (one, other) => versionOf(other) - versionOf(one)
   )
@@ -45,7 +48,7 @@ export async function makeCluster(): Promise<Cluster> {
   run('initdb', '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', ...locale)
   appendFileSync(
     join(data, 'postgresql.conf'),
-    `${settings}port = ${port}\nunix_socket_directories = '${dir}'\n`
+    `${settings}${isDurable ? '' : fleeting}port = ${port}\nunix_socket_directories = '${dir}'\n`
   )
   let isRunning = false
   const control = (word: 'start' | 'stop'): void => {
