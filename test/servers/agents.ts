@@ -1,6 +1,6 @@
 // The fleet, as the parts of the run use it.
 import { type Helper, startHelper } from '../bench/scale/processes.ts'
-import type { FleetOrder, Held, Where } from './fleet.ts'
+import type { Arrivals, FleetOrder, Where } from './fleet.ts'
 import { type Agent, type Place, until } from './place.ts'
 
 export interface Fleet {
@@ -8,7 +8,7 @@ export interface Fleet {
   /** How many agents each server has, by its id; 'none' are those without a server. */
   where(): Promise<ReadonlyMap<string, readonly string[]>>
   leave(port: number): Promise<void>
-  rules(): Promise<Held['rules']>
+  arrivals(): Promise<Arrivals>
 }
 
 const ask = <A>(helper: Helper, order: FleetOrder): Promise<A> => helper.ask<A>(order)
@@ -35,7 +35,7 @@ export async function startFleet(place: Place, count: number): Promise<Fleet> {
       )
     },
     leave: port => ask(helper, { do: 'leave', port }),
-    rules: async () => (await ask<Held>(helper, { do: 'rules' })).rules
+    arrivals: () => ask(helper, { do: 'arrivals' })
   }
   const last = await allConnected(fleet, joinMs)
   if (last.has('none')) throw new Error(`${last.get('none')?.length} agents were not let in`)

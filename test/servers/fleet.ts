@@ -16,18 +16,16 @@ export type FleetOrder =
   | { readonly do: 'where' }
   /** The streams of this port end here, as those of agents that hear nothing for 30 s. */
   | { readonly do: 'leave'; readonly port: number }
-  /** What each agent has: revisions of rules. */
-  | { readonly do: 'rules' }
+  /** When each rule came to its agent the last time. */
+  | { readonly do: 'arrivals' }
 
 /** Where each agent is connected: the port of its server, or 0. */
 export interface Where {
   readonly ports: Readonly<Record<string, number>>
 }
 
-/** Rules of each agent. */
-export interface Held {
-  readonly rules: Readonly<Record<string, readonly string[]>>
-}
+/** In ms since 1970, by client and rule. */
+export type Arrivals = Readonly<Record<string, number>>
 
 interface Edge extends Agent {
   readonly at: number
@@ -40,8 +38,9 @@ interface Edge extends Agent {
 const connectMs = 15_000
 const t = { teardown() {} } // the process ends
 let edges: readonly Edge[] = []
+const arrivals = new Map<string, number>()
 
-const scriptOf = ({ token, at, rules, generation }: Edge) => ({
+const scriptOf = ({ clientId, token, at, rules, generation }: Edge) => ({
   ...{ token, generation, messages },
   localAddress: addressOf(at),
   instanceId: token,
@@ -50,6 +49,7 @@ const scriptOf = ({ token, at, rules, generation }: Edge) => ({
   responses: [
     scriptedResponse(RulePush, ({ rule_id, revision }) => {
       rules.set(rule_id, revision)
+      arrivals.set(`${clientId} ${rule_id}`, Date.now())
       return { rule_id, revision }
     }),
     scriptedResponse(RuleRemove, ({ rule_id, revision }) => {
@@ -97,7 +97,6 @@ await serveOrders(async (order: FleetOrder) => {
     await Promise.all(edges.filter(({ port }) => port === order.port).map(({ stream }) => stream?.close()))
     return {}
   }
-  if (order.do === 'rules')
-    return { rules: Object.fromEntries(edges.map(({ clientId, rules }) => [clientId, [...rules.keys()]])) }
+  if (order.do === 'arrivals') return Object.fromEntries(arrivals) satisfies Arrivals
   return { ports: Object.fromEntries(edges.map(({ clientId, port }) => [clientId, port])) } satisfies Where
 })

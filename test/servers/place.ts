@@ -59,11 +59,13 @@ interface Options {
   readonly servers: readonly string[]
   /** Where a server finds the database, if it is not the database itself. */
   readonly urlOf?: (id: string, url: string) => string
+  /** Called with the place of the database, before servers start. */
+  readonly ready?: (url: string) => Promise<void>
 }
 
 /** Gives `work` a database of its own, and servers that have started at once. */
 export async function withServers(
-  { servers: ids, urlOf = (_, url) => url }: Options,
+  { servers: ids, urlOf = (_, url) => url, ready }: Options,
   work: (place: Place) => Promise<void>
 ): Promise<void> {
   const releases: (() => unknown)[] = []
@@ -74,6 +76,7 @@ export async function withServers(
     cluster.start()
     await runAt(cluster.at('postgres'), ['create database sluice'])
     const url = cluster.at('sluice').url
+    await ready?.(url)
     const dir = mkdtempSync(join(tmpdir(), 'sluice-servers-'))
     t.teardown(() => rmSync(dir, { recursive: true, force: true }))
     const files = await certificateIn(dir)
@@ -148,7 +151,7 @@ async function callAt(origin: string, { method, path, body, key, withinMs = 30_0
   try {
     const reply = await fetch(origin + path, {
       method,
-      signal: AbortSignal.timeout(withinMs),
+      signal: AbortSignal.timeout(Math.ceil(withinMs)),
       headers: {
         authorization: `Bearer ${operator}`,
         ...(body && { 'content-type': 'application/json' }),
