@@ -77,6 +77,19 @@ export const RequestRow = defineEntity({
   }
 })
 
+/** What agents have told live: see Mirrored. */
+export const MirrorRow = defineEntity({
+  name: 'MirrorRow',
+  tableName: 'control_mirror',
+  properties: {
+    clientId: p.string().length(26).primary(),
+    key: p.string().length(64).primary(),
+    boot: p.string().length(32),
+    value: p.text(), // JSON
+    changed: p.bigint('number')
+  }
+})
+
 /** The last result of an agent for an object. */
 export const ResultRow = defineEntity({
   name: 'ResultRow',

@@ -8,6 +8,7 @@ import { commands } from './commands.ts'
 import { openControl } from './control.ts'
 import {
   ClientGeneration,
+  MirrorRow,
   NextPinRow,
   RequestRow,
   ResultRow,
@@ -35,7 +36,16 @@ export default definePlugin<Deps>({
   kernel: '^2.0.0',
   keys,
   store: {
-    entities: [NextPinRow, ClientGeneration, ServerRow, TaskRow, SessionRow, RequestRow, ResultRow],
+    entities: [
+      NextPinRow,
+      ClientGeneration,
+      ServerRow,
+      TaskRow,
+      SessionRow,
+      RequestRow,
+      ResultRow,
+      MirrorRow
+    ],
     migrations: [
       { name: '0001-next-pin', class: Control0001 },
       { name: '0002-generation', class: Control0002 },
