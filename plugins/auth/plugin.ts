@@ -65,7 +65,7 @@ export default definePlugin<Deps>({
   ],
   routes,
   commands,
-  async start({ deps: { store, clock, log, sessions, runningTime, throttle, onboarding }, defer }) {
+  async start({ deps: { store, clock, control, log, sessions, runningTime, throttle, onboarding }, defer }) {
     await runningTime.start(defer)
     await store.change(sessions.redate)
     const sweep = () =>
@@ -74,7 +74,8 @@ export default definePlugin<Deps>({
         await throttle.sweep(em)
       })
     const report = (error: unknown) => log.error('auth.sweep_failed', String(error))
-    defer(clock.every(60 * 60_000, () => void sweep().catch(report)))
+    const sweepOnOne = (): void => void control.servers.onOne('auth.sweep', () => sweep().catch(report))
+    defer(clock.every(60 * 60_000, sweepOnOne))
     await onboarding.announce()
   }
 })
