@@ -136,7 +136,7 @@ async function judge({ query }: Place, report: Report, registers: readonly Regis
 
   const audited = await query<{ id: string; count: number }>(
     `select resource_id as id, count(*)::int as count from audit_entry
-     where action = 'rule.patch' and outcome = 'allow' and resource_id = any($1) group by 1`,
+     where action = 'rule.patch' and changes is not null and resource_id = any($1) group by 1`,
     [ids]
   )
   const entries = new Map(audited.map(({ id, count }) => [id, count]))

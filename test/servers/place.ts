@@ -7,6 +7,7 @@ import pg from 'pg'
 import { newId } from '../../kernel/base/id.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
+import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 import { makeCertificate } from '../../plugins/control/self-signed.ts'
 import { type Cluster, makeCluster } from '../postgres/cluster.ts'
 import { freePort } from '../support/ports.ts'
@@ -60,7 +61,7 @@ interface Options {
   /** Where a server finds the database, if it is not the database itself. */
   readonly urlOf?: (id: string, url: string) => string
   /** Called with the place of the database, before servers start. */
-  readonly ready?: (url: string) => Promise<void>
+  readonly ready?: (at: PostgresPlace) => Promise<void>
 }
 
 /** Gives `work` a database of its own, and servers that have started at once. */
@@ -76,7 +77,7 @@ export async function withServers(
     cluster.start()
     await runAt(cluster.at('postgres'), ['create database sluice'])
     const url = cluster.at('sluice').url
-    await ready?.(url)
+    await ready?.(cluster.at('sluice'))
     const dir = mkdtempSync(join(tmpdir(), 'sluice-servers-'))
     t.teardown(() => rmSync(dir, { recursive: true, force: true }))
     const files = await certificateIn(dir)

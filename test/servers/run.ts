@@ -1,11 +1,14 @@
 // What several real servers on one PostgreSQL do when servers, connections and the database fail: npm run test:servers.
 // Parts and options are in README.md. Exits with 1 if a check fails.
 import { parseArgs } from 'node:util'
+import { runAt } from '../../kernel/store/postgres/sessions.ts'
+import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 import { chaos, type Forwarder, forwarderOf } from './chaos.ts'
 import { openReport, type Report } from './checks.ts'
 import { database } from './database.ts'
 import { deaf } from './deaf.ts'
 import { killed } from './killed.ts'
+import { paused, roleOf } from './paused.ts'
 import { type Place, withServers } from './place.ts'
 import { pushes } from './pushes.ts'
 
@@ -14,6 +17,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     agents: { type: 'string', default: '3000' },
     pushes: { type: 'string', default: '400' },
+    pauses: { type: 'string', default: '3' },
     cuts: { type: 'string', default: '100' },
     margin: { type: 'string', default: '1000' },
     kills: { type: 'string', default: '10' },
@@ -25,7 +29,7 @@ interface Part {
   readonly shows: string
   readonly servers: readonly string[]
   readonly urlOf?: (id: string, url: string) => string
-  readonly ready?: (url: string) => Promise<void>
+  readonly ready?: (at: PostgresPlace) => Promise<void>
   readonly run: (place: Place, report: Report) => Promise<void>
 }
 
@@ -44,6 +48,17 @@ const parts: Readonly<Record<string, Part>> = {
     servers: three,
     run: (place, report) => pushes(place, report, { agents: 60, pushes: Number(values.pushes) })
   },
+  paused: {
+    shows: 'a server is paused for longer than its lease, and its agents go elsewhere',
+    servers: ['a', 'b'],
+    urlOf: (id, url) => Object.assign(new URL(url), { username: roleOf(id) }).href,
+    ready: ({ url, password }) =>
+      runAt(
+        { url, password },
+        ['a', 'b'].map(id => `create role ${roleOf(id)} superuser login`)
+      ),
+    run: (place, report) => paused(place, report, { pauses: Number(values.pauses), agents: 20 })
+  },
   deaf: {
     shows: 'the connections on which servers hear each other are cut',
     servers: ['a', 'b'],
@@ -59,7 +74,7 @@ const parts: Readonly<Record<string, Part>> = {
     shows: 'servers are killed, paused and cut off by chance',
     servers: three,
     urlOf: (id, url) => Object.assign(new URL(url), { port: forwarders.get(id)?.port }).href,
-    async ready(url) {
+    async ready({ url }) {
       for (const forwarder of forwarders.values()) await forwarder.begin(Number(new URL(url).port))
     },
     run: (place, report) =>
