@@ -93,3 +93,15 @@ export const ResultRow = defineEntity({
     at: time()
   }
 })
+
+/** See shared-certificate.ts. */
+export const CertificateRow = defineEntity({
+  name: 'CertificateRow',
+  tableName: 'control_certificate',
+  properties: {
+    name: p.string().length(4).primary(),
+    certificate: p.text(),
+    keyId: p.string().length(16),
+    sealedKey: p.text()
+  }
+})
