@@ -66,7 +66,7 @@ export default definePlugin<Deps>({
   routes,
   commands,
   async start({ deps: { store, clock, log, sessions, runningTime, throttle, onboarding }, defer }) {
-    defer(runningTime.save)
+    await runningTime.start(defer)
     await store.change(sessions.redate)
     const sweep = () =>
       store.change(async em => {

@@ -81,7 +81,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
 
 const happeningsOf = (sessions: () => Sessions, pending: PendingResults): Happenings => ({
   find: clientId => sessions().find(clientId),
-  count: () => sessions().count(),
+  all: () => sessions().all(),
   replaced: (older, by) => sessions().replaced(older, by),
   changed: clientId => sessions().wake(clientId),
   recorded: (row, result) => pending.recorded(row, result)

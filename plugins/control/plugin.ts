@@ -10,6 +10,7 @@ import { openControl } from './control.ts'
 import {
   CertificateRow,
   ClientGeneration,
+  MirrorRow,
   NextPinRow,
   RequestRow,
   ResultRow,
@@ -46,7 +47,8 @@ export default definePlugin<Deps>({
       TaskRow,
       SessionRow,
       RequestRow,
-      ResultRow
+      ResultRow,
+      MirrorRow
     ],
     migrations: [
       { name: '0001-next-pin', class: Control0001 },

@@ -63,10 +63,6 @@ export class Sessions {
     return [...this.#sessions.values()].map(({ peer }) => peer)
   }
 
-  count(): number {
-    return this.#sessions.size
-  }
-
   /** A session at another server has taken the place of this one. */
   readonly replaced: Happenings['replaced'] = (older, by) =>
     older.end(this.#conflicts.isConflict(older, by) ? 'instance_conflict' : 'replaced')
@@ -148,6 +144,7 @@ export class Sessions {
       instanceId: hello.instance_id,
       connectedAt: this.#options.clock.now(),
       ended: stream.ended,
+      isElsewhere: false,
       can: capability => isCapable(agent, capability),
       end,
       change: work => this.#change(peer, work)

@@ -30,7 +30,7 @@ import { Rotation } from '../../plugins/control/rotation.ts'
 import { makeStoreKey } from '../../plugins/control/store-key.ts'
 import { privateDir } from '../support/private-dir.ts'
 import { type Process, sluice, start } from '../support/process.ts'
-import { startAgent, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
+import { startAgent, testCluster, token } from '../support/test-cluster.ts'
 import { connectTo, emptyDatabase } from './empty-database.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -46,7 +46,7 @@ interface Fixture {
   dirOf(name: string): string
   keepIn(dir: string): ReturnType<typeof openKeep>
   /** Does with the certificate what a start does in this data directory. Returns the fingerprint. */
-  startIn(dir: string, given?: string): Promise<string>
+  startIn(dir: string, given?: string, by?: Database): Promise<string>
   enroll(name: string): Promise<void>
 }
 
@@ -56,19 +56,19 @@ async function fixture(t: Test): Promise<Fixture> {
   t.teardown(store.close)
   const base = privateDir(t)
   const log: LogLine[] = []
-  const keepIn = (dir: string) => openKeep({ dir, store, log: recordLog(log) })
+  const keepIn = (dir: string, by = store) => openKeep({ dir, store: by, log: recordLog(log) })
   return {
     ...{ place, store, log, keepIn },
     dirOf(name) {
       mkdirSync(join(base, name), { mode: 0o700 })
       return join(base, name)
     },
-    async startIn(dir, given) {
-      const keep = await keepIn(dir)
-      await keep.settle(await store.read(namedCertificates))
+    async startIn(dir, given, by = store) {
+      const keep = await keepIn(dir, by)
+      await keep.settle(await by.read(namedCertificates))
       const settings = given === undefined ? {} : { certPath: given, keyPath: given }
       const { fingerprint } = await servedCertificate(keep, settings)
-      await requirePinned(store, fingerprint)
+      await requirePinned(by, fingerprint)
       return fingerprint
     },
     async enroll(name) {
@@ -112,10 +112,12 @@ t.test(
 )
 
 t.test('of servers that start at once, one makes the certificate, and the others are refused', async t => {
-  const { dirOf, startIn } = await fixture(t)
+  const { dirOf, startIn, place } = await fixture(t)
   const dirs = ['one', 'two', 'three'].map(dirOf)
+  const own = await Promise.all(dirs.map(() => openStore(place, []))) // connections of their own, without a lock
+  for (const { close } of own) t.teardown(close)
 
-  const ends = await Promise.allSettled(dirs.map(dir => startIn(dir)))
+  const ends = await Promise.allSettled(dirs.map((dir, at) => startIn(dir, undefined, own[at])))
 
   const started = ends.flatMap(end => (end.status === 'fulfilled' ? [end.value] : []))
   t.equal(started.length, 1)
@@ -265,23 +267,21 @@ t.test('a given certificate is the same on all servers, also before the first cl
   t.equal(await startIn(one), given.fingerprint, 'without a configuration it is the sealed one')
 })
 
-/** Starts a server of another data directory on the ports of the one of the cluster, which has stopped. */
-async function startAt(
-  t: Test,
-  { origin, controlPort }: TestCluster,
-  dir: string,
-  url: string
-): Promise<Process> {
+/** Starts a server of another data directory. */
+async function startAt(t: Test, control: string, dir: string, url: string): Promise<Process> {
   const server = start(t, ['server', '--data-dir', dir], {
     SVC_STORE_URL: url,
     SVC_OPERATOR_TOKEN: token,
-    SVC_OPERATOR_HTTP_LISTEN: origin.slice('http://'.length),
-    SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
+    SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
+    SVC_CONTROL_LISTEN: control,
     SVC_METRICS_LISTEN: '127.0.0.1:0'
   })
   await server.until('server.started')
   return server
 }
+
+const fingerprintOf = ({ events }: Process): unknown =>
+  events.find(({ event }) => event === 'server.started')?.['server_cert_sha256']
 
 async function stop(server: Process): Promise<void> {
   server.signal('SIGTERM')
@@ -312,8 +312,6 @@ t.test(
     for (const command of [staging, ['cert', 'activate', '--force']])
       t.match(await inTwo(...command), { code: 75 }, 'a server runs')
     t.match(await inTwo('cert', 'show'), { code: 0, stdout: cluster.fingerprint })
-    await stop(cluster.server)
-
     const missing = await inTwo('server')
     t.match(missing, { code: 78, stderr: `startup.store_key: ${keyIn(two)} is missing` })
     makeStoreKey(two)
@@ -321,12 +319,18 @@ t.test(
     t.match(wrong, { code: 78, stderr: /startup\.store_key: .* of another store/ })
     t.notMatch(wrong.stderr, readFileSync(keyIn(two), 'utf8').trim())
     t.match(await inTwo('doctor'), { code: 1, stdout: /of another store/ })
-    t.match(await inTwo(...staging), { code: 78, stderr: /startup\.store_key/ })
     t.match(await inTwo('backup', cluster.dir), { code: 2, stderr: /pg_dump .*store\.key/s })
+    t.equal(cluster.server.count('client.disconnected'), 0, 'the first one goes on')
 
     await playJoin(t, one, two)
+    const beside = await startAt(t, '127.0.0.1:0', two, url)
+    t.equal(fingerprintOf(beside), cluster.fingerprint)
+    await Promise.all([stop(beside), stop(cluster.server)])
+    renameSync(keyIn(two), join(two, 'key'))
+    t.match(await inTwo(...staging), { code: 78, stderr: /startup\.store_key/ })
+    renameSync(join(two, 'key'), keyIn(two))
     const seen = paris.agent.events.length
-    const server = await startAt(t, cluster, two, url)
+    const server = await startAt(t, `127.0.0.1:${cluster.controlPort}`, two, url)
     t.notMatch(server.output(), readFileSync(keyIn(two), 'utf8').trim())
     await paris.agent.until('control.connected', undefined, seen)
     t.notOk(existsSync(join(two, 'control.pem')))
@@ -343,10 +347,7 @@ t.test(
     t.match(await inTwo('cert', 'activate'), { code: 0, stdout: next })
     const last = paris.agent.events.length
     await cluster.restart()
-    t.equal(
-      cluster.server.events.find(({ event }) => event === 'server.started')?.['server_cert_sha256'],
-      next
-    )
+    t.equal(fingerprintOf(cluster.server), next)
     await paris.agent.until('control.connected', undefined, last)
   }
 )
@@ -379,10 +380,7 @@ t.test(
     t.not(fingerprint, cluster.fingerprint)
     t.match(lost, [{ name: 'lyon' }])
     await cluster.restart()
-    t.equal(
-      cluster.server.events.find(({ event }) => event === 'server.started')?.['server_cert_sha256'],
-      fingerprint
-    )
+    t.equal(fingerprintOf(cluster.server), fingerprint)
   }
 )
 
@@ -410,11 +408,8 @@ t.test('the certificate goes with the store to PostgreSQL and back, a staged one
   mkdirSync(joined, { mode: 0o700 })
   copyFileSync(keyIn(dir), keyIn(joined))
   t.match(await run(at.url, 'cert', 'show'), { code: 0, stdout: cluster.fingerprint })
-  const server = await startAt(t, cluster, joined, at.url)
-  t.equal(
-    server.events.find(({ event }) => event === 'server.started')?.['server_cert_sha256'],
-    cluster.fingerprint
-  )
+  const server = await startAt(t, '127.0.0.1:0', joined, at.url)
+  t.equal(fingerprintOf(server), cluster.fingerprint)
   await stop(server)
 
   renameSync(join(dir, 'sluice.db'), join(dir, 'old.db'))

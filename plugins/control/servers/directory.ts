@@ -15,6 +15,7 @@ interface Options extends Pick<ServersOptions, 'codec' | 'clock' | 'log' | 'happ
   readonly signals: Signals
   readonly registry: Registry
   readonly relay: Relay
+  readonly dropped: (clientId: string) => void // the session of a client at another server has ended
 }
 
 /** A session as the store has it. */
@@ -110,8 +111,11 @@ export class Directory {
   }
 
   #drop(clientId: string): void {
-    this.#sessions.get(clientId)?.ended.abort('left')
+    const known = this.#sessions.get(clientId)
+    if (!known) return
     this.#sessions.delete(clientId)
+    known.ended.abort('left')
+    this.#options.dropped(clientId)
   }
 
   #wake(clientId: string, revision: number): void {
@@ -134,6 +138,7 @@ export class Directory {
       ...row,
       ...agent,
       ended: ended.signal,
+      isElsewhere: true,
       can: capability => isCapable(agent, capability),
       async request({ response, ...request }, body, options) {
         const message = { name: request.name, body: codec.encode(request, body) }

@@ -43,7 +43,7 @@ export interface Recorded {
 export interface Happenings {
   /** A session of this server. */
   find(clientId: string): Peer | undefined
-  count(): number
+  all(): readonly Peer[]
   /** Another session has replaced it. */
   replaced(older: Peer, by: Pick<Peer, 'clientId' | 'instanceId' | 'remoteAddr'>): void
   /** Objects of its client have changed. */

@@ -3,6 +3,7 @@ import { shared } from '../../../kernel/store/postgres/words.ts'
 import type { Signals } from '../../../kernel/store/sql/database.ts'
 import { Directory } from './directory.ts'
 import { openLook } from './look.ts'
+import { Mirrors } from './mirrors.ts'
 import type { OwnServers, ServersOptions } from './own-servers.ts'
 import { Registry } from './registry.ts'
 import { Relay } from './relay.ts'
@@ -12,7 +13,8 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
   const { store, clock, log } = options
   const registry = new Registry({ ...options, signals })
   const relay = new Relay({ ...options, signals, key: registry.key })
-  const directory = new Directory({ ...options, signals, registry, relay })
+  const mirrors = new Mirrors({ ...options, signals, registry })
+  const directory = new Directory({ ...options, signals, registry, relay, dropped: mirrors.forget })
   const results = openResults({ ...options, signals })
   const wake = (): void => {
     if (!registry.isAlone()) signals.send()
@@ -29,7 +31,10 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
       await directory.look()
       await relay.look()
       await results.look()
-      if (isTick) await Promise.all([directory.tidy(), relay.tidy(), results.tidy()])
+      if (!isTick) return
+      await mirrors.show()
+      await mirrors.look()
+      await Promise.all([directory, relay, results, mirrors].map(part => part.tidy()))
     }
   })
 
@@ -41,6 +46,7 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
     isAlone: registry.isAlone,
     list: registry.list,
     onOne: registry.onOne,
+    mirror: mirrors.mirror,
     inForce: directory.inForce,
     take: (taken, em) => directory.take(taken, em),
     left: directory.left,

@@ -60,6 +60,7 @@ const control: Control = {
     isAlone: () => true,
     list: async () => [],
     onOne: notRunning,
+    mirror: () => () => {},
     inForce: notRunning
   },
   objects: {
