@@ -65,16 +65,17 @@ export default definePlugin<Deps>({
   ],
   routes,
   commands,
-  async start({ deps: { store, clock, log, sessions, runningTime, throttle, onboarding }, defer }) {
+  async start({ deps: { store, clock, control, log, sessions, runningTime, throttle, onboarding }, defer }) {
     await runningTime.start(defer)
     await store.change(sessions.redate)
     const sweep = () =>
-      store.change(async em => {
-        await sessions.sweep(em)
-        await throttle.sweep(em)
-      })
-    const report = (error: unknown) => log.error('auth.sweep_failed', String(error))
-    defer(clock.every(60 * 60_000, () => void sweep().catch(report)))
+      store
+        .change(async em => {
+          await sessions.sweep(em)
+          await throttle.sweep(em)
+        })
+        .catch(error => log.error('auth.sweep_failed', String(error)))
+    defer(clock.every(60 * 60_000, () => void control.servers.onOne('auth.sweep', sweep)))
     await onboarding.announce()
   }
 })

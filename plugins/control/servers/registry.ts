@@ -2,7 +2,7 @@
 // takes itself for powerless after two thirds of that.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Fault, startupInvalid } from '../../../kernel/base/errors.ts'
+import { Fault, reasonOf, startupInvalid } from '../../../kernel/base/errors.ts'
 import type { ServerRecord, Servers } from '../../../kernel/control/servers.ts'
 import { shared } from '../../../kernel/store/postgres/words.ts'
 import type { Signals } from '../../../kernel/store/sql/database.ts'
@@ -25,6 +25,13 @@ const trustedMs = (leaseMs * 2) / 3
 const listedMs = 60_000
 const keptMs = 600_000
 const knownMs = 20 // between two looks whether the others know
+
+/** Of a server that has it, or of one that lives no more. */
+const takeTask = `insert into control_task (name, boot) values (?, ?)
+       on conflict (name) do update set boot = excluded.boot
+       where control_task.boot = excluded.boot or not exists (select 1 from control_server server
+         where server.boot = control_task.boot and server.seen_at > ${shared.now} - ${leaseMs})
+       returning name`
 
 export class Registry {
   readonly key = randomBytes(16).toString('hex') // of this process: another start has another
@@ -63,16 +70,19 @@ export class Registry {
   }
 
   readonly onOne: Servers['onOne'] = async (task, work) => {
-    await this.inForce()
-    const rows = await this.#options.signals.query(
-      `insert into control_task (name, boot) values (?, ?)
-       on conflict (name) do update set boot = excluded.boot
-       where control_task.boot = excluded.boot or not exists (select 1 from control_server server
-         where server.boot = control_task.boot and server.seen_at > ${shared.now} - ${leaseMs})
-       returning name`,
-      [task, this.key]
-    )
-    if (rows.length > 0) await work()
+    if (await this.#hasTask(task)) await work()
+  }
+
+  /** A task of which the server cannot be found now waits for its next time. */
+  async #hasTask(task: string): Promise<boolean> {
+    const { log, signals } = this.#options
+    try {
+      await this.inForce()
+      return (await signals.query(takeTask, [task, this.key])).length > 0
+    } catch (error) {
+      log.debug('server.task_waits', reasonOf(error), { task })
+      return false
+    }
   }
 
   readonly list = async (): Promise<ServerRecord[]> => {
