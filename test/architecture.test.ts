@@ -147,7 +147,7 @@ const migrated: readonly string[] = [
 ]
 
 t.test('the kernel has at most 2,800 lines, and what is of databases limits of its own', async t => {
-  const limits = { 'kernel/store/sql/': 660, 'kernel/store/sqlite/': 530, 'kernel/store/postgres/': 820 }
+  const limits = { 'kernel/store/sql/': 720, 'kernel/store/sqlite/': 530, 'kernel/store/postgres/': 930 }
   const isOf = (folder: string) => (file: string) => file.startsWith(folder)
   const linesOf = (chosen: readonly string[]) =>
     chosen.reduce((sum, file) => sum + textOf(file).split('\n').length - 1, 0)

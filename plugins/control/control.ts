@@ -5,7 +5,8 @@ import { type ObjectKind, objectKindSlot } from '../../kernel/control/managed-ob
 import { openBodies } from './bodies.ts'
 import { openCertificate } from './certificate.ts'
 import { openChangedRows } from './changed-rows.ts'
-import { openGeneration, openHandshake } from './handshake.ts'
+import { openFailover } from './failover.ts'
+import { openHandshake } from './handshake.ts'
 import { openIncoming } from './incoming.ts'
 import { openLastSeen } from './last-seen.ts'
 import { Listener } from './listener.ts'
@@ -26,7 +27,12 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const settings = settingsOf(options.config as Static<typeof keys>)
   settleFiles(options.dataDir, await store.read(namedCertificates))
   const certificate = await openCertificate(options.dataDir, settings.certificate)
-  const generation = await openGeneration(store)
+  const generation = await openFailover({
+    ...options,
+    restored() {
+      for (const peer of sessions.all()) peer.end('store_restored')
+    }
+  })
   const lastSeen = openLastSeen({ store, clock })
   const handshake = openHandshake({ ...options, generation, joined: lastSeen.joined })
   const requestIds = openRequestIds()
@@ -35,7 +41,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const kinds = () => (order ??= sendOrder(filled(objectKindSlot))) // one for all agents, when the first one comes
   const budgets = openWorkBudgets(clock)
   const record = openRecordResult({ store, clock, log, kinds, pending, budgets })
-  const sessions = new Sessions({
+  const sessions: Sessions = new Sessions({
     ...options,
     ...{ requestIds, kinds, record, budgets, lastSeen },
     changedRows: openChangedRows(options),

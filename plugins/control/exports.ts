@@ -3,6 +3,8 @@ import { type Certificate, currentCertificate as currentIn } from './certificate
 import { certificateSettings } from './settings.ts'
 
 export { type Certificate, fingerprintOf, nextFile, ownFile, readCertificate } from './certificate.ts'
+export { forgetCluster } from './facts.ts'
+export { beginGeneration } from './generations.ts'
 export { namedCertificates } from './pinned-certificate.ts'
 export { endpointsIn } from './settings.ts'
 export { restoredFile, settleFiles } from './settle.ts'

@@ -6,6 +6,7 @@ import type { Client } from 'pg'
 import { Fault } from '../../base/errors.ts'
 import { type Method, type Params, partsOf, type Sql, shaped } from '../sql/statement.ts'
 import { Versions } from '../sql/versions.ts'
+import type { WatchOf } from '../sql/watch.ts'
 import { conflict, faultOf, isConflict, isLost, stateOf, unknownOutcome } from './failures.ts'
 import { type Query, queryOf } from './query.ts'
 import { changedTable, schemaStatement } from './schema.ts'
@@ -22,10 +23,14 @@ export class StoreConnection extends AbstractSqlConnection {
   #isMigrating = true
   #last: Promise<unknown> = Promise.resolve()
   #running: Promise<unknown> | null = null // the change under way
+  #watch: WatchOf<Transaction> | null = null
 
   override async connect(): Promise<void> {
     const place = this.options.driverOptions as unknown as Place // which `openStore` gives
-    this.#sessions = new Sessions(place, () => this.versions.changed(['*']))
+    this.#sessions = new Sessions(place, {
+      opened: (...opened) => this.#look(...opened).finally(() => this.versions.changed(['*'])),
+      replaceWriter: () => this.#exclusively(() => this.#open().writer())
+    })
     await this.#sessions.open()
     this.connected = true
   }
@@ -38,6 +43,17 @@ export class StoreConnection extends AbstractSqlConnection {
 
   async settled(): Promise<void> {
     await this.#running
+  }
+
+  /** See `watchStore`. */
+  async watch(watch: WatchOf<Transaction>): Promise<void> {
+    this.#watch = watch
+    await this.#exclusively(async () => this.#look(await this.#open().writer(), this.#open().cluster))
+  }
+
+  async #look(client: Client, cluster: string | null): Promise<void> {
+    const committed = await this.#repeated(async change => this.#watch?.opened(cluster, change), client)
+    committed?.()
   }
 
   override async close(force?: boolean): Promise<void> {
@@ -120,10 +136,10 @@ export class StoreConnection extends AbstractSqlConnection {
     return made
   }
 
-  async #repeated<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async #repeated<T>(work: (transaction: Transaction) => Promise<T>, on?: Client): Promise<T> {
     for (let repeats = 0; ; repeats++)
       try {
-        return await this.#once(work)
+        return await this.#once(work, on ?? (await this.#open().writer()))
       } catch (error) {
         if (!isConflict(error)) throw error
         if (repeats === maxRepeats) throw conflict(error)
@@ -131,15 +147,18 @@ export class StoreConnection extends AbstractSqlConnection {
       }
   }
 
-  async #once<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const client = await this.#open().writer()
+  async #once<T>(work: (transaction: Transaction) => Promise<T>, client: Client): Promise<T> {
     const transaction = new Transaction(client, this.#childrenOf, this.#isMigrating)
     const begin = 'begin isolation level serializable'
     const limits = this.#isMigrating ? '' : "; set local statement_timeout = '15s'"
     try {
       await run(client, { text: begin + limits, values: [] })
-      const result = await transaction.whole(() => work(transaction))
+      const [result, committed] = await transaction.whole(async () => [
+        await work(transaction),
+        transaction.revoked.length > 0 && (await this.#watch?.revoked(transaction.revoked, transaction))
+      ])
       await commit(client)
+      if (committed) committed()
       return result
     } catch (error) {
       if (isLost(error)) this.#sessions?.leave(client)

@@ -14,6 +14,9 @@ export function stateOf(error: unknown): string | null {
 /** Serialization failures and deadlocks: the same change may well succeed when it is made again. */
 export const isConflict = (error: unknown): boolean => /^(40001|40P01)$/.test(stateOf(error) ?? '')
 
+/** The statement does not fit the tables, or their rows. */
+export const isUnfit = (error: unknown): boolean => /^(22|23|42)/.test(stateOf(error) ?? '')
+
 /** The server stops, takes no connections, has no room, or refuses writes; or the user or the database is gone. */
 const passing = /^(08|28|3D|53|57P|58)|^(25006|57014|55P03)$/
 const lost =

@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import type { Statement } from '../sql/watch.ts'
 import type { Query } from './query.ts'
 
 export interface Result {
@@ -34,6 +35,7 @@ export function writtenBy(text: string, childrenOf: (table: string) => readonly 
 /** One change. */
 export class Transaction {
   readonly written = new Set<string>() // tables; '*' for any
+  readonly revoked: Statement[] = [] // see `noteRevoked`
   rowsWritten = 0
   readonly #client: Client
   readonly #childrenOf: (table: string) => readonly string[]
@@ -66,6 +68,7 @@ export class Transaction {
   /** Undoes what `work` has done when it throws. */
   async within<T>(work: () => Promise<T>): Promise<T> {
     const name = `part${++this.#depth}`
+    const noted = this.revoked.length
     await this.#control(`savepoint ${name}`)
     try {
       const result = await work()
@@ -73,6 +76,7 @@ export class Transaction {
       return result
     } catch (error) {
       await this.#control(`rollback to ${name}; release ${name}`).catch(() => {}) // then all of it is rolled back
+      this.revoked.length = noted
       throw error
     } finally {
       this.#depth--

@@ -8,6 +8,7 @@ import { Releases } from '../../../kernel/base/releases.ts'
 import type { CopiedTable, Kind } from '../../../kernel/store/sql/copy.ts'
 import type { Place, PostgresPlace } from '../../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../../kernel/store/sql/migrations.ts'
+import { forgetCluster } from '../../control/exports.ts'
 import { copyDiffers, notMovable, targetNotEmpty } from '../codes.ts'
 import { type End, openEnd } from './end.ts'
 import { type Content, readRows, type Table } from './rows.ts'
@@ -138,6 +139,7 @@ async function copyAll(source: End, target: End, move: Move, into: EntityManager
     requireEqual(sent[at], await readRows(table, into, async rows => progress('compared', rows.length)))
     await target.words.continueAfter(last.get(table.name), table, into)
   }
+  await forgetCluster(into) // it is another one, and nothing is older in it
   return sent
 }
 
