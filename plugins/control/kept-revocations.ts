@@ -23,7 +23,7 @@ export function openKeptRevocations(dataDir: string) {
   const file = join(dataDir, name)
   const [head, ...found] = existsSync(file) ? linesIn(file) : []
   const fact = head ? String(head['fact']) : `revoked-${randomBytes(8).toString('hex')}`
-  const kept = found as unknown as Kept[] // as they were written below
+  const kept = found.slice(-maxKept) as unknown as Kept[] // as they were written below
   let last = kept.at(-1)?.number ?? 0
   let lines = Number.POSITIVE_INFINITY // in the file, of which the last may be torn: the first write makes it anew
 

@@ -1,5 +1,5 @@
 // A primary that dies and a standby that takes over without the last changes, under a server that runs, or dies, too.
-import { chmodSync } from 'node:fs'
+import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
@@ -14,11 +14,16 @@ import { openRunningAgent } from '../../kit/running-agent.ts'
 import { connectAgent } from '../../kit/scripted-agent.ts'
 import { insertClient, recordLog, type TestServer, testServer } from '../../kit/test-server.ts'
 import { openFailover } from '../../plugins/control/failover.ts'
+import { expectFound, findingsOf, freePorts } from '../../plugins/doctor/test/provoke.ts'
 import { type BreakableLink, breakableLink } from '../support/breakable-link.ts'
 import { freePort } from '../support/ports.ts'
+import { privateDir } from '../support/private-dir.ts'
 import { start } from '../support/process.ts'
 import { token } from '../support/test-cluster.ts'
 import { makeCluster, type Standby } from './cluster.ts'
+import { emptyDatabase } from './empty-database.ts'
+
+const operating = join(import.meta.dirname, '..', '..', 'docs', 'OPERATING.md')
 
 interface Pair {
   readonly link: BreakableLink // to the database, by one address
@@ -299,8 +304,8 @@ async function watched(t: Test, place: { url: string; password: undefined }, dir
 t.test('each of several servers repeats what it has revoked, also one that comes later', async t => {
   const pair = await pairOf(t)
   const open = await withCredentials(t, pair)
-  const { one: dirOne, two: dirTwo } = dirs(t)
-  const [one, two] = [await open(dirOne), await open(dirTwo)]
+  const { one: dirOne, two: dirTwo, idle: dirIdle } = dirs(t)
+  const [one, two, idle] = [await open(dirOne), await open(dirTwo), await open(dirIdle)]
   t.equal(one.generation(), two.generation())
   await pair.detach()
   await one.revoke('one')
@@ -311,27 +316,15 @@ t.test('each of several servers repeats what it has revoked, also one that comes
   while ((await one.revoked().catch(() => [])).length === 0) await wait(20)
   t.same(await one.revoked(), ['one'])
   t.equal(one.restored(), 1)
+  while (!(await idle.revoked().catch(() => null))) await wait(20)
+  t.equal(idle.generation(), one.generation())
+  t.equal(idle.restored(), 1)
+  t.match(idle.log, [{ event: 'store.restored', fields: { revoked_again: 0 } }])
   const late = await open(dirTwo)
 
   t.same(await late.revoked(), ['one', 'two'])
   t.match(late.log, [{ event: 'store.restored', fields: { revoked_again: 1 } }])
   t.equal((await open(dirOne)).log.length, 0)
-})
-
-t.test('a server whose database went over while it was idle takes the generation of the other', async t => {
-  const pair = await pairOf(t)
-  const open = await withCredentials(t, pair)
-  const { one: dirOne, two: dirTwo } = dirs(t)
-  const [one, two] = [await open(dirOne), await open(dirTwo)]
-  await pair.detach()
-
-  pair.failOver()
-  while (!(await one.revoked().catch(() => null))) await wait(20)
-  while (!(await two.revoked().catch(() => null))) await wait(20)
-
-  t.equal(one.generation(), two.generation())
-  t.same([one.restored(), two.restored()], [1, 1])
-  t.match(two.log, [{ event: 'store.restored', fields: { revoked_again: 0 } }])
 })
 
 t.test('a read whose new connection leads to the standby waits until that counts as restored', async t => {
@@ -369,18 +362,17 @@ t.test('a database that does not tell what it is works as before', async t => {
 })
 
 t.test('what a change, or a part of it, has not revoked in the end is not kept', async t => {
-  const pair = await pairOf(t)
-  const open = await withCredentials(t, pair)
+  const store = await openStore(await emptyDatabase(t), [kernelStore])
+  t.teardown(store.close)
   const seen: unknown[] = []
-  const one = await open(dirs(t).one)
-  await one.store.read(em =>
+  await store.read(em =>
     watchStore(em, {
       opened: async () => () => {},
       revoked: async statements => () => void seen.push(statements.map(({ values }) => values))
     })
   )
 
-  await one.store.change(async em => {
+  await store.change(async em => {
     noteRevoked(em, 'select ?', [1])
     await em
       .transactional(async part => {
@@ -389,9 +381,9 @@ t.test('what a change, or a part of it, has not revoked in the end is not kept',
       })
       .catch(() => {})
   })
-  await one.store.change(async em => noteRevoked(em, 'select ?', [3]))
+  await store.change(async em => noteRevoked(em, 'select ?', [3]))
   await t.rejects(
-    one.store.change(async em => {
+    store.change(async em => {
       noteRevoked(em, 'select ?', [4])
       throw new Error('no')
     })
@@ -400,7 +392,28 @@ t.test('what a change, or a part of it, has not revoked in the end is not kept',
   t.same(seen, [[[1]], [[3]]])
 })
 
-function dirs(t: Test): { one: string; two: string } {
-  const dir = t.testdir({ one: {}, two: {} })
-  return { one: join(dir, 'one'), two: join(dir, 'two') }
+t.test('doctor warns of a standby that may be behind, and of what a power failure may damage', async t => {
+  const pair = await pairOf(t)
+  const args = ['doctor', '--data-dir', privateDir(t, {})]
+  const env = { ...freePorts, SVC_STORE_URL: pair.url }
+  await expectFound(t, args, env, {
+    'store.unsynced': /fsync and full_page_writes/,
+    'store.standby': /1 standby follows, and synchronous_standby_names is empty/
+  })
+
+  const remedy = readFileSync(join(import.meta.dirname, 'synchronous.sql'), 'utf8')
+  t.ok(readFileSync(operating, 'utf8').includes(`\`\`\`sql test/postgres/synchronous.sql\n${remedy}\`\`\``))
+  const statements = [`alter system set fsync = on;`, `alter system set full_page_writes = on;`, remedy]
+  for (const statement of statements.join('').split(';').slice(0, -1)) await pair.primary.query(statement)
+  await untilTrue(pair.primary, `select current_setting('synchronous_standby_names') <> '' as yes`)
+
+  t.same(
+    (await findingsOf('store', {}, { keys: { store_url: pair.url } })).map(finding => 'ok' in finding),
+    [true]
+  )
+})
+
+function dirs(t: Test): { one: string; two: string; idle: string } {
+  const dir = t.testdir({ one: {}, two: {}, idle: {} })
+  return { one: join(dir, 'one'), two: join(dir, 'two'), idle: join(dir, 'idle') }
 }
