@@ -1,95 +1,20 @@
 // A primary that dies and a standby that takes over without the last changes, under a server that runs, or dies, too.
-import { chmodSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import t, { type Test } from 'tap'
-import { Credential } from '../../kernel/identity/entities.ts'
-import { hashOf } from '../../kernel/identity/secret.ts'
-import { kernelStore } from '../../kernel/store/kernel-store.ts'
-import { openStore } from '../../kernel/store/open.ts'
-import { runAt } from '../../kernel/store/postgres/sessions.ts'
-import { noteRevoked, watchStore } from '../../kernel/store/sql/watch.ts'
+import t from 'tap'
 import { openRunningAgent } from '../../kit/running-agent.ts'
 import { connectAgent } from '../../kit/scripted-agent.ts'
-import { insertClient, recordLog, type TestServer, testServer } from '../../kit/test-server.ts'
-import { openFailover } from '../../plugins/control/failover.ts'
+import { insertClient, type TestServer, testServer } from '../../kit/test-server.ts'
 import { expectFound, findingsOf, freePorts } from '../../plugins/doctor/test/provoke.ts'
-import { type BreakableLink, breakableLink } from '../support/breakable-link.ts'
 import { freePort } from '../support/ports.ts'
 import { privateDir } from '../support/private-dir.ts'
 import { start } from '../support/process.ts'
 import { token } from '../support/test-cluster.ts'
-import { makeCluster, type Standby } from './cluster.ts'
-import { emptyDatabase } from './empty-database.ts'
+import { type Pair, pairOf, untilTrue } from './pair.ts'
 
 const operating = join(import.meta.dirname, '..', '..', 'docs', 'OPERATING.md')
-
-interface Pair {
-  readonly link: BreakableLink // to the database, by one address
-  readonly url: string // of the database sluice
-  readonly primary: pg.Client
-  readonly at: Standby['at'] // of the one that is in force
-  /** What is committed from now on does not reach the standby, which has all that was before. */
-  detach(): Promise<void>
-  /** The primary dies as without power, and the standby takes over its address. */
-  failOver(): void
-  /** New connections lead to the standby, which takes over; those that are there stay. */
-  divide(): void
-}
-
-/** Makes a primary with a standby that follows. */
-async function pairOf(t: Test): Promise<Pair> {
-  const primary = await makeCluster(true)
-  t.teardown(primary.remove)
-  primary.start()
-  await runAt(primary.at('postgres'), [
-    'create role ordinary login', // as OPERATING.md makes it
-    "create database sluice owner ordinary encoding 'UTF8' template template0"
-  ])
-  const standby = await primary.standby()
-  t.teardown(standby.remove)
-  let inForce: Pick<Standby, 'at'> = primary
-  const link = await breakableLink(t, () => Number(new URL(inForce.at('sluice').url).port))
-  const [client, follower] = await Promise.all([clientOf(t, primary), clientOf(t, standby)])
-  const promote = (): void => {
-    standby.promote()
-    inForce = standby
-  }
-  return {
-    link,
-    url: `postgres://ordinary@127.0.0.1:${link.port}/sluice`,
-    primary: client,
-    at: database => inForce.at(database),
-    async detach() {
-      const { rows } = await client.query('select pg_current_wal_lsn()::text as lsn')
-      await untilTrue(follower, `select pg_last_wal_replay_lsn() >= '${rows[0].lsn}' as yes`)
-      await follower.query(`alter system set primary_conninfo = ''`)
-      await follower.query('select pg_reload_conf()')
-      await untilTrue(follower, 'select not exists (select from pg_stat_wal_receiver) as yes')
-    },
-    failOver() {
-      primary.kill()
-      promote()
-      link.cut()
-      link.heal()
-    },
-    divide: promote
-  }
-}
-
-async function clientOf(t: Test, { at }: Pick<Standby, 'at'>): Promise<pg.Client> {
-  const client = new pg.Client(at('sluice').url)
-  client.on('error', () => {}) // its database is killed
-  await client.connect()
-  t.teardown(() => client.end().catch(() => {}))
-  return client
-}
-
-/** PostgreSQL tells nobody what its standby has done. */
-async function untilTrue(client: pg.Client, question: string): Promise<void> {
-  while ((await client.query(question)).rows[0]?.yes !== true) await wait(20)
-}
 
 const generationOf = async ({ at }: Pair): Promise<string> => {
   const client = new pg.Client(at('sluice').url)
@@ -259,139 +184,6 @@ t.test('what a killed server has revoked last stays so when it starts on the sta
   t.equal(await next.exit, 0)
 })
 
-/** A store with one credential, as a server has it whose lock is not in the way of another one. */
-async function withCredentials(t: Test, { url }: Pair): Promise<(dir: string) => ReturnType<typeof watched>> {
-  const place = { url, password: undefined }
-  const store = await openStore(place, [kernelStore])
-  const row = (id: string) => ({ id, userId: 'ann', label: id, tokenHash: hashOf(id), createdAt: 1 })
-  await store.change(async em => {
-    for (const id of ['one', 'two']) await em.insert(Credential, row(id))
-  })
-  await store.close()
-  return dir => watched(t, place, dir)
-}
-
-async function watched(t: Test, place: { url: string; password: undefined }, dir: string) {
-  chmodSync(dir, 0o700)
-  const store = await openStore(place, [])
-  t.teardown(store.close)
-  const log: Parameters<typeof recordLog>[0] = []
-  let restored = 0
-  const generation = await openFailover({
-    ...{ store, dataDir: dir, log: recordLog(log), filled: () => [] },
-    restored: () => void restored++
-  })
-  const sql = 'update kernel_credential set revoked_at = 2 where id = ?'
-  return {
-    store,
-    log,
-    generation,
-    restored: () => restored,
-    revoke: (id: string) =>
-      store.change(async em => {
-        await em.execute(sql, [id])
-        noteRevoked(em, sql, [id])
-      }),
-    revoked: async () => {
-      const rows = await store.read(em =>
-        em.execute<{ id: string }[]>('select id from kernel_credential where revoked_at = 2 order by id')
-      )
-      return rows.map(({ id }) => id)
-    }
-  }
-}
-
-t.test('each of several servers repeats what it has revoked, also one that comes later', async t => {
-  const pair = await pairOf(t)
-  const open = await withCredentials(t, pair)
-  const { one: dirOne, two: dirTwo, idle: dirIdle } = dirs(t)
-  const [one, two, idle] = [await open(dirOne), await open(dirTwo), await open(dirIdle)]
-  t.equal(one.generation(), two.generation())
-  await pair.detach()
-  await one.revoke('one')
-  await two.revoke('two')
-  await two.store.close()
-
-  pair.failOver()
-  while ((await one.revoked().catch(() => [])).length === 0) await wait(20)
-  t.same(await one.revoked(), ['one'])
-  t.equal(one.restored(), 1)
-  while (!(await idle.revoked().catch(() => null))) await wait(20)
-  t.equal(idle.generation(), one.generation())
-  t.equal(idle.restored(), 1)
-  t.match(idle.log, [{ event: 'store.restored', fields: { revoked_again: 0 } }])
-  const late = await open(dirTwo)
-
-  t.same(await late.revoked(), ['one', 'two'])
-  t.match(late.log, [{ event: 'store.restored', fields: { revoked_again: 1 } }])
-  t.equal((await open(dirOne)).log.length, 0)
-})
-
-t.test('a read whose new connection leads to the standby waits until that counts as restored', async t => {
-  const pair = await pairOf(t)
-  const open = await withCredentials(t, pair)
-  const one = await open(dirs(t).one)
-  const writer = await one.store.change(em =>
-    em.execute<{ pid: number }[]>('select pg_backend_pid() as pid').then(([row]) => row?.pid)
-  )
-  await pair.detach()
-  await one.revoke('one')
-
-  pair.divide()
-  await pair.primary.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'ordinary' and pid <> ${writer}`
-  )
-
-  t.same(await one.revoked(), ['one'], 'its first answer has what was revoked')
-  t.equal(one.restored(), 1)
-})
-
-t.test('a database that does not tell what it is works as before', async t => {
-  const pair = await pairOf(t)
-  await pair.primary.query('revoke execute on function pg_control_system() from public')
-  const open = await withCredentials(t, pair)
-  const one = await open(dirs(t).one)
-  await pair.detach()
-  await one.revoke('one')
-
-  pair.failOver()
-  while ((await one.revoked().catch(() => [])).length === 0) await wait(20)
-
-  t.same(await one.revoked(), ['one'], 'what is lacking there tells that it is behind')
-  t.equal(one.restored(), 1)
-})
-
-t.test('what a change, or a part of it, has not revoked in the end is not kept', async t => {
-  const store = await openStore(await emptyDatabase(t), [kernelStore])
-  t.teardown(store.close)
-  const seen: unknown[] = []
-  await store.read(em =>
-    watchStore(em, {
-      opened: async () => () => {},
-      revoked: async statements => () => void seen.push(statements.map(({ values }) => values))
-    })
-  )
-
-  await store.change(async em => {
-    noteRevoked(em, 'select ?', [1])
-    await em
-      .transactional(async part => {
-        noteRevoked(part, 'select ?', [2])
-        throw new Error('no')
-      })
-      .catch(() => {})
-  })
-  await store.change(async em => noteRevoked(em, 'select ?', [3]))
-  await t.rejects(
-    store.change(async em => {
-      noteRevoked(em, 'select ?', [4])
-      throw new Error('no')
-    })
-  )
-
-  t.same(seen, [[[1]], [[3]]])
-})
-
 t.test('doctor warns of a standby that may be behind, and of what a power failure may damage', async t => {
   const pair = await pairOf(t)
   const args = ['doctor', '--data-dir', privateDir(t, {})]
@@ -412,8 +204,3 @@ t.test('doctor warns of a standby that may be behind, and of what a power failur
     [true]
   )
 })
-
-function dirs(t: Test): { one: string; two: string; idle: string } {
-  const dir = t.testdir({ one: {}, two: {}, idle: {} })
-  return { one: join(dir, 'one'), two: join(dir, 'two'), idle: join(dir, 'idle') }
-}
