@@ -18,6 +18,18 @@ export const NextPinRow = defineEntity({
   }
 })
 
+/** See shared-certificate.ts. */
+export const CertificateRow = defineEntity({
+  name: 'CertificateRow',
+  tableName: 'control_certificate',
+  properties: {
+    name: p.string().length(4).primary(),
+    certificate: p.text(),
+    keyId: p.string().length(16),
+    sealedKey: p.text()
+  }
+})
+
 const time = () => p.bigint('number') // ms since 1970, UTC, by the clock of the database
 
 // What servers of one database have for each other: plugins/control/servers. All of it is of running servers.

@@ -65,7 +65,7 @@ async function fixture(t: Test) {
     return { id, connect }
   }
 
-  return { place, server, client }
+  return { dir, place, files, server, client }
 }
 
 /** Asks again until the answer fits. */
@@ -229,10 +229,10 @@ t.test('agents of a server that is killed are taken for away after its lease', a
 })
 
 t.test('a second server of the same name is refused, with the remedy', async t => {
-  const { server, place } = await fixture(t)
+  const { dir, server, place, files } = await fixture(t)
   await server('a')
-  const data = join(t.testdir(), 'other')
-  const other = start(t, ['server', '--data-dir', data], { SVC_STORE_URL: place.url, SVC_SERVER_ID: 'a' })
+  const env = { ...files, SVC_STORE_URL: place.url, SVC_SERVER_ID: 'a' }
+  const other = start(t, ['server', '--data-dir', join(dir, 'other')], env)
   t.equal(await other.exit, 78)
   t.match(other.output(), /server_id: another server has the name a; give each its own/)
 })
