@@ -83,8 +83,12 @@ t.test('the same Idempotency-Key at two servers at once makes one credential', a
   }
 })
 
-t.test('a file is applied at one server at a time', async t => {
+t.test('a file is applied at one server at a time, and pages see a change at each', async t => {
   const [a, b] = await servers(t)
+  const seen = async (server: TestServer) =>
+    (await server.call<{ last: number }>('GET', '/v1/changes')).body.last
+  const before = await seen(b)
+
   const { body } = await a.call<{ lease_id: string }>('POST', '/v1/apply-leases')
   t.match(await b.call('POST', '/v1/apply-leases'), {
     status: 409,
@@ -92,4 +96,8 @@ t.test('a file is applied at one server at a time', async t => {
   })
   t.equal((await b.call('DELETE', `/v1/apply-leases/${body.lease_id}`)).status, 204)
   t.equal((await b.call('POST', '/v1/apply-leases')).status, 201)
+
+  await a.clock.advance(200)
+  while ((await seen(b)) === before) await setImmediate()
+  t.equal(await seen(a), await seen(b))
 })
