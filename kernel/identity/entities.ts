@@ -45,7 +45,7 @@ export const Client = defineEntity({
     agentVersion: p.string().length(64).nullable(),
     capabilities: p.json().$type<Readonly<Record<string, string>> | null>().nullable(),
     revision: p.bigint('number'), // the last one used
-    changed: p.bigint('number').default(0).index('kernel_client_changed_index'), // the number of its last change of objects, by which other servers find it
+    changed: p.bigint('number').defaultRaw('0').index('kernel_client_changed_index'), // the number of its last change of objects, by which other servers find it
     enrolledAt: time(),
     connectedAt: time().nullable(),
     lastSeenAt: time().nullable(),

@@ -30,7 +30,7 @@ const dayMs = 24 * 3_600_000
 const rowsPerChange = 1000 // short transactions, so that other writes and requests run in between
 const runsPerCount = 60
 
-export function openRetention({ store, clock, log, config }: Kernel<typeof keys>) {
+export function openRetention({ store, clock, log, config, control }: Kernel<typeof keys>) {
   const counts = openEntryCounts({ store })
   let runs = 0
   let running: Promise<void> | null = null
@@ -60,8 +60,11 @@ export function openRetention({ store, clock, log, config }: Kernel<typeof keys>
     try {
       const before = earliest(clock) - config.audit_retention_days * dayMs
       await deleteOldest({ sql: 'timestamp < ?', values: [before] }, Number.POSITIVE_INFINITY)
-      if (runs++ % runsPerCount === 0) await counts.load()
-      const surplus = counts.total() - config.audit_max_rows
+      const isCounted = runs++ % runsPerCount === 0
+      if (isCounted) await counts.load()
+      const surplusNow = (): number => counts.total() - config.audit_max_rows
+      if (surplusNow() > 0 && !isCounted && !control.servers.isAlone()) await counts.load() // others delete, too
+      const surplus = surplusNow()
       if (surplus <= 0) return
       await deleteOldest(entriesOf(null, 'deny'), surplus)
       for (const [actor, excess] of counts.excess(config.audit_max_rows)) await deleteOf(actor, excess)

@@ -3,8 +3,10 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { decisionSlot, siteSlot } from '../http/exports.ts'
 import { noteSlot, stateSlot } from '../rules/exports.ts'
-import { openChanges } from './changes.ts'
+import { type Changes, openChanges } from './changes.ts'
+import { ConsoleChange } from './entities.ts'
 import { connectionMarks, decisionMarks, noteMarks, stateMarks } from './marks.ts'
+import { Console0001 } from './migrations/0001-change.ts'
 import { openParts } from './parts.ts'
 import { type Deps as RouteDeps, routes } from './routes.ts'
 import { openConsole, type Deps as SiteDeps } from './site.ts'
@@ -18,10 +20,13 @@ export default definePlugin<Deps>({
   description: 'Pages for a browser.',
   kernel: '^2.0.0',
   needs: { auth: '^1.0.0', http: '^1.0.0', rules: '^1.0.0' },
+  store: { entities: [ConsoleChange], migrations: [{ name: '0001-change', class: Console0001 }] },
   slots: [consolePageSlot, consoleCardSlot],
   services: {
     site: asFunction((deps: Deps) => openConsole(deps)).singleton(),
-    changes: asFunction(openChanges).singleton(),
+    changes: asFunction(
+      (deps: Deps): Changes => openChanges(deps, () => !deps.control.servers.isAlone())
+    ).singleton(),
     parts: asFunction(openParts).singleton()
   },
   fills: [

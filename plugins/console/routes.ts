@@ -22,7 +22,7 @@ const changes = defineRoute({
   description: 'Cheap: the pages of the console ask each second. Counters of traffic are no change.',
   schema: () => ({ reply: Seen, errors: [] }),
   run: async ({ changes, site }: Deps, { principal }) => ({
-    last: changes.seenBy(principal),
+    last: await changes.seenBy(principal),
     pages: site.version
   })
 })

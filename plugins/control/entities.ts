@@ -61,14 +61,14 @@ export const SessionRow = defineEntity({
   properties: {
     clientId: p.string().length(26).primary(),
     sessionId: p.string().length(26),
-    boot: p.string().length(32).nullable(), // null: it has ended
+    boot: p.string().length(32).nullable().index('control_session_boot_index'), // null: it has ended
     epoch: p.bigint('number'), // counts the sessions of the client
     tokenHash: p.string().length(64),
     instanceId: p.string().length(64),
     remoteAddr: p.string().length(255),
     connectedAt: time(),
     ending: p.string().length(64).nullable(),
-    changed: p.bigint('number')
+    changed: p.bigint('number').index('control_session_changed_index')
   }
 })
 
@@ -98,7 +98,7 @@ export const MirrorRow = defineEntity({
     key: p.string().length(64).primary(),
     boot: p.string().length(32),
     value: p.text(), // JSON
-    changed: p.bigint('number')
+    changed: p.bigint('number').index('control_mirror_changed_index')
   }
 })
 

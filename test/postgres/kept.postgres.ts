@@ -1,0 +1,103 @@
+// What one server knows the others know: two servers in this process, on one database.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { type TestServer, testServer } from '../../kit/test-server.ts'
+import { openTestStore } from '../../kit/test-store.ts'
+import { makeCertificate } from '../../plugins/control/self-signed.ts'
+
+const { cert, key } = await makeCertificate([])
+const unauthenticated = { authorization: '' }
+const root = { user_id: 'root', password: 'a long enough password' }
+
+async function servers(t: Test): Promise<readonly [TestServer, TestServer]> {
+  const dir = t.testdir({ a: {}, b: {}, store: {} })
+  const tls = { tls_cert_path: join(dir, 'cert.pem'), tls_key_path: join(dir, 'key.pem') }
+  writeFileSync(tls.tls_cert_path, cert)
+  writeFileSync(tls.tls_key_path, key, { mode: 0o600 })
+  const store = await openTestStore(join(dir, 'store'), 'template')
+  if (!store) throw new TypeError('this test is for PostgreSQL')
+  t.teardown(store.drop)
+  const start = (id: string) =>
+    testServer(t, {
+      dir: join(dir, id),
+      plugins: ['users', 'clients', 'auth', 'credentials', 'rules', 'apply', 'console'],
+      keys: {
+        ...tls,
+        store_url: store.place.url,
+        server_id: id,
+        operator_http_public_origin: 'https://sluice.test'
+      }
+    })
+  const a = await start('a')
+  const starting = start('b')
+  const state = { isStarting: true }
+  starting.finally(() => (state.isStarting = false)).catch(() => {}) // who awaits it gets the error
+  while (state.isStarting) {
+    await a.clock.advance(2_000) // it shows each 2 s that it lives, for which the other one waits
+    await setImmediate()
+  }
+  return [a, await starting]
+}
+
+const setupTokenOf = ({ log }: TestServer): string =>
+  log.findLast(({ event }) => event === 'onboarding.setup_token')?.message.slice(-43) ?? ''
+
+const onboard = (server: TestServer, setup_token: string) =>
+  server.call(
+    'POST',
+    '/v1/auth/onboarding',
+    { ...root, display_name: 'Root', password_confirm: root.password, setup_token },
+    unauthenticated
+  )
+
+const login = (server: TestServer, password: string) =>
+  server.call('POST', '/v1/auth/login', { ...root, password }, unauthenticated)
+
+t.test('the setup token of the last start is valid at each server; failures at both lock both', async t => {
+  const [a, b] = await servers(t)
+
+  t.match(await onboard(b, setupTokenOf(a)), {
+    status: 401,
+    body: { error: { code: 'setup_token_invalid' } }
+  })
+  t.match(await onboard(a, setupTokenOf(b)), { status: 201 })
+
+  for (const server of [a, b, a, b, a]) t.match(await login(server, 'a wrong password'), { status: 401 })
+  for (const server of [a, b])
+    t.match(await login(server, root.password), { status: 429, body: { error: { code: 'rate_limited' } } })
+})
+
+t.test('the same Idempotency-Key at two servers at once makes one credential', async t => {
+  const [a, b] = await servers(t)
+  await a.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann', role: 'user' })
+  const path = '/v1/users/ann/credentials'
+
+  for (let round = 1; round <= 10; round++) {
+    const make = (server: TestServer) =>
+      server.call('POST', path, { label: 'ci' }, { 'idempotency-key': `key-${round}` })
+    const statuses = (await Promise.all([a, b].map(make))).map(({ status }) => status)
+    t.same(statuses.sort(), [201, 409])
+    t.equal((await b.call<unknown[]>('GET', path)).body.length, round)
+  }
+})
+
+t.test('a file is applied at one server at a time, and pages see a change at each', async t => {
+  const [a, b] = await servers(t)
+  const seen = async (server: TestServer) =>
+    (await server.call<{ last: number }>('GET', '/v1/changes')).body.last
+  const before = await seen(b)
+
+  const { body } = await a.call<{ lease_id: string }>('POST', '/v1/apply-leases')
+  t.match(await b.call('POST', '/v1/apply-leases'), {
+    status: 409,
+    body: { error: { code: 'apply_in_progress' } }
+  })
+  t.equal((await b.call('DELETE', `/v1/apply-leases/${body.lease_id}`)).status, 204)
+  t.equal((await b.call('POST', '/v1/apply-leases')).status, 201)
+
+  await a.clock.advance(200)
+  while ((await seen(b)) === before) await setImmediate()
+  t.equal(await seen(a), await seen(b))
+})
