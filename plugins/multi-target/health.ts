@@ -60,15 +60,7 @@ export type Healths = ReturnType<typeof openHealths>
 
 export function openHealths({ store, clock, log, control, rules }: Services) {
   const sessions: Sessions = new Map()
-  const elsewhere = new Map<string, Map<string, Reported>>() // by client that is at another server
-  const changed = control.servers.mirror<[string, [string, ReportedTarget][]][]>({
-    key: 'multi-target.health',
-    value: clientId => [...(sessions.get(clientId)?.rules ?? [])].map(([id, rows]) => [id, [...rows]]),
-    heard(clientId, reported) {
-      if (reported) elsewhere.set(clientId, new Map(reported.map(([id, rows]) => [id, new Map(rows)])))
-      else elsewhere.delete(clientId)
-    }
-  })
+  const { elsewhere, changed } = openElsewhere(control, sessions)
   const logRefused = openRefusedRows({ clock, log })
   const logEjected = openEjectionLog({ clock, log })
 
@@ -124,6 +116,20 @@ export function openHealths({ store, clock, log, control, rules }: Services) {
   const ejections = (rule: Judged): number[] => reportedOf(rule).map(target => target?.ejections ?? 0)
 
   return { receive, connection: connectionOf(sessions), view, forget, of, reported, ejections }
+}
+
+/** The health of clients at other servers, and what is to be called when that of one here has changed. */
+function openElsewhere({ servers }: Kernel['control'], sessions: Sessions) {
+  const elsewhere = new Map<string, Map<string, Reported>>() // by client and rule
+  const changed = servers.mirror<[string, [string, ReportedTarget][]][]>({
+    key: 'multi-target.health',
+    value: clientId => [...(sessions.get(clientId)?.rules ?? [])].map(([id, rows]) => [id, [...rows]]),
+    heard(clientId, reported) {
+      if (reported) elsewhere.set(clientId, new Map(reported.map(([id, rows]) => [id, new Map(rows)])))
+      else elsewhere.delete(clientId)
+    }
+  })
+  return { elsewhere, changed }
 }
 
 const byPlace = (targets: RuleCore['targets'], rows: readonly ReportedTarget[]): Reported =>

@@ -15,15 +15,7 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
   const reported = new Map<string, Ports>() // by client
   const partial = new Map<string, Ports>() // of reports whose last part is still to come
   const removals = new Map<string, Release>() // timers of clients that left
-  const elsewhere = new Map<string, Ports>() // by client that is at another server
-  const changed = control.servers.mirror<[string, [number, number][]][]>({
-    key: 'stats.active',
-    value: clientId => [...(reported.get(clientId) ?? [])].map(([id, ports]) => [id, [...ports]]),
-    heard(clientId, rules) {
-      if (rules) elsewhere.set(clientId, new Map(rules.map(([id, ports]) => [id, new Map(ports)])))
-      else elsewhere.delete(clientId)
-    }
-  })
+  const { elsewhere, changed } = openElsewhere(control, reported)
 
   /** Only rules and ports of the client may be in `active`: they bound what is kept. */
   function report(
@@ -75,6 +67,20 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
   }
 
   return { report, joined: cancelRemoval, left, ofRule, all, release }
+}
+
+/** Connections of clients at other servers, and what is to be called when those of one here have changed. */
+function openElsewhere({ servers }: Kernel['control'], reported: ReadonlyMap<string, Ports>) {
+  const elsewhere = new Map<string, Ports>() // by client
+  const changed = servers.mirror<[string, [number, number][]][]>({
+    key: 'stats.active',
+    value: clientId => [...(reported.get(clientId) ?? [])].map(([id, ports]) => [id, [...ports]]),
+    heard(clientId, rules) {
+      if (rules) elsewhere.set(clientId, new Map(rules.map(([id, ports]) => [id, new Map(ports)])))
+      else elsewhere.delete(clientId)
+    }
+  })
+  return { elsewhere, changed }
 }
 
 export const sumOf = (ports: ReadonlyMap<number, number>): number =>

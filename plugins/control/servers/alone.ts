@@ -22,11 +22,12 @@ export function openAlone({ clock, version, id, happenings }: Options): OwnServe
       tasks.add(task)
       await work()
     },
+    changed() {},
+    onChanged() {},
     mirror: () => () => {},
     inForce: async sessions => new Set(sessions.map(({ sessionId }) => sessionId)),
     take: async () => {},
     left: async sessions => sessions.map(({ clientId }) => clientId),
-    wake() {},
     keepResults: async () => {},
     watch() {},
     close: async () => {}

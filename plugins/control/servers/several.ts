@@ -16,9 +16,6 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
   const mirrors = new Mirrors({ ...options, signals, registry })
   const directory = new Directory({ ...options, signals, registry, relay, dropped: mirrors.forget })
   const results = openResults({ ...options, signals })
-  const wake = (): void => {
-    if (!registry.isAlone()) signals.send()
-  }
   store.share({ isShared: () => !registry.isAlone(), mayChange: registry.inForce })
 
   /** What others have changed since the last look. One that fails is made up for by the next one. */
@@ -50,7 +47,10 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
     inForce: directory.inForce,
     take: (taken, em) => directory.take(taken, em),
     left: directory.left,
-    wake,
+    changed() {
+      if (!registry.isAlone()) signals.send()
+    },
+    onChanged: listener => void signals.onSignal(listener),
     async keepResults(of, em) {
       if (registry.isAlone()) return
       await results.keep(of, em)
