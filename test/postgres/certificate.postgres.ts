@@ -1,18 +1,6 @@
 // The certificate of servers that share a database: sealed in it, and opened by the key file of each.
-import { execFile } from 'node:child_process'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync
-} from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import SqliteFile from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { newId } from '../../kernel/base/id.ts'
@@ -29,11 +17,9 @@ import { namedCertificates, requirePinned, setStoreValue } from '../../plugins/c
 import { Rotation } from '../../plugins/control/rotation.ts'
 import { makeStoreKey } from '../../plugins/control/store-key.ts'
 import { privateDir } from '../support/private-dir.ts'
-import { type Process, sluice, start } from '../support/process.ts'
-import { startAgent, testCluster, token } from '../support/test-cluster.ts'
 import { connectTo, emptyDatabase } from './empty-database.ts'
+import { keyIn } from './second-server.ts'
 
-const root = join(import.meta.dirname, '..', '..')
 const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
 const stores = [kernelStore, ...inDependencyOrder(plugins)]
 const keyUnusable = { errorCode: { code: 'startup.store_key', exit: 78 } }
@@ -77,8 +63,6 @@ async function fixture(t: Test): Promise<Fixture> {
     }
   }
 }
-
-const keyIn = (dir: string): string => join(dir, 'store.key')
 
 t.test(
   'a second server has the certificate of the first with its key file, and is refused without',
@@ -266,180 +250,3 @@ t.test('a given certificate is the same on all servers, also before the first cl
   t.equal(await startIn(two, file), given.fingerprint, 'which needs no key file')
   t.equal(await startIn(one), given.fingerprint, 'without a configuration it is the sealed one')
 })
-
-/** Starts a server of another data directory. */
-async function startAt(t: Test, control: string, dir: string, url: string): Promise<Process> {
-  const server = start(t, ['server', '--data-dir', dir], {
-    SVC_STORE_URL: url,
-    SVC_OPERATOR_TOKEN: token,
-    SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
-    SVC_CONTROL_LISTEN: control,
-    SVC_METRICS_LISTEN: '127.0.0.1:0'
-  })
-  await server.until('server.started')
-  return server
-}
-
-const fingerprintOf = ({ events }: Process): unknown =>
-  events.find(({ event }) => event === 'server.started')?.['server_cert_sha256']
-
-async function stop(server: Process): Promise<void> {
-  server.signal('SIGTERM')
-  await server.exit
-}
-
-/** Runs the listing of the guide as it is printed, but for the places. */
-async function playJoin(t: Test, from: string, to: string): Promise<void> {
-  const file = 'test/postgres/join.sh'
-  const text = readFileSync(join(root, file), 'utf8')
-  const guide = readFileSync(join(root, 'docs/OPERATING.md'), 'utf8')
-  t.ok(guide.includes(`\`\`\`sh ${file}\n${text}\`\`\``), `${file} is what the guide shows`)
-  const own = text.replace('cat /var/lib/sluice', `cat ${from}`).replaceAll('/var/lib/sluice', to)
-  const words = 'set -e; systemctl() { :; }; ssh() { shift; "$@"; }\n'
-  await promisify(execFile)('bash', ['-c', words + own], { env: { PATH: process.env['PATH'] } })
-}
-
-t.test(
-  'an agent moves from one server to another, which has no more than store_url and the key file',
-  { timeout: 180_000 },
-  async t => {
-    const { url } = await emptyDatabase(t)
-    const cluster = await testCluster(t, { SVC_STORE_URL: url })
-    const [one, two] = [join(cluster.dir, 'server'), join(cluster.dir, 'two')]
-    const paris = await startAgent(t, cluster, 'paris')
-    const inTwo = (...args: string[]) => sluice([...args, '--data-dir', two], { SVC_STORE_URL: url })
-    const staging = ['cert', 'reissue', '--rotate', '--san', 'gate.example']
-    for (const command of [staging, ['cert', 'activate', '--force']])
-      t.match(await inTwo(...command), { code: 75 }, 'a server runs')
-    t.match(await inTwo('cert', 'show'), { code: 0, stdout: cluster.fingerprint })
-    const missing = await inTwo('server')
-    t.match(missing, { code: 78, stderr: `startup.store_key: ${keyIn(two)} is missing` })
-    makeStoreKey(two)
-    const wrong = await inTwo('server')
-    t.match(wrong, { code: 78, stderr: /startup\.store_key: .* of another store/ })
-    t.notMatch(wrong.stderr, readFileSync(keyIn(two), 'utf8').trim())
-    t.match(await inTwo('doctor'), { code: 1, stdout: /of another store/ })
-    t.match(await inTwo('backup', cluster.dir), { code: 2, stderr: /pg_dump .*store\.key/s })
-    t.equal(cluster.server.count('client.disconnected'), 0, 'the first one goes on')
-
-    await playJoin(t, one, two)
-    const beside = await startAt(t, '127.0.0.1:0', two, url)
-    t.equal(fingerprintOf(beside), cluster.fingerprint)
-    await Promise.all([stop(beside), stop(cluster.server)])
-    renameSync(keyIn(two), join(two, 'key'))
-    t.match(await inTwo(...staging), { code: 78, stderr: /startup\.store_key/ })
-    renameSync(join(two, 'key'), keyIn(two))
-    const seen = paris.agent.events.length
-    const server = await startAt(t, `127.0.0.1:${cluster.controlPort}`, two, url)
-    t.notMatch(server.output(), readFileSync(keyIn(two), 'utf8').trim())
-    await paris.agent.until('control.connected', undefined, seen)
-    t.notOk(existsSync(join(two, 'control.pem')))
-    t.notMatch((await inTwo('doctor')).stdout, /store_key/)
-    await stop(server)
-
-    const { stdout } = await inTwo(...staging, '--output', 'json')
-    const { fingerprint: next } = JSON.parse(stdout)
-    const again = paris.agent.events.length
-    await cluster.restart()
-    await cluster.server.until('certificate.next_told')
-    await paris.agent.until('control.connected', undefined, again)
-    await stop(cluster.server)
-    t.match(await inTwo('cert', 'activate'), { code: 0, stdout: next })
-    const last = paris.agent.events.length
-    await cluster.restart()
-    t.equal(fingerprintOf(cluster.server), next)
-    await paris.agent.until('control.connected', undefined, last)
-  }
-)
-
-t.test(
-  'a store whose key is lost gets a new certificate by cert activate --force, and no other way',
-  async t => {
-    const { url } = await emptyDatabase(t)
-    const cluster = await testCluster(t, { SVC_STORE_URL: url })
-    const dir = join(cluster.dir, 'server')
-    const given = join(cluster.dir, 'given.pem')
-    await cluster.call('POST', '/v1/client-enrollments', { name: 'paris' })
-    await startAgent(t, cluster, 'lyon')
-    await stop(cluster.server)
-    rmSync(keyIn(dir))
-    writeFileSync(given, 'none', { mode: 0o600 })
-    const activate = (...more: string[]) =>
-      sluice(['cert', 'activate', '--data-dir', dir, '--output', 'json', ...more], { SVC_STORE_URL: url })
-    t.match(await activate(), { code: 78, stderr: /startup\.store_key/ })
-    const garbage = { SVC_STORE_URL: url, SVC_TLS_CERT_PATH: given, SVC_TLS_KEY_PATH: given }
-    t.match(await sluice(['cert', 'activate', '--force', '--data-dir', dir], garbage), { code: 78 })
-    writeFileSync(keyIn(dir), 'none', { mode: 0o600 })
-    t.match(await activate('--force'), { code: 78, stderr: /not a key of sluice/ })
-    rmSync(keyIn(dir))
-
-    const { code, stdout } = await activate('--force')
-
-    t.equal(code, 0)
-    const { fingerprint, lost } = JSON.parse(stdout)
-    t.not(fingerprint, cluster.fingerprint)
-    t.match(lost, [{ name: 'lyon' }])
-    await cluster.restart()
-    t.equal(fingerprintOf(cluster.server), fingerprint)
-  }
-)
-
-t.test('the certificate goes with the store to PostgreSQL and back, a staged one, too', async t => {
-  const [at, other] = [await emptyDatabase(t), await emptyDatabase(t)]
-  const cluster = await testCluster(t)
-  const [dir, joined] = [join(cluster.dir, 'server'), join(cluster.dir, 'joined')]
-  await stop(cluster.server)
-  const run = (store: string, ...args: string[]) =>
-    sluice([...args, '--data-dir', dir], { SVC_STORE_URL: store, SVC_CONTROL_LISTEN: '127.0.0.1:0' })
-  const staged = await run('sqlite:', 'cert', 'reissue', '--rotate', '--san', 'x', '--output', 'json')
-  const { fingerprint: next } = JSON.parse(staged.stdout)
-  const files = ['control.pem', 'control.next.pem'].map(name => join(dir, name))
-  const before = files.map(file => readFileSync(file, 'utf8'))
-
-  const there = await run('sqlite:', 'store', 'migrate', '--to', at.url)
-
-  t.match(there, { code: 0, stdout: /store\.key in .* opens it: save that file, and copy it/ })
-  t.same(
-    files.map(file => readFileSync(file, 'utf8')),
-    before,
-    'those of the old store stay'
-  )
-  for (const file of files) rmSync(file)
-  mkdirSync(joined, { mode: 0o700 })
-  copyFileSync(keyIn(dir), keyIn(joined))
-  t.match(await run(at.url, 'cert', 'show'), { code: 0, stdout: cluster.fingerprint })
-  const server = await startAt(t, '127.0.0.1:0', joined, at.url)
-  t.equal(fingerprintOf(server), cluster.fingerprint)
-  await stop(server)
-
-  renameSync(join(dir, 'sluice.db'), join(dir, 'old.db'))
-  t.equal((await run(at.url, 'store', 'migrate', '--to', other.url)).code, 0, 'to another database')
-  const back = (...more: string[]) => run(other.url, 'store', 'migrate', '--to', 'sqlite:', ...more)
-  renameSync(keyIn(dir), join(dir, 'key'))
-  t.match(await back(), { code: 78, stderr: /startup\.store_key/ })
-  renameSync(join(dir, 'key'), keyIn(dir))
-  await openCertificate(joined)
-  copyFileSync(join(joined, 'control.pem'), files[0] ?? '')
-  t.match(await back(), {
-    code: 78,
-    stderr: /store_target_not_empty: --to: .*control\.pem is not the certificate/
-  })
-  t.notOk(existsSync(join(dir, 'sluice.db')), 'nothing is kept')
-  rmSync(files[0] ?? '')
-  t.match(await back(), { code: 0, stdout: /A certificate that the server had made itself is in/ })
-  t.same(
-    files.map(file => readFileSync(file, 'utf8')),
-    before
-  )
-  for (const file of files) t.equal(statSync(file).mode & 0o777, 0o600)
-  const [row] = inFile(join(dir, 'sluice.db'), 'select count(*) as rows from control_certificate')
-  t.same(row, { rows: 0 })
-  t.match(await run('sqlite:', 'cert', 'show'), { code: 0, stdout: next })
-})
-
-function inFile(file: string, sql: string): unknown[] {
-  const database = new SqliteFile(file, { readonly: true })
-  const rows = database.prepare(sql).all()
-  database.close()
-  return rows
-}

@@ -190,7 +190,7 @@ t.test(
     t.match(await migrate(at.url), { code: 75 })
     t.match(
       await fromDatabase(other.url),
-      { code: 75, stderr: /another server uses the database/ },
+      { code: 75, stderr: /servers use the database/ },
       'by a lock in it'
     )
     await stop(cluster)
