@@ -50,11 +50,7 @@ export function choose(
 export function thisMachine(): Machine {
   const { platform, arch } = process
   if (platform !== 'linux') return { platform, arch, libc: 'other' }
-  // getReport() is typed as object.
-  const { header, sharedObjects } = process.report.getReport() as {
-    header: { glibcVersionRuntime?: string }
-    sharedObjects: readonly string[]
-  }
+  const { header, sharedObjects } = report()
   if (header.glibcVersionRuntime !== undefined) return { platform, arch, libc: 'glibc' }
   return { platform, arch, libc: sharedObjects.some(file => /\bmusl\b/.test(file)) ? 'musl' : 'other' }
 }
@@ -65,4 +61,21 @@ export function loadModule(): Loaded {
   const roots = [here, join(here, '..', 'native'), join(here, '..', '..', 'native')]
   const require = createRequire(import.meta.url)
   return choose(roots, thisMachine(), existsSync, file => require(file) as NativeModule)
+}
+
+interface Report {
+  readonly header: { readonly glibcVersionRuntime?: string }
+  readonly sharedObjects: readonly string[]
+}
+
+/** Without connections: Node would ask DNS for the name of each one's address, and nothing else would run meanwhile. */
+function report(): Report {
+  const reporter: { excludeNetwork?: boolean; getReport(): object } = process.report // whose type lacks the first
+  const { excludeNetwork } = reporter
+  reporter.excludeNetwork = true
+  try {
+    return reporter.getReport() as Report
+  } finally {
+    reporter.excludeNetwork = excludeNetwork ?? false
+  }
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import type { NativeModule } from '../../native/bridge.ts'
-import { choose, type Machine } from '../../native/load.ts'
+import { choose, type Machine, thisMachine } from '../../native/load.ts'
 
 // A fake module, identified by its file.
 const moduleOf = (file: string) => ({ NativeEngine: file }) as unknown as NativeModule
@@ -90,3 +90,21 @@ for (const { where, machine, files, broken = [], expected, skipped = '' } of row
       t.same(found, { ok: true, from: join(expected) + skipped, module: moduleOf(join(expected)) })
     else t.match(found, { ok: false, reason: expected })
   })
+
+t.test('a process that loads the addon asks DNS for the address of none of its connections', async t => {
+  const report: { excludeNetwork?: boolean; getReport(): object } = process.report
+  const asked: (boolean | undefined)[] = []
+  const getReport = t.intercept(report, 'getReport', {
+    value: () => {
+      asked.push(report.excludeNetwork)
+      return { header: { glibcVersionRuntime: '2.36' }, sharedObjects: [] }
+    }
+  })
+  const before = report.excludeNetwork
+
+  thisMachine()
+
+  getReport.restore()
+  t.same(asked, process.platform === 'linux' ? [true] : [])
+  t.equal(report.excludeNetwork, before)
+})
