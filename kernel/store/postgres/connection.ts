@@ -147,7 +147,7 @@ export class StoreConnection extends AbstractSqlConnection {
     const client = await this.#open().writer()
     const transaction = new Transaction(client, this.#childrenOf, this.#isMigrating)
     const begin = 'begin isolation level serializable'
-    const limits = this.#isMigrating ? '' : "; set local statement_timeout = '15s'"
+    const limits = this.#isMigrating ? '' : limitsOfChange
     try {
       await run(client, { text: begin + limits, values: [] })
       const result = await transaction.whole(() => work(transaction))
@@ -176,6 +176,9 @@ export class StoreConnection extends AbstractSqlConnection {
   }
 }
 
+/** A server that is paused, or gone without a word, does not keep its rows from others. */
+const limitsOfChange =
+  "; set local statement_timeout = '15s'; set local idle_in_transaction_session_timeout = '10s'"
 const rollback: Query = { text: 'rollback', values: [] }
 
 async function commit(client: Client): Promise<void> {
