@@ -5,9 +5,8 @@ import { type Agent, type Place, until } from './place.ts'
 
 export interface Fleet {
   readonly agents: readonly Agent[]
-  /** How many agents each server has, by its id; 'none' are those without a server. */
+  /** The agents of each server, by its id; 'none' are those without a server. */
   where(): Promise<ReadonlyMap<string, readonly string[]>>
-  leave(port: number): Promise<void>
   arrivals(): Promise<Arrivals>
 }
 
@@ -34,7 +33,6 @@ export async function startFleet(place: Place, count: number): Promise<Fleet> {
         clientId => ids.get(of[clientId] ?? 0) ?? 'none'
       )
     },
-    leave: port => ask(helper, { do: 'leave', port }),
     arrivals: () => ask(helper, { do: 'arrivals' })
   }
   const last = await allConnected(fleet, joinMs)

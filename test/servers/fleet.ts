@@ -14,8 +14,6 @@ export type FleetOrder =
       readonly fingerprint: string
     }
   | { readonly do: 'where' }
-  /** The streams of this port end here, as those of agents that hear nothing for 30 s. */
-  | { readonly do: 'leave'; readonly port: number }
   /** When each rule came to its agent the last time. */
   | { readonly do: 'arrivals' }
 
@@ -91,10 +89,6 @@ await serveOrders(async (order: FleetOrder) => {
     const fresh = { generation: '', port: 0, stream: null }
     edges = agents.map((agent, at) => ({ ...agent, ...fresh, at, rules: new Map() }))
     for (const edge of edges) void live(edge, ports, fingerprint)
-    return {}
-  }
-  if (order.do === 'leave') {
-    await Promise.all(edges.filter(({ port }) => port === order.port).map(({ stream }) => stream?.close()))
     return {}
   }
   if (order.do === 'arrivals') return Object.fromEntries(arrivals) satisfies Arrivals

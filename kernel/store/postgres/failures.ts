@@ -22,7 +22,7 @@ export const isUnprepared = (error: unknown): boolean => /^(26000|42P05)$/.test(
 export const isUnfit = (error: unknown): boolean => /^(22|23|42)/.test(stateOf(error) ?? '')
 
 /** The server stops, takes no connections, has no room, or refuses writes; or the user or the database is gone. */
-const passing = /^(08|28|3D|53|57P|58)|^(25006|57014|55P03)$/
+const passing = /^(08|28|3D|53|57P|58)|^(25006|25P03|57014|55P03)$/
 const lost =
   /^(E(?!RR_)[A-Z_]+|ERR_SOCKET\w*)$|connection (terminated|ended)|connection error|client was closed|timeout (exceeded|expired)|read timeout/i
 const isLostConnection = (error: unknown): boolean =>

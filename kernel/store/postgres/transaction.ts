@@ -44,7 +44,9 @@ export function writtenBy(text: string, childrenOf: (table: string) => readonly 
 }
 
 /** No plan scans all rows where there is an index: it outlives the size of the table, and conflicts with every writer. */
-const settings = `; set local statement_timeout = '15s'; set local enable_seqscan = off`
+const settings =
+  "; set local statement_timeout = '15s'; set local enable_seqscan = off" +
+  "; set local idle_in_transaction_session_timeout = '10s'" // one that is paused, or gone without a word, does not keep its rows from others
 const savepoint = 'savepoint part' // the last one is meant, where several have this name
 
 /** One transaction of PostgreSQL, which changes share. */
