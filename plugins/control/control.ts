@@ -8,6 +8,7 @@ import { openChangedRows } from './changed-rows.ts'
 import { openGeneration, openHandshake } from './handshake.ts'
 import { openIncoming } from './incoming.ts'
 import { openLastSeen } from './last-seen.ts'
+import { leave } from './leaving.ts'
 import { Listener } from './listener.ts'
 import { openManagedObjects } from './managed-objects.ts'
 import { openCounters } from './metrics.ts'
@@ -71,6 +72,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
       await requirePinned(store, certificate.fingerprint)
       port = await listener.start()
     },
+    leave: () => leave({ servers, listener, sessions, log }),
     async close() {
       await sessions.close()
       await listener.close()
@@ -80,7 +82,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
 }
 
 const happeningsOf = (sessions: () => Sessions, pending: PendingResults): Happenings => ({
-  find: clientId => sessions().find(clientId),
+  find: clientId => sessions().find(clientId) ?? sessions().away(clientId),
   count: () => sessions().count(),
   replaced: (older, by) => sessions().replaced(older, by),
   changed: clientId => sessions().wake(clientId),

@@ -20,6 +20,7 @@ import { Control0002 } from './migrations/0002-generation.ts'
 import { Control0003 } from './migrations/0003-servers.ts'
 import { type NextPins, openNextPins } from './next-pins.ts'
 import { routes } from './routes.ts'
+import { liveServers } from './servers/registry.ts'
 import { keys } from './settings.ts'
 import { sweepTokens } from './tokens.ts'
 import { messages } from './wire.ts'
@@ -40,7 +41,8 @@ export default definePlugin<Deps>({
       { name: '0001-next-pin', class: Control0001 },
       { name: '0002-generation', class: Control0002 },
       { name: '0003-servers', class: Control0003 }
-    ]
+    ],
+    servers: { since: '0003-servers', query: liveServers }
   },
   services: { nextPins: asFunction(openNextPins).singleton() },
   fills: [
