@@ -146,8 +146,8 @@ const migrated: readonly string[] = [
   'plugins/traffic/migrations/0002-bounds.ts'
 ]
 
-t.test('the kernel has at most 2,900 lines, and what is of databases limits of its own', async t => {
-  const limits = { 'kernel/store/sql/': 730, 'kernel/store/sqlite/': 530, 'kernel/store/postgres/': 1110 }
+t.test('the kernel has at most 2,950 lines, and what is of databases limits of its own', async t => {
+  const limits = { 'kernel/store/sql/': 730, 'kernel/store/sqlite/': 530, 'kernel/store/postgres/': 1230 }
   const isOf = (folder: string) => (file: string) => file.startsWith(folder)
   const linesOf = (chosen: readonly string[]) =>
     chosen.reduce((sum, file) => sum + textOf(file).split('\n').length - 1, 0)
@@ -155,7 +155,7 @@ t.test('the kernel has at most 2,900 lines, and what is of databases limits of i
 
   const own = linesOf(kernel.filter(file => !Object.keys(limits).some(folder => file.startsWith(folder))))
 
-  t.ok(own <= 2900, `${own} lines`)
+  t.ok(own <= 2950, `${own} lines`)
   for (const [folder, limit] of Object.entries(limits)) {
     const lines = linesOf(kernel.filter(isOf(folder)))
     t.ok(lines <= limit, `${folder} has ${lines} lines`)

@@ -32,6 +32,7 @@ export interface Peer extends ForwardingChannel, AgentCapabilities {
   readonly instanceId: string
   readonly remoteAddr: string
   readonly connectedAt: number // ms
+  readonly isElsewhere: boolean // at another server
   can(capability: Capability): boolean
   /** Aborted when the stream has ended. Its reason is for the log, such as 'token_revoked', 'replaced', 'closed'. */
   readonly ended: AbortSignal

@@ -1,59 +1,64 @@
-// Leases for runs of `apply`, because two runs at once would undo each other's changes. They are kept in memory: after
-// a restart of the server a run begins again.
+// Leases for runs of `apply`, because two runs at once would undo each other's changes, also at two servers of a store.
+import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, notFound } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { timeOf } from '../../kernel/store/postgres/words.ts'
+import { storeFileOf } from '../../kernel/store/sql/database.ts'
+import { Lease } from './entities.ts'
 
 export const applyInProgress = defineCode('apply_in_progress', 409, 5)
 
 export const leaseMs = 60_000
 
-interface Lease {
-  readonly id: string
-  readonly userId: string
-  until: number
-}
-
 export type Leases = ReturnType<typeof openLeases>
 
-export function openLeases({ clock }: Kernel) {
-  const leases = new Map<string, Lease>() // by the user whose resources it covers, '' for all
-
+export function openLeases({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
   /** The resources that a caller may change: its own, or all for a superadmin. */
   const scopeOf = ({ role, userId }: Principal): string => (role === 'superadmin' ? '' : userId)
 
-  const activeLease = (scope: string): Lease | undefined => {
-    const lease = leases.get(scope)
-    if (lease && lease.until > clock.monotonic()) return lease
-    leases.delete(scope)
-    return undefined
-  }
+  /** The clock of the database, or that of the only server. */
+  const timeIn = (em: EntityManager): Promise<number> | number =>
+    storeFileOf(em) === null ? timeOf(em) : clock.steady()
 
-  function ownLease(id: string, principal: Principal): Lease {
-    const lease = activeLease(scopeOf(principal))
-    if (lease?.id !== id) throw new Fault(notFound, 'the lease has ended; run apply again to do the rest')
-    return lease
+  /** No lease lasts longer than a new one, whatever clock it was written under. */
+  const isActive = ({ until }: Lease, now: number): boolean => until > now && until <= now + leaseMs
+
+  /** Returns the time to which the caller's lease is renewed. */
+  async function requireOwn(id: string, principal: Principal, em: EntityManager): Promise<number> {
+    const now = await timeIn(em)
+    const lease = await em.findOne(Lease, { scope: scopeOf(principal), id })
+    if (!lease || !isActive(lease, now))
+      throw new Fault(notFound, 'the lease has ended; run apply again to do the rest')
+    return now + leaseMs
   }
 
   return {
-    take(principal: Principal) {
-      const scope = scopeOf(principal)
-      const other = activeLease(scope)
-      if (other)
-        throw new Fault(
-          applyInProgress,
-          `${other.userId} is applying a file; try again when it is done, or ${leaseMs / 1000} s after a crash`
-        )
-      const lease = { id: newId(clock.now()), userId: principal.userId, until: clock.monotonic() + leaseMs }
-      leases.set(scope, lease)
-      return lease.id
+    async take(principal: Principal): Promise<string> {
+      const [scope, id] = [scopeOf(principal), newId(clock.now())]
+      await store.change(async em => {
+        const now = await timeIn(em)
+        const other = await em.findOne(Lease, { scope })
+        if (other && isActive(other, now))
+          throw new Fault(
+            applyInProgress,
+            `${other.userId} is applying a file; try again when it is done, or ${leaseMs / 1000} s after a crash`
+          )
+        await em.nativeDelete(Lease, { until: { $lte: now } })
+        await em.upsert(Lease, { scope, id, userId: principal.userId, until: now + leaseMs })
+      })
+      return id
     },
-    renew(id: string, principal: Principal) {
-      ownLease(id, principal).until = clock.monotonic() + leaseMs
-    },
-    end(id: string, principal: Principal) {
-      if (ownLease(id, principal)) leases.delete(scopeOf(principal))
-    }
+    renew: (id: string, principal: Principal): Promise<void> =>
+      store.change(async em => {
+        const until = await requireOwn(id, principal, em)
+        await em.nativeUpdate(Lease, { scope: scopeOf(principal) }, { until })
+      }),
+    end: (id: string, principal: Principal): Promise<void> =>
+      store.change(async em => {
+        await requireOwn(id, principal, em)
+        await em.nativeDelete(Lease, { scope: scopeOf(principal) })
+      })
   }
 }

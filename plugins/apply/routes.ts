@@ -35,7 +35,7 @@ const take = defineRoute({
   summary: 'Takes a lease for applying a document.',
   description: 'There is one for each user, and one for all superadmins together.',
   schema: () => ({ reply: Lease, errors: [applyInProgress] }),
-  run: async ({ leases }: Deps, { principal }) => shown(leases.take(principal))
+  run: async ({ leases }: Deps, { principal }) => shown(await leases.take(principal))
 })
 
 const renew = defineRoute({
@@ -46,7 +46,7 @@ const renew = defineRoute({
   summary: 'Renews the lease.',
   schema: () => ({ params: Params, reply: Lease, errors: [notFound] }),
   async run({ leases }: Deps, { params, principal }) {
-    leases.renew(params.lease_id, principal)
+    await leases.renew(params.lease_id, principal)
     return shown(params.lease_id)
   }
 })
@@ -59,7 +59,7 @@ const end = defineRoute({
   status: 204,
   summary: 'Ends the lease.',
   schema: () => ({ params: Params, reply: Type.Void(), errors: [notFound] }),
-  run: async ({ leases }: Deps, { params, principal }) => leases.end(params.lease_id, principal)
+  run: ({ leases }: Deps, { params, principal }) => leases.end(params.lease_id, principal)
 })
 
 const check = defineRoute({

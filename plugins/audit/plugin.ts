@@ -40,12 +40,13 @@ export default definePlugin<RouteDeps>({
   ],
   routes,
   commands,
-  async start({ deps: { auditLog, clock, log }, defer }) {
+  async start({ deps: { auditLog, clock, control, log }, defer }) {
     await auditLog.load()
     defer(auditLog.release)
     const report = (error: unknown) =>
       log.error('audit.not_counted', `counts of refusals were not written, retrying: ${String(error)}`)
     defer(clock.every(secondMs, () => void auditLog.flush().catch(report)))
-    defer(clock.every(minuteMs, () => void auditLog.tidy()))
+    const tidy = (): void => void control.servers.onOne('audit.retention', auditLog.tidy)
+    defer(clock.every(minuteMs, tidy))
   }
 })

@@ -8,27 +8,30 @@ import type { Attempts } from './attempts.ts'
 import { alreadyBootstrapped, setupTokenInvalid, setupTokenRequired } from './codes.ts'
 import type { HashPool } from './hash-pool.ts'
 import { type Passwords, refuseNew } from './passwords.ts'
+import type { RunningTime } from './running-time.ts'
 import type { OnboardBody } from './schema.ts'
-import { SetupToken } from './setup-token.ts'
+import { openSetupToken } from './setup-token.ts'
 
 interface Deps extends Kernel {
   readonly users: Users
   readonly attempt: Attempts
   readonly hashPool: HashPool
   readonly passwords: Passwords
+  readonly runningTime: RunningTime
 }
 
 export type Onboarding = ReturnType<typeof openOnboarding>
 
 /** Creates the first superadmin. The setup token is logged, and told once to who asks. */
-export function openOnboarding({ clock, log, identity, users, attempt, hashPool, passwords }: Deps) {
-  const token = new SetupToken(clock)
+export function openOnboarding(deps: Deps) {
+  const { log, identity, users, attempt, hashPool, passwords } = deps
+  const token = openSetupToken(deps)
 
   const isRequired = async (): Promise<boolean> => !(await identity.isBootstrapped())
 
   async function announce(): Promise<void> {
     if (!(await isRequired())) return
-    const secret = token.make()
+    const secret = await token.make()
     // A warning, so that a higher log level shows it, too: nobody can sign in without it.
     log.warn('onboarding.setup_token', `onboarding setup token, valid for 30 minutes: ${secret}`)
   }
@@ -42,7 +45,7 @@ export function openOnboarding({ clock, log, identity, users, attempt, hashPool,
       throw new Fault(setupTokenRequired, 'setup_token is missing; the server logged it at start')
     const isValid = await attempt({ action: 'onboarding', subject, remoteAddr }, async () => {
       await refuseIfBootstrapped() // another caller may have been first: that is no wrong guess
-      return token.isValid(setupToken) || null
+      return (await token.isValid(setupToken)) || null
     })
     if (!isValid)
       throw new Fault(
@@ -63,8 +66,8 @@ export function openOnboarding({ clock, log, identity, users, attempt, hashPool,
       if (await hasSuperadmin(em)) throw new Fault(alreadyBootstrapped, 'another caller was first; sign in')
       await users.insert(em, user)
       await passwords.set(em, user.userId, hash, 'permanent')
+      await token.end(em)
     })
-    token.end()
     return { user_id: user.userId, display_name: user.displayName, role: user.role }
   }
 

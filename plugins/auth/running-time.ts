@@ -1,10 +1,15 @@
 // The time for which servers of this store have run: no clock that someone can set has a part in it. What is stored in
-// this time keeps the time that remains over a restart.
+// this time keeps the time that remains over a restart. Servers of one database have it together: each keeps it every
+// minute, with the time of the database, by whose clock the others know how long ago that was.
 import type { EntityManager } from '@mikro-orm/sql'
+import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { timeOf } from '../../kernel/store/postgres/words.ts'
+import { storeFileOf } from '../../kernel/store/sql/database.ts'
 import { Failures } from './entities.ts'
 
-const markId = 'running-time' // of the row that keeps the time at an orderly stop
+const markId = 'running-time' // of the row that keeps the time
+const keepMs = 60_000
 
 export type RunningTime = ReturnType<typeof openRunningTime>
 
@@ -20,13 +25,35 @@ export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'
     return Math.floor(clock.monotonic() + offsetMs)
   }
 
+  /** Returns the time of the servers that have kept it lately. A clock of the database that was set has no part in it. */
+  async function othersNow(databaseMs: number, em: EntityManager): Promise<number> {
+    const kept = await em.findOne(Failures, { id: markId })
+    const [keptMs = Number.NEGATIVE_INFINITY] = kept?.times ?? []
+    const ageMs = databaseMs - keptMs
+    return (kept?.updatedAt ?? 0) + (ageMs >= 0 && ageMs <= 2 * keepMs ? ageMs : 0)
+  }
+
+  /** Keeps the time, over a stop and for other servers, and goes on with theirs where that is later. */
+  const keep = (): Promise<void> =>
+    store.change(async em => {
+      const own = await now(em)
+      const databaseMs = isShared(em) ? await timeOf(em) : null
+      const updatedAt = databaseMs === null ? own : Math.max(own, await othersNow(databaseMs, em))
+      offsetMs = Math.max(offsetMs ?? 0, updatedAt - clock.monotonic())
+      const times = databaseMs === null ? [] : [databaseMs]
+      await em.upsert(Failures, { id: markId, times, locks: 0, lockedUntil: 0, updatedAt })
+    })
+
   return {
     now,
-    /** Keeps the time over a stop. */
-    save: (): Promise<void> =>
-      store.change(async em => {
-        const updatedAt = await now(em)
-        await em.upsert(Failures, { id: markId, times: [], locks: 0, lockedUntil: 0, updatedAt })
-      })
+    keep,
+    async start(defer: (release: Release) => void): Promise<void> {
+      defer(keep)
+      if (!(await store.read(async em => isShared(em)))) return
+      await keep()
+      defer(clock.every(keepMs, keep))
+    }
   }
 }
+
+const isShared = (em: EntityManager): boolean => storeFileOf(em) === null

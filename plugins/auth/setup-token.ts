@@ -1,44 +1,48 @@
-// The secret that makes the first superadmin. It is in memory only, as a hash, and in clear until somebody takes it.
-import type { Clock } from '../../kernel/base/clock.ts'
+// The secret that makes the first superadmin. The store has its hash, so that each server takes it, and the one before it
+// ends. It is in clear in memory only, until somebody takes it.
+import type { EntityManager } from '@mikro-orm/sql'
+import { StoreValue } from '../../kernel/identity/entities.ts'
 import { hashOf, isSame, newSecret } from '../../kernel/identity/secret.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { RunningTime } from './running-time.ts'
 
 const lifeMs = 30 * 60_000
+const name = 'setup_token'
 
-export class SetupToken {
-  readonly #clock: Pick<Clock, 'monotonic'>
-  #current: { readonly hash: string; readonly expiresAt: number } | null = null
-  #untold: string | null = null
+interface Deps extends Pick<Kernel, 'store'> {
+  readonly runningTime: RunningTime
+}
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
-    this.#clock = clock
-  }
+export function openSetupToken({ store, runningTime }: Deps) {
+  let untold: string | null = null
 
-  /** Returns a new one; the one before it ends. */
-  make(): string {
-    const secret = newSecret()
-    this.#untold = secret
-    this.#current = { hash: hashOf(secret), expiresAt: this.#clock.monotonic() + lifeMs }
-    return secret
-  }
-
-  /** Returns it once; null: it was taken, or there is none. */
-  take(): string | null {
-    const secret = this.#untold
-    this.#untold = null
-    return secret
-  }
-
-  isValid(candidate: string): boolean {
-    const current = this.#current
-    return (
-      current !== null &&
-      isSame(hashOf(candidate), current.hash) &&
-      this.#clock.monotonic() < current.expiresAt
-    )
-  }
-
-  end(): void {
-    this.#current = null
-    this.#untold = null
+  return {
+    /** Returns a new one; the one before it ends, at all servers. */
+    async make(): Promise<string> {
+      const secret = newSecret()
+      await store.change(async em => {
+        const until = (await runningTime.now(em)) + lifeMs
+        await em.upsert(StoreValue, { name, value: `${hashOf(secret)} ${until}` })
+      })
+      untold = secret
+      return secret
+    },
+    /** Returns it once; null: it was taken, or there is none. */
+    take(): string | null {
+      const secret = untold
+      untold = null
+      return secret
+    },
+    isValid: (candidate: string): Promise<boolean> =>
+      store.read(async em => {
+        const row = await em.findOne(StoreValue, { name })
+        if (!row) return false
+        const [hash = '', until] = row.value.split(' ')
+        return isSame(hashOf(candidate), hash) && (await runningTime.now(em)) < Number(until)
+      }),
+    async end(em: EntityManager): Promise<void> {
+      untold = null
+      await em.nativeDelete(StoreValue, { name })
+    }
   }
 }

@@ -55,10 +55,10 @@ export async function onStore<T>(file: string, work: (em: EntityManager) => Prom
 }
 
 const saveDatabase = (url: string): string =>
-  `save it with PostgreSQL's own program: pg_dump --format=custom --no-owner --file=sluice.dump '${url}'; and save the data directory, which has the certificate and its key`
+  `save it with PostgreSQL's own program: pg_dump --format=custom --no-owner --file=sluice.dump '${url}'; and save the data directory: its store.key opens the certificate that is in the database`
 
 export const restoreDatabase = (url: string): string =>
-  `stop the server, restore it with PostgreSQL's own program: pg_restore --clean --if-exists --no-owner --single-transaction --dbname='${url}' sluice.dump; then run sluice store renew`
+  `stop the server, restore it with PostgreSQL's own program: pg_restore --clean --if-exists --no-owner --single-transaction --dbname='${url}' sluice.dump; then run sluice store renew with the store.key of its servers in the data directory`
 
 /** Returns the store's file. Throws where the store is in PostgreSQL, with what is to be done there. */
 export function storeFileIn(

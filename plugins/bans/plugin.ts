@@ -47,7 +47,7 @@ export default definePlugin<Deps>({
   ],
   routes,
   commands,
-  async start({ deps: { bans, clock }, defer }) {
-    defer(clock.every(minuteMs, bans.tidy))
+  async start({ deps: { bans, clock, control }, defer }) {
+    defer(clock.every(minuteMs, () => void control.servers.onOne('bans.tidy', bans.tidy)))
   }
 })

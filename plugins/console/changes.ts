@@ -11,7 +11,7 @@ const maxUsers = 1_000
 /** Whose lists may show it, beside those of superadmins. */
 export type Whose = { readonly user: string } | 'everybody' | 'nobody'
 
-export function openChanges({ clock }: Pick<Kernel, 'clock'>) {
+export function openChanges({ clock, control: { servers } }: Pick<Kernel, 'clock' | 'control'>) {
   let last = clock.now() // not the numbers of the run before
   let lastOfAll = last
   const lastOf = new Map<string, number>() // of users who ask; the one who has not asked for longest is first
@@ -26,7 +26,12 @@ export function openChanges({ clock }: Pick<Kernel, 'clock'>) {
     for (const user of changed) lastOf.set(user, last)
     isOfAll = false
     changed.clear()
+    servers.changed()
   }
+
+  servers.onChanged(() => {
+    lastOfAll = ++last
+  })
 
   function mark(whose: Whose): void {
     if (whose === 'everybody') isOfAll = true

@@ -12,6 +12,9 @@ export interface Certificate {
   readonly fingerprint: string // SHA-256 of the server's own, 64 hex digits
 }
 
+/** A certificate that nobody has examined yet. */
+export type Pair = Omit<Certificate, 'fingerprint'>
+
 export interface CertificateFiles {
   readonly certPath: string
   readonly keyPath?: string // default: the same file
@@ -50,15 +53,14 @@ export async function openCertificate(dir: string, settings: CertificateSettings
 }
 
 const certificates = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+const privateKey = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]+-----END \1-----/
 
 export function readCertificate({ certPath, keyPath = certPath }: CertificateFiles): Certificate {
   try {
     requirePrivateFile(keyPath, 'a private key')
-    const [text, key] = [readFileSync(certPath, 'utf8'), readFileSync(keyPath, 'utf8')]
-    const cert = text.match(certificates)?.join('\n') ?? '' // leaves out a key in the same file
-    const own = new X509Certificate(cert)
-    if (!own.checkPrivateKey(createPrivateKey(key))) throw new Error('the key belongs to another certificate')
-    return { cert, key, fingerprint: fingerprintOf(own) }
+    const [text, keyText] = [readFileSync(certPath, 'utf8'), readFileSync(keyPath, 'utf8')] // both may be in one file
+    const cert = text.match(certificates)?.join('\n') ?? ''
+    return certificateOf({ cert, key: privateKey.exec(keyText)?.[0] ?? keyText })
   } catch (cause) {
     if (cause instanceof Fault) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
@@ -67,11 +69,18 @@ export function readCertificate({ certPath, keyPath = certPath }: CertificateFil
   }
 }
 
+/** Throws an error of TLS, or another, where they do not belong together. */
+export function certificateOf({ cert, key }: Pair): Certificate {
+  const own = new X509Certificate(cert)
+  if (!own.checkPrivateKey(createPrivateKey(key))) throw new Error('the key belongs to another certificate')
+  return { cert, key, fingerprint: fingerprintOf(own) }
+}
+
 export const fingerprintOf = ({ raw }: X509Certificate): string =>
   createHash('sha256').update(raw).digest('hex')
 
 /** Saves certificate and key in one file, so that they change together, and reads them back. */
-export function saveCertificate(file: string, { cert, key }: Omit<Certificate, 'fingerprint'>): Certificate {
+export function saveCertificate(file: string, { cert, key }: Pair): Certificate {
   writeFileSync(`${file}.new`, `${cert.trim()}\n${key.trim()}\n`, { mode: 0o600, flush: true })
   renameSync(`${file}.new`, file)
   syncDir(dirname(file))

@@ -3,6 +3,8 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { placeOf } from '../../kernel/store/sql/database.ts'
+import { openKeep } from './keep.ts'
+import { renewLost } from './lost-certificate.ts'
 import { namesOf, Rotation } from './rotation.ts'
 import { certificateSettings } from './settings.ts'
 import { showCertificate } from './show.ts'
@@ -64,9 +66,10 @@ const activate = defineCommand({
   }),
   needs: 'data',
   async run(call) {
-    const rotation = await rotationOf(call)
-    const { fingerprint, lost, isShadowed } = await rotation.activate(
-      call.args.force === true ? 'force' : 'careful'
+    const isForced = call.args.force === true
+    const { fingerprint, lost, isShadowed } = await rotationOf(call).then(
+      rotation => rotation.activate(isForced ? 'force' : 'careful'),
+      error => (isForced ? renewLost(error, call) : Promise.reject(error))
     )
     call.print.data({ fingerprint, lost })
     if (lost.length > 0) call.print.line(`To be enrolled again: ${namesOf(lost)}`)
@@ -83,6 +86,7 @@ const servers = defineCommand({
 export const commands = [show, reissue, activate, servers]
 
 async function rotationOf(call: Pick<CommandCall<object>, 'open' | 'dataDir' | 'keys'>) {
-  const { store } = await call.open('control')
-  return new Rotation({ dir: call.dataDir(), settings: certificateSettings(call.keys()), store })
+  const { store, log } = await call.open('control')
+  const keep = await openKeep({ dir: call.dataDir(), store, log })
+  return new Rotation({ keep, settings: certificateSettings(call.keys()), store })
 }

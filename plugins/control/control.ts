@@ -3,10 +3,10 @@ import type { Static } from 'typebox'
 import type { ControlHost, ControlOptions } from '../../kernel/control/host.ts'
 import { type ObjectKind, objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { openBodies } from './bodies.ts'
-import { openCertificate } from './certificate.ts'
 import { openChangedRows } from './changed-rows.ts'
 import { openGeneration, openHandshake } from './handshake.ts'
 import { openIncoming } from './incoming.ts'
+import { openKeep, servedCertificate } from './keep.ts'
 import { openLastSeen } from './last-seen.ts'
 import { leave } from './leaving.ts'
 import { Listener } from './listener.ts'
@@ -20,15 +20,15 @@ import type { Happenings } from './servers/own-servers.ts'
 import { openServers } from './servers/servers.ts'
 import { Sessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
-import { settleFiles } from './settle.ts'
 import { openWorkBudgets } from './work-budget.ts'
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
   const { store, clock, log, filled } = options
   // The kernel has validated the configuration against these keys.
   const settings = settingsOf(options.config as Static<typeof keys>)
-  settleFiles(options.dataDir, await store.read(namedCertificates))
-  const certificate = await openCertificate(options.dataDir, settings.certificate)
+  const keep = await openKeep({ dir: options.dataDir, store, log })
+  await keep.settle(await store.read(namedCertificates))
+  const certificate = await servedCertificate(keep, settings.certificate)
   const generation = await openGeneration(store)
   const pending = new PendingResults(clock)
   const happenings = happeningsOf(() => sessions, pending)
@@ -82,8 +82,9 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
 }
 
 const happeningsOf = (sessions: () => Sessions, pending: PendingResults): Happenings => ({
-  find: clientId => sessions().find(clientId) ?? sessions().away(clientId),
-  count: () => sessions().count(),
+  find: clientId => sessions().find(clientId),
+  isAway: clientId => sessions().isAway(clientId),
+  all: () => sessions().all(),
   replaced: (older, by) => sessions().replaced(older, by),
   changed: clientId => sessions().wake(clientId),
   recorded: (row, result) => pending.recorded(row, result)

@@ -18,6 +18,18 @@ export const NextPinRow = defineEntity({
   }
 })
 
+/** See shared-certificate.ts. */
+export const CertificateRow = defineEntity({
+  name: 'CertificateRow',
+  tableName: 'control_certificate',
+  properties: {
+    name: p.string().length(4).primary(),
+    certificate: p.text(),
+    keyId: p.string().length(16),
+    sealedKey: p.text()
+  }
+})
+
 const time = () => p.bigint('number') // ms since 1970, UTC, by the clock of the database
 
 // What servers of one database have for each other: plugins/control/servers. All of it is of running servers.
@@ -75,6 +87,19 @@ export const RequestRow = defineEntity({
     body: p.text(), // base64
     answer: p.string().length(255).nullable(), // the name of its message
     deadline: time()
+  }
+})
+
+/** What agents have told live: see Mirrored. */
+export const MirrorRow = defineEntity({
+  name: 'MirrorRow',
+  tableName: 'control_mirror',
+  properties: {
+    clientId: p.string().length(26).primary(),
+    key: p.string().length(64).primary(),
+    boot: p.string().length(32),
+    value: p.text(), // JSON
+    changed: p.bigint('number')
   }
 })
 

@@ -16,7 +16,7 @@ const maxJoined = 64 // a statement each
 const maxLeft = 500 // one statement
 
 interface Services extends Pick<Kernel, 'store' | 'clock'> {
-  readonly servers: Pick<OwnServers, 'take' | 'left' | 'inForce' | 'wake'>
+  readonly servers: Pick<OwnServers, 'take' | 'left' | 'inForce' | 'changed'>
 }
 
 export function openLastSeen({ store, clock, servers }: Services) {
@@ -35,7 +35,7 @@ export function openLastSeen({ store, clock, servers }: Services) {
           { agentVersion, capabilities, connectedAt: now, lastSeenAt: now }
         )
     })
-    servers.wake()
+    servers.changed()
   })
 
   const note = (ids: readonly string[], em: EntityManager): Promise<number> =>
@@ -55,7 +55,7 @@ export function openLastSeen({ store, clock, servers }: Services) {
   /** Resolves when it is stored that the sessions have ended. */
   const left = grouped<Session>(maxLeft, async sessions => {
     await store.change(async em => note(await servers.left(sessions, em), em))
-    servers.wake()
+    servers.changed()
   })
 
   return { joined, seen, left }

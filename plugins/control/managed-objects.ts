@@ -21,7 +21,7 @@ interface Services {
     find(clientId: string): Peer | undefined
     wake(clientId: string): void
   }
-  readonly servers: Pick<OwnServers, 'changeNumber' | 'elsewhere' | 'wake' | 'watch'>
+  readonly servers: Pick<OwnServers, 'changeNumber' | 'elsewhere' | 'changed' | 'watch'>
 }
 
 const defaultTimeoutSecs = 5
@@ -52,7 +52,7 @@ export function openManagedObjects(services: Services): ManagedObjects {
 
   function wake(clientId: string): void {
     if (sessions.find(clientId)) sessions.wake(clientId)
-    else servers.wake()
+    else servers.changed()
   }
 
   return {

@@ -3,6 +3,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { storeFileOf } from '../../kernel/store/sql/database.ts'
 
 /** Names of the pinned certificate and of the next one; the value is its fingerprint. */
 type Name = 'leaf' | 'next_leaf'
@@ -11,6 +12,9 @@ export interface UnawareClient {
   readonly client_id: string
   readonly name: string
 }
+
+/** True for a store that several servers may use, all with the same certificate. */
+export const isShared = (em: EntityManager): boolean => storeFileOf(em) === null
 
 export async function storeValue(name: Name, em: EntityManager): Promise<string | null> {
   const rows = await em.execute<{ value: string }[]>('select value from kernel_fact where name = ?', [name])
@@ -47,20 +51,28 @@ export const unawareClients = (fingerprint: string, em: EntityManager): Promise<
     [fingerprint]
   )
 
-/** Refuses a start with another certificate than the one that enrolled clients pin: they could not connect. */
+/**
+ * Refuses a start with another certificate than the one that enrolled clients pin: they could not connect. Where several
+ * servers may use the store, it is that of all of them, also without clients.
+ */
 export async function requirePinned(store: Kernel['store'], fingerprint: string): Promise<void> {
   await store.change(async em => {
     const pinned = await storeValue('leaf', em)
     if (pinned === fingerprint) return
     const count = pinned === null ? 0 : await countEnrolled(em)
-    if (count > 0)
-      throw new Fault(tlsInvalid, mismatch(fingerprint, pinned, await storeValue('next_leaf', em), count))
+    if (pinned !== null && (count > 0 || isShared(em))) {
+      const holders = count > 0 ? `${count} enrolled clients pin` : 'the servers of this store have'
+      throw new Fault(
+        tlsInvalid,
+        mismatch(fingerprint, `${holders} ${pinned}`, await storeValue('next_leaf', em))
+      )
+    }
     await setStoreValue('leaf', fingerprint, em)
   })
 }
 
-function mismatch(now: string, pinned: string | null, next: string | null, count: number): string {
-  const lost = `the certificate is ${now}, and ${count} enrolled clients pin ${pinned}`
+function mismatch(now: string, other: string, next: string | null): string {
+  const lost = `the certificate is ${now}, and ${other}`
   return next === now
     ? `${lost}; it is staged: run sluice cert activate`
     : `${lost}; configure theirs again and stage this one (sluice cert reissue --rotate --from FILE), ` +

@@ -41,7 +41,7 @@ interface Options extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly kinds: () => ReadonlyMap<string, ObjectKind>
   readonly pending: PendingResults
   readonly budgets: Pick<WorkBudgets, 'of'>
-  readonly servers: Pick<OwnServers, 'inForce' | 'keepResults' | 'wake'>
+  readonly servers: Pick<OwnServers, 'inForce' | 'keepResults' | 'changed'>
 }
 
 export function openRecordResult(options: Options): RecordResult {
@@ -63,7 +63,7 @@ export function openRecordResult(options: Options): RecordResult {
   async function writeGroup(given: readonly Entry[]): Promise<void> {
     const group = latestOf(given)
     const outcomes = await whenThere(clock, () => change(group)).catch(() => writeEach(group))
-    servers.wake() // one may wait for these results
+    servers.changed() // one may wait for these results
     notify(group.filter(entry => outcomes.get(entry) === 'recorded'))
     for (const entry of given) entry.done(outcomes.get(entry) ?? 'outdated')
   }

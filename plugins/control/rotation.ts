@@ -1,18 +1,14 @@
 // Changes the certificate while the server is stopped: replaces it, or stages the next one and activates it.
-import { existsSync, rmSync } from 'node:fs'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import {
-  type Certificate,
   type CertificateFiles,
   type CertificateSettings,
   configuredFiles,
-  nextFile,
-  openCertificate,
-  ownFile,
-  readCertificate,
-  saveCertificate
+  type Pair,
+  readCertificate
 } from './certificate.ts'
+import { type Keep, servedCertificate } from './keep.ts'
 import {
   countEnrolled,
   setStoreValue,
@@ -20,10 +16,9 @@ import {
   type UnawareClient,
   unawareClients
 } from './pinned-certificate.ts'
-import { settleFiles } from './settle.ts'
 
 interface Options {
-  readonly dir: string // the data directory
+  readonly keep: Keep
   readonly settings: CertificateSettings
   readonly store: Kernel['store']
 }
@@ -36,7 +31,7 @@ interface Reissued {
   readonly state: 'current' | 'next'
 }
 
-interface Activated {
+export interface Activated {
   readonly fingerprint: string
   readonly lost: readonly UnawareClient[] // clients that do not trust it
   readonly isShadowed: boolean // by a tls_cert_path that names another certificate
@@ -44,17 +39,13 @@ interface Activated {
 
 export class Rotation {
   readonly #options: Options
-  readonly #own: string
-  readonly #next: string
 
   constructor(options: Options) {
     this.#options = options
-    this.#own = ownFile(options.dir)
-    this.#next = nextFile(options.dir)
   }
 
   async reissue(source: Source, how: 'replace' | 'rotate'): Promise<Reissued> {
-    const { settings, store } = this.#options
+    const { keep, settings, store } = this.#options
     const made = 'from' in source ? readCertificate(source.from) : await this.#make(source.names)
     const count = await store.read(countEnrolled)
     if (how === 'rotate') return this.#stage(made)
@@ -65,17 +56,17 @@ export class Rotation {
     const configured = configuredFiles(settings)
     if (configured)
       throw refused(`tls_cert_path gives the certificate; put the new one at ${configured.certPath}`)
-    const { fingerprint } = saveCertificate(this.#own, made)
-    rmSync(this.#next, { force: true })
+    const { fingerprint } = await keep.save('own', made)
+    await keep.removeNext()
     await this.#pin(fingerprint)
     return { fingerprint, state: 'current' }
   }
 
   /** Switches to the staged certificate. Without one, 'force' adopts the certificate in use. */
   async activate(how: 'careful' | 'force'): Promise<Activated> {
-    const { dir, settings, store } = this.#options
+    const { keep, settings, store } = this.#options
     const fingerprint = await store.read(em => storeValue('next_leaf', em))
-    const { fingerprint: present } = await openCertificate(dir, settings)
+    const { fingerprint: present } = await servedCertificate(keep, settings)
     if (fingerprint === null) return this.#adopt(present, how)
     const lost = await store.read(em => unawareClients(fingerprint, em))
     if (lost.length > 0 && how === 'careful')
@@ -83,9 +74,9 @@ export class Rotation {
         `${lost.length} clients do not know the next certificate yet: ${namesOf(lost)}; start the server until ` +
           'they have connected, or use --force and enroll them again'
       )
-    this.#requireStaged(fingerprint)
+    await this.#requireStaged(fingerprint, present)
     await this.#pin(fingerprint)
-    settleFiles(dir, { leaf: fingerprint, next: null }) // after a crash in between, the next start does it
+    await keep.settle({ leaf: fingerprint, next: null }) // after a crash in between, the next start does it
     const configured = configuredFiles(settings)
     const isShadowed = configured !== null && readCertificate(configured).fingerprint !== fingerprint
     return { fingerprint, lost, isShadowed }
@@ -99,22 +90,21 @@ export class Rotation {
     return makeCertificate([...(this.#options.settings.names ?? []), ...names])
   }
 
-  async #stage(made: Omit<Certificate, 'fingerprint'>): Promise<Reissued> {
-    const { dir, settings, store } = this.#options
-    const { fingerprint } = saveCertificate(this.#next, made)
-    const { fingerprint: present } = await openCertificate(dir, settings)
+  async #stage(made: Pair): Promise<Reissued> {
+    const { keep, settings, store } = this.#options
+    const { fingerprint } = await keep.save('next', made)
+    const { fingerprint: present } = await servedCertificate(keep, settings)
     const isNew = fingerprint !== present
     await store.change(em => setStoreValue('next_leaf', isNew ? fingerprint : null, em))
     if (isNew) return { fingerprint, state: 'next' }
-    rmSync(this.#next)
+    await keep.removeNext()
     throw refused('this is the present certificate; none is staged now')
   }
 
-  #requireStaged(fingerprint: string): void {
-    if (!existsSync(this.#next) && readCertificate({ certPath: this.#own }).fingerprint === fingerprint)
-      return
-    if (readCertificate({ certPath: this.#next }).fingerprint !== fingerprint)
-      throw refused(`${this.#next} is not the certificate that was staged; stage it again`)
+  async #requireStaged(fingerprint: string, present: string): Promise<void> {
+    const staged = await this.#options.keep.next()
+    if ((staged?.fingerprint ?? present) !== fingerprint)
+      throw refused('the certificate that was staged is not there; stage it again')
   }
 
   async #adopt(present: string, how: 'careful' | 'force'): Promise<Activated> {

@@ -67,10 +67,6 @@ export class Sessions {
     return [...this.#sessions.values()].map(({ peer }) => peer)
   }
 
-  count(): number {
-    return this.#sessions.size
-  }
-
   /** A session at another server has taken the place of this one. */
   readonly replaced: Happenings['replaced'] = (older, by) =>
     older.end(this.#conflicts.isConflict(older, by) ? 'instance_conflict' : 'replaced')
@@ -113,8 +109,8 @@ export class Sessions {
     this.#run(this.#runOutbox(peer, outbox, agent.hello.state_digest))
   }
 
-  away(clientId: string): Peer | undefined {
-    return this.#away?.get(clientId)
+  isAway(clientId: string): boolean {
+    return this.#away?.has(clientId) ?? false
   }
 
   /** Sends the agents to other servers, in waves that do not flood those. */
@@ -174,6 +170,7 @@ export class Sessions {
       instanceId: hello.instance_id,
       connectedAt: this.#options.clock.now(),
       ended: stream.ended,
+      isElsewhere: false,
       can: capability => isCapable(agent, capability),
       end,
       change: work => this.#change(peer, work)

@@ -6,7 +6,7 @@ import { nextFile, ownFile, readCertificate } from './certificate.ts'
 /** What a restore writes for a file, until its store is in place. */
 export const restoredFile = (file: string): string => `${file}.restored`
 
-interface Named {
+export interface Named {
   readonly leaf: string | null
   readonly next: string | null
 }
@@ -26,5 +26,5 @@ export function settleFiles(dir: string, { leaf, next }: Named): void {
   syncDir(dir)
 }
 
-const isOf = (file: string, fingerprint: string): boolean =>
+export const isOf = (file: string, fingerprint: string): boolean =>
   existsSync(file) && readCertificate({ certPath: file }).fingerprint === fingerprint

@@ -1,5 +1,7 @@
 // Idempotency-Key: a retry gets the first response or, if it was lost, the current state. It never repeats the change.
+// Between servers of one store the record decides, which is written with the change.
 import { createHmac } from 'node:crypto'
+import type { InferEntity } from '@mikro-orm/core'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { earliest } from '../../kernel/base/clock.ts'
@@ -20,7 +22,7 @@ export type Idempotency = ReturnType<typeof openIdempotency>
 
 export function openIdempotency(options: Pick<HttpOptions, 'store' | 'clock'>) {
   const { macOf, findEarlier, recordChange, recordOutcome } = openRecords(options)
-  const running = new Map<string, string>() // claim id to MAC of the body
+  const running = new Map<string, string>() // claim id to MAC of the body, of the requests that run here
 
   /** Returns null where keys have no effect: reads, unauthenticated callers, and the auth routes. */
   async function claim(context: RequestContext, key: string, body: unknown): Promise<Claim | null> {
@@ -49,7 +51,7 @@ export function openIdempotency(options: Pick<HttpOptions, 'store' | 'clock'>) {
 
 function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
   let macKey: Promise<string> | null = null
-  const tooOld = (): number => earliest(clock) - retentionMs
+  const { recordOf, insert } = openRows(clock)
 
   async function macOf(body: unknown): Promise<string> {
     macKey ??= readMacKey(store)
@@ -60,12 +62,7 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
   }
 
   async function findEarlier(id: string, bodyMac: string): Promise<Claim['earlier']> {
-    const createdAt = { $gt: tooOld() }
-    const record = await store.read(async em => {
-      const found = await em.findOne(IdempotencyRecord, { id, createdAt })
-      const user = found && (await em.findOne(User, { id: found.principal }))
-      return user && user.createdAt > found.createdAt ? null : found // null: made by a deleted user of this name
-    })
+    const record = await store.read(em => recordOf(id, em))
     if (!record) return null
     if (record.bodyMac !== bodyMac) throw keyReused()
     const { status = null, answer = null } = record
@@ -77,12 +74,39 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
     return { resource: changed, outcome: { status, reason, body: answer } }
   }
 
-  /** Runs in the transaction of the change. Deletes records that are too old, and the oldest beyond the maximum. */
-  async function recordChange(
-    { id, principal, bodyMac }: Claim,
-    resource: Resource | null,
+  /** Runs in the transaction of the change, which it ends where another server has made it. */
+  async function recordChange(claim: Claim, resource: Resource | null, em: EntityManager): Promise<void> {
+    if (!(await insert(claim, resource, em))) throw hadFirst()
+  }
+
+  /** Keeps the response, unless it contains a secret. A refusal is none where another server has made the change with this key. */
+  async function recordOutcome(
+    claim: Claim,
+    { route, decision }: RequestContext,
+    { status, reason, body }: Outcome,
     em: EntityManager
-  ) {
+  ): Promise<void> {
+    const hasChanged = decision !== null // the record is there
+    if (!hasChanged && !(await insert(claim, null, em))) throw hadFirst()
+    const isSecret = reason === null && route.secrets?.some(field => field in JSON.parse(body))
+    await em.nativeUpdate(IdempotencyRecord, { id: claim.id }, { status, answer: isSecret ? null : body })
+  }
+
+  return { macOf, findEarlier, recordChange, recordOutcome }
+}
+
+function openRows(clock: HttpOptions['clock']) {
+  const tooOld = (): number => earliest(clock) - retentionMs
+
+  /** Returns the record that counts: not one of a deleted user of this name. */
+  async function recordOf(id: string, em: EntityManager) {
+    const found = await em.findOne(IdempotencyRecord, { id, createdAt: { $gt: tooOld() } })
+    const user = found && (await em.findOne(User, { id: found.principal }))
+    return user && user.createdAt > found.createdAt ? null : found
+  }
+
+  /** Returns false where another server has been first. Deletes records that are too old, and the oldest beyond the maximum. */
+  async function insert({ id, principal, bodyMac }: Claim, resource: Resource | null, em: EntityManager) {
     const createdAt = clock.now()
     await em.nativeDelete(IdempotencyRecord, { principal, createdAt: { $lte: tooOld() } })
     const newestFirst = { createdAt: 'desc', id: 'desc' } as const
@@ -90,22 +114,27 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
     const surplus = await em.find(IdempotencyRecord, { principal }, page)
     if (surplus.length > 0) await em.nativeDelete(IdempotencyRecord, { id: surplus.map(row => row.id) })
     const { kind: resourceKind, id: resourceId } = resource ?? { kind: '', id: '' }
-    await em.upsert(IdempotencyRecord, { id, principal, bodyMac, resourceKind, resourceId, createdAt })
+    const row = { id, principal, bodyMac, resourceKind, resourceId, createdAt }
+    if (await isInserted(row, em)) return true
+    if (await recordOf(id, em)) return false
+    await em.upsert(IdempotencyRecord, { ...row, status: null, answer: null })
+    return true
   }
 
-  /** Keeps the response, unless it contains a secret. */
-  async function recordOutcome(
-    claim: Claim,
-    { route, resource }: RequestContext,
-    { status, reason, body }: Outcome,
-    em: EntityManager
-  ): Promise<void> {
-    if (!resource) await recordChange(claim, null, em)
-    const isSecret = reason === null && route.secrets?.some(field => field in JSON.parse(body))
-    await em.nativeUpdate(IdempotencyRecord, { id: claim.id }, { status, answer: isSecret ? null : body })
-  }
+  return { recordOf, insert }
+}
 
-  return { macOf, findEarlier, recordChange, recordOutcome }
+type Row = Omit<InferEntity<typeof IdempotencyRecord>, 'status' | 'answer'>
+
+async function isInserted(row: Row, em: EntityManager): Promise<boolean> {
+  const { id, principal, bodyMac, resourceKind, resourceId, createdAt } = row
+  const { affectedRows } = await em.execute<{ affectedRows: number }>(
+    `insert into http_repeat (id, principal, body_mac, resource_kind, resource_id, created_at)
+     values (?, ?, ?, ?, ?, ?) on conflict (id) do nothing`,
+    [id, principal, bodyMac, resourceKind, resourceId, createdAt],
+    'run'
+  )
+  return affectedRows > 0
 }
 
 /** Writes JSON with sorted keys, so that their order does not matter (see RFC 8785). */
@@ -126,6 +155,9 @@ const readMacKey = (store: HttpOptions['store']): Promise<string> =>
     await em.insert(StoreValue, { name, value })
     return value
   })
+
+const hadFirst = (): Fault =>
+  new Fault(codes.idempotencyInProgress, 'another server had this key first; repeat the request')
 
 const keyReused = (): Fault =>
   new Fault(codes.idempotencyKeyReused, 'this Idempotency-Key was used with another body before')

@@ -56,8 +56,9 @@ export const recordFields = {
 
   /** Returns a function that gives the fields of a record's row. */
   async load(fields: Fields, ids: readonly string[], em: EntityManager): Promise<(id: string) => Values> {
-    const loaded: (readonly [RecordField, ReadonlyMap<string, unknown>])[] = []
-    for (const { value } of fields) loaded.push([value, await value.load(ids, em)])
+    const loaded = await Promise.all(
+      fields.map(async ({ value }) => [value, await value.load(ids, em)] as const)
+    )
     return id =>
       Object.fromEntries(loaded.map(([{ key, absent }, values]) => [key, values.get(id) ?? absent]))
   },

@@ -32,13 +32,12 @@ export function openDecisions({ store, clock, recorder, guard, idempotency }: Op
         if (conditions) requireMatch(conditions, before) // after what `work` refuses: 404, 403
         const resource = typeof of === 'function' ? of(result) : of
         const status = route.outcome === 'deferred' ? null : route.status
-        const decision = await recorder.write(
-          decisionAbout({ ...context, resource }, status, null, clock.now()),
-          em
-        )
-        if (claim) await idempotency.recordChange(claim, resource, em)
-        const etag = (route.status !== 204 && (await etagOf(resource, em))) || null
-        return { result, resource, decision, etag }
+        const [decision, etag] = await Promise.all([
+          recorder.write(decisionAbout({ ...context, resource }, status, null, clock.now()), em),
+          route.status === 204 ? null : etagOf(resource, em),
+          claim && idempotency.recordChange(claim, resource, em)
+        ])
+        return { result, resource, decision, etag: etag || null }
       })
       Object.assign(context, recorded) // only after the commit
       return result

@@ -44,8 +44,8 @@ export default definePlugin<Deps>({
   ],
   routes,
   commands,
-  async start({ deps: { clock, journal }, defer }) {
-    defer(clock.every(hourMs, () => void journal.prune()))
+  async start({ deps: { clock, control, journal }, defer }) {
+    defer(clock.every(hourMs, () => void control.servers.onOne('journal.prune', journal.prune)))
     await journal.prune()
   }
 })

@@ -52,12 +52,15 @@ const unknown: TargetHealth = {
 
 const aheadMs = 24 * 3_600_000 // how far a host's clock may be ahead; a time in the future is shown as now
 
-type Services = Pick<Kernel, 'store' | 'clock' | 'log'> & { readonly rules: Pick<Rules, 'ownershipOf'> }
+type Services = Pick<Kernel, 'store' | 'clock' | 'log' | 'control'> & {
+  readonly rules: Pick<Rules, 'ownershipOf'>
+}
 
 export type Healths = ReturnType<typeof openHealths>
 
-export function openHealths({ store, clock, log, rules }: Services) {
+export function openHealths({ store, clock, log, control, rules }: Services) {
   const sessions: Sessions = new Map()
+  const { elsewhere, changed } = openElsewhere(control, sessions)
   const logRefused = openRefusedRows({ clock, log })
   const logEjected = openEjectionLog({ clock, log })
 
@@ -87,11 +90,12 @@ export function openHealths({ store, clock, log, rules }: Services) {
       }
     }
     logRefused(clientId, refused)
+    changed(clientId)
   }
 
   /** A target that a change has added has no row until the client reports it. */
   function reportedOf({ id, clientId, targets }: Judged) {
-    const rows = sessions.get(clientId)?.rules.get(id)
+    const rows = (sessions.get(clientId)?.rules ?? elsewhere.get(clientId))?.get(id)
     return targets.map(target => rows?.get(placeOf(target)))
   }
   const of = (rule: Judged): TargetHealth[] => reportedOf(rule).map(targetHealthOf)
@@ -112,6 +116,20 @@ export function openHealths({ store, clock, log, rules }: Services) {
   const ejections = (rule: Judged): number[] => reportedOf(rule).map(target => target?.ejections ?? 0)
 
   return { receive, connection: connectionOf(sessions), view, forget, of, reported, ejections }
+}
+
+/** The health of clients at other servers, and what is to be called when that of one here has changed. */
+function openElsewhere({ servers }: Kernel['control'], sessions: Sessions) {
+  const elsewhere = new Map<string, Map<string, Reported>>() // by client and rule
+  const changed = servers.mirror<[string, [string, ReportedTarget][]][]>({
+    key: 'multi-target.health',
+    value: clientId => [...(sessions.get(clientId)?.rules ?? [])].map(([id, rows]) => [id, [...rows]]),
+    heard(clientId, reported) {
+      if (reported) elsewhere.set(clientId, new Map(reported.map(([id, rows]) => [id, new Map(rows)])))
+      else elsewhere.delete(clientId)
+    }
+  })
+  return { elsewhere, changed }
 }
 
 const byPlace = (targets: RuleCore['targets'], rows: readonly ReportedTarget[]): Reported =>

@@ -83,13 +83,16 @@ const removal = {
 }
 
 function openConnection({ store, control, log }: Services) {
-  const instances = new Map<string, string>() // by client: the agent process that joined last
-
-  async function replay(clientId: string): Promise<void> {
+  /** A new process of an agent may have state older than its revisions say: a restored copy, a disk that lost power. */
+  async function replayIfNew({ clientId, instanceId }: Peer): Promise<void> {
     try {
+      const known = await store.read(em => em.find(Quota, { clientId }, { fields: ['instanceId'] }))
+      if (known.every(quota => quota.instanceId === instanceId)) return
       await store.change(async em => {
         for (const quota of await em.find(Quota, { clientId }))
-          await control.objects.put(em, objectKeyOf(quota))
+          if (quota.instanceId != null && quota.instanceId !== instanceId)
+            await control.objects.put(em, objectKeyOf(quota))
+        await em.nativeUpdate(Quota, { clientId }, { instanceId })
       })
       control.objects.wake(clientId)
     } catch (error) {
@@ -113,14 +116,9 @@ function openConnection({ store, control, log }: Services) {
   const connection: ConnectionHooks = {
     /** Only a connected agent shows whether it can enforce the quotas of its client. */
     joined(peer) {
-      if (!peer.can(capability)) return void notEnforced(peer)
-      const { clientId, instanceId } = peer
-      const last = instances.get(clientId)
-      instances.set(clientId, instanceId)
-      // A new process of an agent may have state older than its revisions say: a restored copy, a disk that lost power.
-      if (last !== undefined && last !== instanceId) void replay(clientId)
+      void (peer.can(capability) ? replayIfNew(peer) : notEnforced(peer))
     }
   }
 
-  return { connection, forgetClient: (clientId: string): void => void instances.delete(clientId) }
+  return { connection }
 }

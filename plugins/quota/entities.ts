@@ -16,6 +16,7 @@ export const Quota = defineEntity({
     levelTold: p.integer().nullable(), // percent; the highest level of the period that was notified
     holdSecs: p.integer(), // as sent to the agent
     enforced: p.boolean().defaultRaw('false'), // the agent has it in force, as last heard
+    instanceId: p.string().length(64).nullable(), // the agent process that was connected last; null: none since it was made
     createdAt: p.bigint('number'), // ms
     updatedAt: p.bigint('number') // ms
   }

@@ -16,6 +16,7 @@ import { Quota0001 } from './migrations/0001-quota.ts'
 import { Quota0002 } from './migrations/0002-level.ts'
 import { Quota0003 } from './migrations/0003-bounds.ts'
 import { Quota0004 } from './migrations/0004-enforced.ts'
+import { Quota0005 } from './migrations/0005-instance.ts'
 import { openQuotas, type Quotas, type Services } from './quotas.ts'
 import { quotaNotFound } from './reading.ts'
 import { requirement, unsupported } from './requirement.ts'
@@ -43,7 +44,8 @@ export default definePlugin<Deps>({
       { name: '0001-quota', class: Quota0001 },
       { name: '0002-level', class: Quota0002 },
       { name: '0003-bounds', class: Quota0003 },
-      { name: '0004-enforced', class: Quota0004 }
+      { name: '0004-enforced', class: Quota0004 },
+      { name: '0005-instance', class: Quota0005 }
     ]
   },
   services: { quotas: asFunction(openQuotas).singleton() },
@@ -55,10 +57,7 @@ export default definePlugin<Deps>({
     connectionSlot.fillWith(({ quotas }: Deps) => quotas.connection),
     metricsSlot.fillWith(openMetrics),
     committedSlot.fillWith(({ quotas }: Deps) => quotas.onCommitted),
-    removingSlot.fillWith(({ quotas }: Deps) => async (client, em) => {
-      await quotas.lifecycle.clientRemoved(client, em)
-      quotas.forgetClient(client.id)
-    }),
+    removingSlot.fillWith(({ quotas }: Deps) => quotas.lifecycle.clientRemoved),
     userRemovingSlot.fillWith(({ quotas }: Deps) => ({ remove: quotas.lifecycle.userRemoved })),
     documentSchemaSlot.fill({ name: 'quotas', entry: () => DocumentBody }),
     ...commandFills

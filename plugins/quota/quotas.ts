@@ -113,7 +113,14 @@ async function save(
   const { row, refreshed } = await change(resourceOf(pair), async em => {
     const now = clock.now()
     const given = await work(em)
-    const changed = { ...given, holdSecs: config.quota_hold_secs, enforced: false, updatedAt: now }
+    const instanceId = control.peers.find(clientId)?.instanceId ?? given.instanceId
+    const changed = {
+      ...given,
+      instanceId,
+      holdSecs: config.quota_hold_secs,
+      enforced: false,
+      updatedAt: now
+    }
     const quota = await notifyLevels(withExhaustion(changed, now), { nowMs: now, filled }, em)
     const stored = await em.findOne(Quota, { clientId, userId })
     await em.upsert(Quota, quota)

@@ -15,6 +15,7 @@ export function newQuota(
     anchor: begin,
     holdSecs: 0,
     enforced: false,
+    instanceId: null,
     createdAt: nowMs,
     updatedAt: nowMs
   }

@@ -10,8 +10,15 @@ type Ref = Pick<Rule, 'id' | 'clientId'>
 
 export type Closings = ReturnType<typeof openClosings>
 
-export function openClosings({ store }: Pick<Kernel, 'store'>) {
+export function openClosings({ store, control }: Pick<Kernel, 'store' | 'control'>) {
   const clients = new Map<string, Map<string, string>>() // reasons by client and rule
+  const changed = control.servers.mirror<[string, string][]>({
+    key: 'rules.closed',
+    value: clientId => [...(clients.get(clientId) ?? [])],
+    heard(clientId, reasons) {
+      if (reasons) clients.set(clientId, new Map(reasons)) // what was known last stays known
+    }
+  })
 
   return {
     /** Takes what the client's agent reports of the client's own rules. */
@@ -24,6 +31,7 @@ export function openClosings({ store }: Pick<Kernel, 'store'>) {
         else if (known.get(id)?.clientId === clientId) reasons.set(id, reason)
       if (reasons.size > 0) clients.set(clientId, reasons)
       else clients.delete(clientId)
+      changed(clientId)
     },
     /** Called when the client connects: its agent reports what is closed now. */
     joined: ({ clientId }: Pick<Peer, 'clientId'>): void => void clients.delete(clientId),

@@ -57,7 +57,7 @@ export type Rules = Pick<
 
 export function openRules({ config, store, clock, control, codec, log, filled }: Kernel<typeof keys>) {
   const fields = new Fields(filled, codec)
-  const closings = openClosings({ store })
+  const closings = openClosings({ store, control })
   const reading = openReading({ store, filled, fields, closings })
   const note = openNotes(filled)
   const states = openRuleStates({ control, clock, log, filled, closings, note })

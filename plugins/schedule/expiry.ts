@@ -16,7 +16,7 @@ export const keys = Type.Object({
   })
 })
 
-interface Deps extends Pick<Kernel<typeof keys>, 'clock' | 'store' | 'log' | 'config'> {
+interface Deps extends Pick<Kernel<typeof keys>, 'clock' | 'control' | 'store' | 'log' | 'config'> {
   readonly act: Act
   readonly rules: Rules
 }
@@ -26,10 +26,11 @@ export type Expiry = ReturnType<typeof openExpiry>
 const atOnce = 100
 const leastWaitMs = 1000
 const longestWaitMs = 3_600_000 // the wall clock may be set, and the setting changed
+const sharedWaitMs = 10_000 // another server may have set an earlier time
 const retryMs = 60_000 // while the store cannot be read
 
 export function openExpiry(deps: Deps) {
-  const { clock, store, log, act, rules } = deps
+  const { clock, control, store, log, act, rules } = deps
   const { nextOf, nextDue } = openQueue(deps)
   let cancel: () => unknown = () => {}
   let isRunning = false
@@ -53,9 +54,10 @@ export function openExpiry(deps: Deps) {
     isRunning = true
     isChanged = false
     try {
-      await removeDue()
+      await control.servers.onOne('schedule.expire', removeDue)
+      const longest = control.servers.isAlone() ? longestWaitMs : sharedWaitMs
       const due = (await nextDue()) ?? Number.POSITIVE_INFINITY
-      wait(isChanged ? leastWaitMs : Math.min(Math.max(due - clock.now(), leastWaitMs), longestWaitMs))
+      wait(isChanged ? leastWaitMs : Math.min(Math.max(due - clock.now(), leastWaitMs), longest))
     } catch (error) {
       log.warn(
         'schedule.not_tidied',

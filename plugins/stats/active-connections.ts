@@ -15,13 +15,14 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
   const reported = new Map<string, Ports>() // by client
   const partial = new Map<string, Ports>() // of reports whose last part is still to come
   const removals = new Map<string, Release>() // timers of clients that left
+  const { elsewhere, changed } = openElsewhere(control, reported)
 
   /** Only rules and ports of the client may be in `active`: they bound what is kept. */
   function report(
     { clientId, part, last }: Pick<Report, 'clientId' | 'part' | 'last'>,
     active: readonly ActivePort[]
   ): void {
-    if (!control.peers.find(clientId)) return
+    if (control.peers.find(clientId)?.isElsewhere !== false) return
     const ports: Ports = (part === 0 ? undefined : partial.get(clientId)) ?? new Map()
     for (const { ruleId, port, connections } of active)
       ports.set(ruleId, (ports.get(ruleId) ?? new Map<number, number>()).set(port, connections))
@@ -29,6 +30,7 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
     if (!last) return
     partial.delete(clientId)
     reported.set(clientId, ports)
+    changed(clientId)
   }
 
   function cancelRemoval(clientId: string): void {
@@ -40,7 +42,9 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
   function left(clientId: string): void {
     partial.delete(clientId)
     cancelRemoval(clientId)
-    if (control.peers.find(clientId)) return
+    const peer = control.peers.find(clientId)
+    if (peer?.isElsewhere) reported.delete(clientId)
+    if (peer) return
     const cancel = clock.after(awayMs, () => {
       removals.delete(clientId)
       reported.delete(clientId)
@@ -50,11 +54,11 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
 
   /** Open connections of a rule by port; ports without any may be left out. */
   const ofRule = (clientId: string, id: string): ReadonlyMap<number, number> =>
-    reported.get(clientId)?.get(id) ?? new Map()
+    (reported.get(clientId) ?? elsewhere.get(clientId))?.get(id) ?? new Map()
 
   /** Open connections of each rule. */
   const all = (): readonly { clientId: string; ruleId: string; connections: number }[] =>
-    [...reported].flatMap(([clientId, rules]) =>
+    [...new Map([...elsewhere, ...reported])].flatMap(([clientId, rules]) =>
       [...rules].map(([ruleId, ports]) => ({ clientId, ruleId, connections: sumOf(ports) }))
     )
 
@@ -63,6 +67,20 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
   }
 
   return { report, joined: cancelRemoval, left, ofRule, all, release }
+}
+
+/** Connections of clients at other servers, and what is to be called when those of one here have changed. */
+function openElsewhere({ servers }: Kernel['control'], reported: ReadonlyMap<string, Ports>) {
+  const elsewhere = new Map<string, Ports>() // by client
+  const changed = servers.mirror<[string, [number, number][]][]>({
+    key: 'stats.active',
+    value: clientId => [...(reported.get(clientId) ?? [])].map(([id, ports]) => [id, [...ports]]),
+    heard(clientId, rules) {
+      if (rules) elsewhere.set(clientId, new Map(rules.map(([id, ports]) => [id, new Map(ports)])))
+      else elsewhere.delete(clientId)
+    }
+  })
+  return { elsewhere, changed }
 }
 
 export const sumOf = (ports: ReadonlyMap<number, number>): number =>

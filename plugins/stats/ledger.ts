@@ -33,7 +33,7 @@ interface Services extends Pick<Kernel, 'clock' | 'log' | 'filled'> {
 }
 
 export function openLedger({ clock, log, filled, owners, activeConnections }: Services) {
-  const { review, rowsDeleted } = openReview({ clock })
+  const { review, rowLimit } = openReview({ clock })
   const told = openNotices({ clock, log, activeConnections })
 
   /** Commits reports in one transaction. Calls the fillers of `stats.committed`. */
@@ -69,7 +69,7 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
     })
   }
 
-  return { commit, committedSeqs, lastCommitted, rowsDeleted }
+  return { commit, committedSeqs, lastCommitted, rowLimit }
 }
 
 /** Returns what has become of the epoch of each report. */

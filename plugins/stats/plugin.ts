@@ -67,10 +67,10 @@ export default definePlugin<Deps>({
   ],
   routes,
   commands,
-  async start({ deps: { clock, stats }, defer }) {
+  async start({ deps: { clock, control, stats }, defer }) {
     defer(stats.release)
     defer(stats.flush)
-    defer(clock.every(hourMs, () => void stats.prune()))
+    defer(clock.every(hourMs, () => void control.servers.onOne('stats.prune', stats.prune)))
     await stats.start()
   }
 })

@@ -18,7 +18,7 @@ export interface ReviewedReport extends ReturnType<typeof compare> {
 }
 
 export function openReview({ clock }: Pick<Kernel, 'clock'>) {
-  const rowLimit = openRowLimit()
+  const rowLimit = openRowLimit({ clock })
 
   /** No two reports are of one client. */
   async function review(
@@ -48,5 +48,5 @@ export function openReview({ clock }: Pick<Kernel, 'clock'>) {
     return reports
   }
 
-  return { review, rowsDeleted: rowLimit.reset }
+  return { review, rowLimit }
 }

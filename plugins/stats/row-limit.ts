@@ -1,5 +1,6 @@
 // Bounds the rows and reasons that the reports of a client can add.
 import type { EntityManager } from '@mikro-orm/sql'
+import type { Kernel } from '../../kernel/plugin.ts'
 import { slices } from '../../kernel/store/sql/slices.ts'
 import type { Counts } from './counters.ts'
 import { type Judged, refusalOf } from './judgement.ts'
@@ -9,9 +10,16 @@ const rowsPerRule = 20_000 // a week of minutes, 90 days of hours, 1,024 ports, 
 const leastRows = 200_000
 const reasonsPerRule = 32 // engines and built-in plugins have fewer than 20
 const otherReason = 'other'
+const recountMs = 60_000
 
-export function openRowLimit() {
-  const counts = new Map<string, number>() // stored rows by client, as far as known
+export function openRowLimit({ clock }: Pick<Kernel, 'clock'>) {
+  /** By client, since it joined; when it was counted. Other servers may have deleted rows meanwhile. */
+  const counts = new Map<string, Counted>()
+
+  const countOf = async (clientId: string, em: EntityManager): Promise<Counted> => ({
+    rows: await count('stats_row where client_id = ?', clientId, em),
+    at: clock.monotonic()
+  })
 
   /** Returns the rows without new ones beyond the limit of the client; the others count as stored. */
   async function keep(
@@ -22,19 +30,29 @@ export function openRowLimit() {
   ): Promise<Judged<OwnedRow>> {
     const isNew = (row: OwnedRow): boolean => !committed.has(rowKey(row))
     const added = rows.filter(isNew).length
-    const stored = counts.get(clientId) ?? (await count('stats_row where client_id = ?', clientId, em))
-    const limit = stored + added <= leastRows ? leastRows : await limitOf(clientId, em)
-    counts.set(clientId, Math.min(stored + added, Math.max(stored, limit)))
+    const known = counts.get(clientId) ?? (await countOf(clientId, em))
+    const limit = known.rows + added <= leastRows ? leastRows : await limitOf(clientId, em)
+    const mustCount = known.rows + added > limit && clock.monotonic() - known.at >= recountMs
+    const { rows: stored, at } = mustCount ? await countOf(clientId, em) : known
+    counts.set(clientId, { rows: Math.min(stored + added, Math.max(stored, limit)), at })
     if (stored + added <= limit) return { own: rows, refused: [] }
     let room = Math.max(0, limit - stored)
     const { own = [], over = [] } = Object.groupBy(rows, row => (!isNew(row) || room-- > 0 ? 'own' : 'over'))
     return { own, refused: over.map(row => refusalOf(row, 'limit')) }
   }
 
-  /** Called when rows were deleted: the next report counts again. */
-  const reset = (): void => counts.clear()
+  return {
+    keep,
+    /** Called when a client joins: another server may have added rows. */
+    forget: (clientId: string): void => void counts.delete(clientId),
+    /** Called when rows were deleted: the next report counts again. */
+    reset: (): void => counts.clear()
+  }
+}
 
-  return { keep, reset }
+interface Counted {
+  readonly rows: number
+  readonly at: number // monotonic
 }
 
 const limitOf = async (clientId: string, em: EntityManager): Promise<number> =>

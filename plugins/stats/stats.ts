@@ -50,7 +50,10 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
       const booked = await store.read(em => ledger.committedSeqs(clientId, em))
       return { [welcomePart]: codec.encode(CommittedEpochs, { booked }) }
     },
-    joined: ({ clientId }) => activeConnections.joined(clientId),
+    joined({ clientId }) {
+      activeConnections.joined(clientId)
+      ledger.rowLimit.forget(clientId)
+    },
     left: ({ clientId }) => activeConnections.left(clientId),
     async leaving(peer) {
       try {
@@ -71,7 +74,7 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
     connection,
     lastCommitted: ledger.lastCommitted,
     metrics: openMetrics({ store, rules, activeConnections }),
-    prune: () => prune(deps).finally(ledger.rowsDeleted),
+    prune: () => prune(deps).finally(ledger.rowLimit.reset),
     async ruleRemoved(rule: RemovedRule, em: EntityManager): Promise<void> {
       if (rule.clientId !== '') await owners.remember(rule, em) // a whole has no bytes of its own
       watch.wake(rule.id) // its read waits for the end of this transaction

@@ -42,7 +42,7 @@ export default definePlugin<Deps>({
   ],
   routes,
   commands,
-  async start({ deps: { clock, traffic }, defer }) {
-    defer(clock.every(hourMs, () => void traffic.prune()))
+  async start({ deps: { clock, control, traffic }, defer }) {
+    defer(clock.every(hourMs, () => void control.servers.onOne('traffic.prune', traffic.prune)))
   }
 })

@@ -36,7 +36,7 @@ export default definePlugin<Deps>({
   messages,
   routes,
   commands,
-  async start({ deps: { switches, clock }, defer }) {
-    defer(clock.every(minuteMs, switches.tidy))
+  async start({ deps: { switches, clock, control }, defer }) {
+    defer(clock.every(minuteMs, () => void control.servers.onOne('under-attack.tidy', switches.tidy)))
   }
 })

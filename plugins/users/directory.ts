@@ -95,10 +95,12 @@ export const resourceOf = (id: string, filled: SlotReader): Resource => ({
   kind: 'user',
   id,
   async version(em) {
-    const found = await em.findOne(User, { id })
+    const [found, fieldsOf] = await Promise.all([
+      em.findOne(User, { id }),
+      recordFields.load(fieldsIn(filled), [id], em)
+    ])
     if (!found) return null
-    const fields = (await recordFields.load(fieldsIn(filled), [id], em))(id)
-    return [found.displayName, found.role, found.disabled, found.createdAt, ...Object.values(fields)]
+    return [found.displayName, found.role, found.disabled, found.createdAt, ...Object.values(fieldsOf(id))]
   }
 })
 
@@ -142,12 +144,13 @@ function openReading({ store, filled, users }: Deps) {
 /** Returns the users as the API shows them, with the fields that other plugins add. */
 async function userRows(users: readonly User[], filled: SlotReader, em: EntityManager): Promise<UserRow[]> {
   const ids = users.map(({ id }) => id)
-  const own = await recordFields.load(fieldsIn(filled), ids, em)
-  const fields: ((id: string) => readonly [string, unknown])[] = []
-  for (const { value: field } of filled(slots.rowFieldSlot)) {
-    const values = await field.load(ids, em)
-    fields.push(id => [field.key, values.get(id) ?? field.defaultValue])
-  }
+  const [own, ...fields] = await Promise.all([
+    recordFields.load(fieldsIn(filled), ids, em),
+    ...filled(slots.rowFieldSlot).map(async ({ value: field }) => {
+      const values = await field.load(ids, em)
+      return (id: string) => [field.key, values.get(id) ?? field.defaultValue] as const
+    })
+  ])
   return users.map(({ id, displayName, role, disabled, createdAt }) => ({
     user_id: id,
     display_name: displayName,

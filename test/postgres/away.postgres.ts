@@ -14,6 +14,8 @@ t.teardown(cluster.remove)
 cluster.start()
 await runAt(cluster.at('postgres'), ['create database sluice', 'create role stranger login'])
 
+const dir = join(t.testdir(), 'data') // with the key of the database, from one test to the next
+
 /** As a supervisor asks: its answer may be as old as a second. */
 const nextLook = () => wait(200)
 
@@ -27,7 +29,6 @@ async function serverOn(t: Test, url: string) {
     SVC_CONTROL_LISTEN: '127.0.0.1:0',
     SVC_METRICS_LISTEN: `127.0.0.1:${metrics}`
   }
-  const dir = join(t.testdir(), 'data')
   const server = start(t, ['server', '--data-dir', dir], env)
   const call = async (path: string, init: RequestInit = {}) => {
     const reply = await fetch(`http://127.0.0.1:${api}${path}`, init)

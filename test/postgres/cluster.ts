@@ -1,15 +1,14 @@
 // A PostgreSQL of the run's own, on a free port.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, chownSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 
-/** Nothing of it outlives the run: it syncs nothing. Its order of text is not that of bytes, which is that of the store. */
-const settings = `
-listen_addresses = '127.0.0.1'
+/** Nothing of it outlives the run: it syncs nothing. */
+const quick = `
 max_connections = 300
 shared_buffers = 256MB
 fsync = off
@@ -19,18 +18,23 @@ max_wal_senders = 0
 autovacuum = off
 log_min_messages = fatal
 `
+/** Its order of text is not that of bytes, which is that of the store. */
 const locale = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en']
 
 export interface Cluster {
+  readonly dir: string // with its log
   at(database: string): PostgresPlace // as the user sluice, who may do anything
+  pid(): number // of the process that has started all others
   start(): void
   stop(): void
+  /** As a host ends it that has no memory left. */
+  kill(): void
   /** Stops it, and deletes its files. */
   remove(): void
 }
 
-/** Makes one that does not run yet. */
-export async function makeCluster(): Promise<Cluster> {
+/** Makes one that does not run yet. `settings` are lines of postgresql.conf; '' has what PostgreSQL has. */
+export async function makeCluster(settings = quick): Promise<Cluster> {
   const [bin = ''] = globSync('/usr/lib/postgresql/*/bin').sort(
     (one, other) => versionOf(other) - versionOf(one)
   )
@@ -45,8 +49,9 @@ export async function makeCluster(): Promise<Cluster> {
   run('initdb', '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', ...locale)
   appendFileSync(
     join(data, 'postgresql.conf'),
-    `${settings}port = ${port}\nunix_socket_directories = '${dir}'\n`
+    `${settings}\nlisten_addresses = '127.0.0.1'\nport = ${port}\nunix_socket_directories = '${dir}'\n`
   )
+  const pid = (): number => Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10)
   let isRunning = false
   const control = (word: 'start' | 'stop'): void => {
     if (isRunning === (word === 'start')) return
@@ -54,9 +59,19 @@ export async function makeCluster(): Promise<Cluster> {
     isRunning = word === 'start'
   }
   return {
+    dir,
+    pid,
     at: database => ({ url: `postgres://sluice@127.0.0.1:${port}/${database}`, password: undefined }),
     start: () => control('start'),
     stop: () => control('stop'),
+    kill() {
+      const children = readFileSync(`/proc/${pid()}/task/${pid()}/children`, 'utf8').split(' ')
+      const all = [pid(), ...children.filter(Boolean).map(Number)]
+      for (const each of all) process.kill(each, 'SIGKILL')
+      while (all.some(isRunningStill)) execFileSync('sleep', ['0.01'])
+      for (const file of [join(data, 'postmaster.pid'), join(dir, `.s.PGSQL.${port}.lock`)]) rmSync(file) // a zombie of this number may be left, where nobody waits for it
+      isRunning = false
+    },
     remove() {
       control('stop')
       rmSync(dir, { recursive: true, force: true })
@@ -66,6 +81,11 @@ export async function makeCluster(): Promise<Cluster> {
 
 function versionOf(path: string): number {
   return Number(/\d+/.exec(path)?.[0] ?? 0)
+}
+
+function isRunningStill(pid: number): boolean {
+  const stat = `/proc/${pid}/stat`
+  return existsSync(stat) && !/\) [ZX] /.test(readFileSync(stat, 'utf8'))
 }
 
 /** PostgreSQL does not run as root. */

@@ -1,7 +1,7 @@
 // sluice store migrate, from SQLite to PostgreSQL and back: real processes, and all that is refused.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, connect as dial } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -197,6 +197,8 @@ t.test(
     t.match(await fromDatabase(`sqlite:${elsewhere}/no/store.db`), { code: 2, stderr: /no directory .*no/ })
     const between = await fromDatabase(other.url)
     t.equal(between.code, 0, `from one database to another: ${between.stderr}`)
+    t.match(await fromDatabase('sqlite:'), { code: 78, stderr: /startup\.store_key/ }, 'without store.key')
+    copyFileSync(join(dir, 'store.key'), join(elsewhere, 'store.key'))
     t.equal((await fromDatabase('sqlite:')).code, 0)
     t.match(await fromDatabase('sqlite:'), { code: 78, stderr: /sluice\.db.* must not be there/ })
     renameSync(join(elsewhere, 'sluice.db'), join(elsewhere, 'old.db'))

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
@@ -21,7 +21,11 @@ const stores = storesOf(plugins)
 const withoutBans = storesOf(plugins.filter(({ name }) => name !== 'bans'))
 
 const move = (from: Place, to: Place, more: Partial<Move> = {}) =>
-  moveStore({ from, to, stores, version: ownVersion(), leftBehind: [], progress: () => {}, ...more })
+  moveStore({
+    ...{ from, to, stores, version: ownVersion(), leftBehind: [], progress: () => {} },
+    dataDir: dirname([from, to].find(place => typeof place === 'string') ?? ''),
+    ...more
+  })
 
 /** Rows of the kinds that the databases keep in different ways. */
 const odd = [

@@ -9,8 +9,10 @@ import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import { acceptingScript } from '../../kit/accepting-agent.ts'
 import { connectAgent, type Script } from '../../kit/scripted-agent.ts'
 import { makeCertificate } from '../../plugins/control/self-signed.ts'
+import { StatsReport } from '../../plugins/stats/wire.ts'
 import { start } from '../support/process.ts'
 import { makeCluster } from './cluster.ts'
+import { connectTo } from './empty-database.ts'
 
 const cluster = await makeCluster()
 t.teardown(cluster.remove)
@@ -64,7 +66,7 @@ async function fixture(t: Test) {
     return { id, connect }
   }
 
-  return { place, server, client }
+  return { dir, place, files, server, client }
 }
 
 /** Asks again until the answer fits. */
@@ -153,6 +155,29 @@ t.test('an agent that comes to another server has one session, and the older ser
   })
 })
 
+t.test('the journal of an agent that goes to another server does not say that it is away', async t => {
+  const { server, client, place } = await fixture(t)
+  const [a, b] = [await server('a'), await server('b')]
+  const paris = await client('paris')
+  const first = await paris.connect(b, { instanceId: 'one' })
+  await isConnected(a, paris.id, true)
+  await paris.connect(a, { instanceId: 'one' })
+  await first.closed()
+  await b.until('client.disconnected')
+  b.signal('SIGTERM') // it has written all that it will
+  t.equal(await b.exit, 0)
+
+  const notes = await connectTo(t, place)
+  const { rows } = await notes.query(
+    `select to_value as "to" from journal_entry where subject = $1 and kind = 'edge' order by id`,
+    [paris.id]
+  )
+  t.strictSame(
+    rows.map(({ to }) => to),
+    ['"connected"', '"connected"']
+  )
+})
+
 t.test('a client that is revoked at one server loses its stream at another', async t => {
   const { server, client } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
@@ -176,6 +201,41 @@ t.test('a credential that is revoked at one server is refused at another at once
   t.equal((await b.call('GET', '/v1/users/me', undefined, body.token)).status, 401)
 })
 
+const reportOf = (rule_id: string, seq: number) => ({
+  ...{ epoch: 'f'.repeat(32), seq, part: 0, last: true, rows: [] },
+  live: [{ rule_id, port: 8001, connections: 3 }]
+})
+
+t.test('what an agent tells live is shown at all servers, until it has left', async t => {
+  const { server, client } = await fixture(t)
+  const [a, b] = [await server('a'), await server('b')]
+  const paris = await client('paris')
+  const agent = await paris.connect(b)
+  await isConnected(a, paris.id, true)
+  const { body } = await a.call('POST', '/v1/rules', ruleOf(paris.id, 8001))
+  const stats = () => a.call('GET', `/v1/rules/${body.rule_id}/stats`)
+  t.match(await stats(), { status: 200, body: { active_connections: 0 } })
+
+  await agent.channel.request(StatsReport, reportOf(body.rule_id, 1))
+  await until(stats, ({ body }) => body.active_connections === 3)
+  await agent.close()
+  await until(stats, ({ body }) => body.active_connections === 0)
+  t.pass('both were seen')
+})
+
+t.test('what a replaced session still reports is refused, and changes nothing', async t => {
+  const { server, client, place } = await fixture(t)
+  const [a, b] = [await server('a'), await server('b')]
+  const paris = await client('paris')
+  const agent = await paris.connect(b)
+  await isConnected(a, paris.id, true)
+  const { body } = await a.call('POST', '/v1/rules', ruleOf(paris.id, 8001))
+  await runAt(place, [`update control_session set session_id = 'another', boot = 'another', changed = 0`])
+
+  const report = agent.channel.request(StatsReport, reportOf(body.rule_id, 1))
+  await t.rejects(report, { code: 'wire.closed' })
+})
+
 t.test('agents of a server that is killed are taken for away after its lease', async t => {
   const { server, client } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
@@ -193,10 +253,37 @@ t.test('agents of a server that is killed are taken for away after its lease', a
 })
 
 t.test('a second server of the same name is refused, with the remedy', async t => {
-  const { server, place } = await fixture(t)
+  const { dir, server, place, files } = await fixture(t)
   await server('a')
-  const data = join(t.testdir(), 'other')
-  const other = start(t, ['server', '--data-dir', data], { SVC_STORE_URL: place.url, SVC_SERVER_ID: 'a' })
+  const env = { ...files, SVC_STORE_URL: place.url, SVC_SERVER_ID: 'a' }
+  const other = start(t, ['server', '--data-dir', join(dir, 'other')], env)
   t.equal(await other.exit, 78)
   t.match(other.output(), /server_id: another server has the name a; give each its own/)
 })
+
+t.test(
+  'a second server of the same name is refused also when the first one has lost its connections',
+  async t => {
+    const { server, place } = await fixture(t)
+    const a = await server('a')
+    const database = await connectTo(t, place)
+    await database.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+    )
+    await until(
+      () => a.call('GET', '/v1/servers'),
+      ({ status }) => status === 200
+    )
+    const { rows } = await until(
+      () => database.query(`select 1 from pg_locks where locktype = 'advisory' and objsubid = 2`),
+      found => found.rows.length > 0
+    )
+    t.equal(rows.length, 1)
+    const other = start(t, ['server', '--data-dir', join(t.testdir(), 'other')], {
+      SVC_STORE_URL: place.url,
+      SVC_SERVER_ID: 'a'
+    })
+    t.equal(await other.exit, 78)
+    t.match(other.output(), /another server has the name a/)
+  }
+)

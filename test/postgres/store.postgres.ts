@@ -1,8 +1,6 @@
 // The store on PostgreSQL: what it promises, and what its connections do when they break.
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, readFileSync } from 'node:fs'
-import { createServer, connect as dial, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { raw } from '@mikro-orm/sql'
 import { parse } from 'smol-toml'
@@ -13,6 +11,7 @@ import { openStore } from '../../kernel/store/open.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import { type PostgresPlace, placeOf } from '../../kernel/store/sql/database.ts'
 import { openTestStore } from '../../kit/test-store.ts'
+import { proxyTo } from './proxy.ts'
 
 const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })
 const clientOf = (id: string, more: Partial<Client> = {}) => ({
@@ -311,12 +310,12 @@ t.test(
   }
 )
 
-t.test('a database has one server; a command reads beside it', async t => {
+t.test('who needs a database alone is refused while others use it; a command reads beside them', async t => {
   const { at } = await opened(t)
 
   await t.rejects(openStore(at, [kernelStore]), {
     errorCode: { code: 'startup.store_in_use', exit: 75 },
-    message: /stop it/
+    message: /stop all of them/
   })
   const reader = await openStore(at, [])
   t.same(await reader.read(em => em.execute('select count(*) as count from kernel_user')), [{ count: 0 }])
@@ -371,52 +370,6 @@ t.test(
     )
   }
 )
-
-/**
- * Relays to a database. `cutAt` ends the next connection that sends the text, when the database has answered. `beSilent`
- * ends all, and from then on nothing answers.
- */
-async function proxyTo(t: Test, place: PostgresPlace) {
-  const { hostname, port, pathname, username } = new URL(place.url)
-  const sockets = new Set<Socket>()
-  let cutText: string | null = null
-  let isSilent = false
-  const server = createServer(client => {
-    if (isSilent) return void sockets.add(client.on('error', () => {}))
-    const database = dial(Number(port), hostname)
-    let isCutting = false
-    for (const socket of [client, database]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => (socket === client ? database : client).destroy())
-    }
-    client.on('data', data => {
-      isCutting ||= cutText !== null && data.includes(cutText)
-      database.write(data)
-    })
-    database.on('data', data => {
-      if (!isCutting) return client.write(data)
-      cutText = null
-      return client.destroy()
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  const { port: own } = server.address() as { port: number }
-  return {
-    place: { url: `postgres://${username}@127.0.0.1:${own}${pathname}`, password: undefined },
-    cutAt(text: string) {
-      cutText = text
-    },
-    beSilent() {
-      isSilent = true
-      for (const socket of sockets) socket.destroy()
-    }
-  }
-}
 
 t.test('the database and the configuration that docs/OPERATING.md shows are those of a server', async t => {
   const read = (file: string) => readFileSync(join(import.meta.dirname, '..', '..', file), 'utf8')

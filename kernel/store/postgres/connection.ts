@@ -1,19 +1,18 @@
-// PostgreSQL for MikroORM: changes one after another on one connection, and reads of what is committed on others.
-import { setTimeout as after } from 'node:timers/promises'
+// PostgreSQL for MikroORM: changes in groups on one connection, and reads of what is committed on others.
 import type { AnyEntity, Configuration, Dictionary, EntityData, QueryResult } from '@mikro-orm/core'
 import { AbstractSqlConnection, AbstractSqlDriver, BasePostgreSqlPlatform } from '@mikro-orm/sql'
 import type { Client } from 'pg'
 import { Fault } from '../../base/errors.ts'
 import { type Method, type Params, partsOf, type Sql, shaped } from '../sql/statement.ts'
 import { Versions } from '../sql/versions.ts'
-import { conflict, faultOf, isConflict, isLost, stateOf, unknownOutcome } from './failures.ts'
+import { faultOf } from './failures.ts'
+import { Groups } from './groups.ts'
 import { type Query, queryOf } from './query.ts'
 import { changedTable, schemaStatement } from './schema.ts'
 import { type Place, Sessions, shareLock } from './sessions.ts'
 import { PostgresSignals } from './signals.ts'
-import { type Result, run, Transaction, writtenBy } from './transaction.ts'
+import { Group, type Result, run, Transaction } from './transaction.ts'
 
-const maxRepeats = 5
 const select = /^\s*(?:select|with)\b/i
 
 export class StoreConnection extends AbstractSqlConnection {
@@ -22,8 +21,13 @@ export class StoreConnection extends AbstractSqlConnection {
   #sessions: Sessions | null = null
   #children: ReadonlyMap<string, readonly string[]> = new Map()
   #isMigrating = true
-  #last: Promise<unknown> = Promise.resolve()
-  #running: Promise<unknown> | null = null // the change under way
+  readonly #groups = new Groups(
+    async () => new Group(await this.#open().writer(), this.#childrenOf, this.#isMigrating),
+    ({ written, isSuspect, client }) => {
+      if (isSuspect) this.#sessions?.leave(client)
+      this.versions.changed(written)
+    }
+  )
 
   override async connect(): Promise<void> {
     const place = this.options.driverOptions as unknown as Place // which `openStore` gives
@@ -49,7 +53,7 @@ export class StoreConnection extends AbstractSqlConnection {
   }
 
   async settled(): Promise<void> {
-    await this.#running
+    await this.#groups.running
   }
 
   override async close(force?: boolean): Promise<void> {
@@ -101,11 +105,7 @@ export class StoreConnection extends AbstractSqlConnection {
 
   async #runAlone(query: Query): Promise<Result> {
     if (!this.#isMigrating && select.test(query.text)) return this.#open().read(client => run(client, query))
-    return this.#exclusively(async () => {
-      const result = await run(await this.#open().writer(), query)
-      this.versions.changed(writtenBy(query.text, this.#childrenOf))
-      return result
-    })
+    return this.change(transaction => transaction.run(query))
   }
 
   /** A part of the transaction that is given, or a transaction of its own. */
@@ -117,55 +117,8 @@ export class StoreConnection extends AbstractSqlConnection {
     return this.change(transaction => work(transaction as never))
   }
 
-  /** Resolves when the change is committed. One that others came between is made again: `work` runs anew, as if for the first time. */
   change<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const made = this.#exclusively(async () => {
-      this.#running = made.catch(() => {}) // whoever has asked for it gets its error
-      try {
-        return await this.#repeated(work)
-      } catch (error) {
-        throw faultOf(error)
-      } finally {
-        this.#running = null
-      }
-    })
-    return made
-  }
-
-  async #repeated<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    for (let repeats = 0; ; repeats++)
-      try {
-        return await this.#once(work)
-      } catch (error) {
-        if (!isConflict(error)) throw error
-        if (repeats === maxRepeats) throw conflict(error)
-        await after(Math.random() * 20 * 2 ** repeats) // so that two writers do not meet again
-      }
-  }
-
-  async #once<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const client = await this.#open().writer()
-    const transaction = new Transaction(client, this.#childrenOf, this.#isMigrating)
-    const begin = 'begin isolation level serializable'
-    const limits = this.#isMigrating ? '' : "; set local statement_timeout = '15s'"
-    try {
-      await run(client, { text: begin + limits, values: [] })
-      const result = await transaction.whole(() => work(transaction))
-      await commit(client)
-      return result
-    } catch (error) {
-      if (isLost(error)) this.#sessions?.leave(client)
-      else await run(client, rollback).catch(() => this.#sessions?.leave(client)) // the error is what counts
-      throw error
-    } finally {
-      this.versions.changed(transaction.written)
-    }
-  }
-
-  #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work)
-    this.#last = result.catch(() => {}) // whoever has asked for the work gets its error
-    return result
+    return this.#groups.change(work)
   }
 
   readonly #childrenOf = (table: string): readonly string[] => this.#children.get(table) ?? []
@@ -176,28 +129,16 @@ export class StoreConnection extends AbstractSqlConnection {
   }
 }
 
-const rollback: Query = { text: 'rollback', values: [] }
-
-async function commit(client: Client): Promise<void> {
-  const { command } = await run(client, { text: 'commit', values: [] }).catch((error: unknown) => {
-    const isRefused = stateOf(error) !== null && !stateOf(error)?.startsWith('57P')
-    throw isRefused ? error : unknownOutcome(error)
-  })
-  if (command !== 'COMMIT')
-    throw new TypeError('a statement of the change failed, and the change went on: it was rolled back')
-}
-
 /** Returns the tables that lose rows with those of each table: `on delete cascade`, also of children. */
 async function childrenIn(client: Client): Promise<Map<string, string[]>> {
-  const { rows } = await client.query<{
-    parent: string
-    child: string
-  }>(`with recursive own (parent, child) as (
+  const { rows } = await client.query<{ parent: string; child: string }>(
+    `with recursive own (parent, child) as (
       select parent.relname, child.relname from pg_constraint
       join pg_class parent on parent.oid = confrelid join pg_class child on child.oid = conrelid where contype = 'f'),
     lost (parent, child) as (
       select * from own union select lost.parent, own.child from lost join own on own.parent = lost.child)
-    select parent, child from lost`)
+    select parent, child from lost`
+  )
   const children = Map.groupBy(rows, ({ parent }) => parent)
   return new Map([...children].map(([parent, found]) => [parent, found.map(({ child }) => child)]))
 }

@@ -12,7 +12,11 @@ export function stateOf(error: unknown): string | null {
 }
 
 /** Serialization failures and deadlocks: the same change may well succeed when it is made again. */
-export const isConflict = (error: unknown): boolean => /^(40001|40P01)$/.test(stateOf(error) ?? '')
+export const isConflict = (error: unknown): boolean =>
+  /^(40001|40P01)$/.test(stateOf(error) ?? '') || isUnprepared(error)
+
+/** A pooler has taken another connection than the one that has prepared the statement. */
+export const isUnprepared = (error: unknown): boolean => /^(26000|42P05)$/.test(stateOf(error) ?? '')
 
 /** The server stops, takes no connections, has no room, or refuses writes; or the user or the database is gone. */
 const passing = /^(08|28|3D|53|57P|58)|^(25006|57014|55P03)$/

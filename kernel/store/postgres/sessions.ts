@@ -125,7 +125,7 @@ export class Sessions {
   }
 
   async #connect(): Promise<Client> {
-    const client = new pg.Client(this.#config({ lock_timeout: '5s' }))
+    const client = new pg.Client({ ...this.#config({ lock_timeout: '5s' }), pipeline: true })
     client.on('error', () => this.leave(client)) // also while nobody uses it; whoever does gets the error
     client.on('end', () => this.leave(client))
     await client.connect()

@@ -1,4 +1,6 @@
+import { nextTick } from 'node:process'
 import type { Client } from 'pg'
+import { isConflict, isLost, isUnprepared, stateOf, unknownOutcome } from './failures.ts'
 import type { Query } from './query.ts'
 
 export interface Result {
@@ -8,17 +10,26 @@ export interface Result {
 }
 
 /** Of a database that does not answer; its own limits are shorter. */
-const answerMs = 20_000
+const answering: object = { query_timeout: 20_000 }
 
-/** Runs a statement, or several without values. Rejects when there is no answer, unless `isPatient`. */
-export async function run(client: Client, { text, values }: Query, isPatient = false): Promise<Result> {
-  const limit = isPatient ? {} : { query_timeout: answerMs }
-  const { rows, rowCount, command } = await client.query({
-    text,
-    ...(values.length > 0 && { values }),
-    ...limit
-  })
+/** Runs a statement, or several without values, of which the last one counts. Rejects when there is no answer. */
+export async function run(client: Client, { text, values }: Query, more = answering): Promise<Result> {
+  const result = await client.query({ text, ...(values.length > 0 && { values }), ...more })
+  const { rows, rowCount, command } = Array.isArray(result) ? result.at(-1) : result
   return { rows: rows ?? [], affectedRows: rowCount ?? 0, command }
+}
+
+const [maxPrepared, maxLength] = [500, 2000] // statements of a connection, and characters of one
+const prepared = new WeakMap<Client, Map<string, string>>() // names
+let isPreparing = true // until a pooler is found
+
+/** Returns the name under which the connection keeps the statement prepared. */
+function nameOf(client: Client, { text, values }: Query): string | undefined {
+  if (values.length === 0 || text.length > maxLength || !isPreparing) return undefined
+  const names = prepared.get(client) ?? new Map<string, string>()
+  if (names.size === 0) prepared.set(client, names)
+  if (!names.has(text) && names.size < maxPrepared) names.set(text, `s${names.size}`)
+  return names.get(text)
 }
 
 const writes = /\b(?:insert\s+into|update|delete\s+from)\s+(?!set\b)(?:"?\w+"?\.)?"?(\w+)"?/gi
@@ -31,64 +42,131 @@ export function writtenBy(text: string, childrenOf: (table: string) => readonly 
   return /\bdelete\s+from\b/i.test(text) ? found.flatMap(table => [table, ...childrenOf(table)]) : found
 }
 
-/** One change. */
-export class Transaction {
+/** No plan scans all rows where there is an index: it outlives the size of the table, and conflicts with every writer. */
+const settings = `; set local statement_timeout = '15s'; set local enable_seqscan = off`
+const savepoint = 'savepoint part' // the last one is meant, where several have this name
+
+/** One transaction of PostgreSQL, which changes share. */
+export class Group {
+  readonly client: Client
+  readonly childrenOf: (table: string) => readonly string[]
   readonly written = new Set<string>() // tables; '*' for any
-  rowsWritten = 0
-  readonly #client: Client
-  readonly #childrenOf: (table: string) => readonly string[]
-  readonly #isPatient: boolean
-  #depth = 0
-  #hasEnded = false
+  failure: unknown = null // of all changes: others have come between, or the connection is lost
+  isSuspect = false // the connection is not to be used again
+  readonly #limit: object
+  readonly #begin: string
+  readonly #unsent: string[] // goes out with the next statement, since each answer takes as long as one
+  #last: Promise<unknown> = Promise.resolve() // of the statements that were sent
+  #isAborted = false // by a statement that failed
 
   /** `isPatient`: its statements may take any time, as those of migrations. */
-  constructor(client: Client, childrenOf: (table: string) => readonly string[], isPatient: boolean) {
-    this.#client = client
-    this.#childrenOf = childrenOf
-    this.#isPatient = isPatient
+  constructor(client: Client, childrenOf: Group['childrenOf'], isPatient: boolean) {
+    this.client = client
+    this.childrenOf = childrenOf
+    this.#limit = isPatient ? {} : answering
+    this.#begin = `begin isolation level serializable${isPatient ? '' : settings}`
+    this.#unsent = [this.#begin]
+  }
+
+  /** Undoes what `work` has done when it throws. */
+  async part<T>(work: () => Promise<T>): Promise<T> {
+    this.#unsent.push(savepoint)
+    try {
+      const result = await work()
+      await this.#last
+      if (this.#isAborted) throw new TypeError('a statement of the change failed, and the change went on')
+      if (this.#unsent.at(-1) === savepoint) this.#unsent.pop()
+      else this.#unsent.push('release part')
+      return result
+    } catch (error) {
+      await this.#last
+      if (this.#unsent.at(-1) === savepoint) this.#unsent.pop()
+      else {
+        this.#unsent.push('rollback to part; release part')
+        if (this.#isAborted && this.failure === null) await this.#control().catch(this.#lost)
+        this.#isAborted = false
+      }
+      throw error
+    }
+  }
+
+  run(query: Query): Promise<Result> {
+    const { stream } = this.client.connection
+    stream.cork()
+    nextTick(() => stream.uncork()) // what is asked at once goes out at once
+    if (this.#unsent.length > 0) this.#control().catch(() => {}) // then this statement fails, too
+    const sent = run(this.client, query, { ...this.#limit, name: nameOf(this.client, query) })
+    this.#last = sent.catch(this.#failed)
+    return sent
+  }
+
+  readonly #failed = (error: unknown): void => {
+    this.#isAborted = true
+    this.isSuspect ||= isLost(error)
+    isPreparing &&= !isUnprepared(error)
+    if (isConflict(error)) this.failure ??= error
+  }
+
+  readonly #lost = (error: unknown): void => {
+    this.failure = error
+    this.isSuspect = true
+  }
+
+  async commit(): Promise<void> {
+    if (this.#unsent[0] === this.#begin) return
+    const { command } = await this.#control('commit').catch((error: unknown) => {
+      throw /^(?!57P)/.test(stateOf(error) ?? '57P') ? error : unknownOutcome(error)
+    })
+    if (command !== 'COMMIT') throw new TypeError('the changes were rolled back')
+  }
+
+  async rollback(): Promise<void> {
+    this.#unsent.length = 0
+    await this.#control('rollback').catch(this.#lost) // the error of before is what counts
+  }
+
+  #control(...more: string[]): Promise<Result> {
+    const text = [...this.#unsent.splice(0), ...more].join('; ')
+    return run(this.client, { text, values: [] }, this.#limit)
+  }
+}
+
+/** One change in a transaction that it may share with others. */
+export class Transaction {
+  rowsWritten = 0
+  readonly #group: Group
+  #hasEnded = false
+
+  constructor(group: Group) {
+    this.#group = group
   }
 
   async run(query: Query): Promise<Result> {
-    if (this.#hasEnded)
-      throw new TypeError('the change has ended; its transaction was committed or rolled back')
-    const tables = writtenBy(query.text, this.#childrenOf)
-    for (const table of tables) this.written.add(table)
-    const result = await run(this.#client, query, this.#isPatient)
+    if (this.#hasEnded) throw new TypeError('the change has ended; it was committed or rolled back')
+    const tables = writtenBy(query.text, this.#group.childrenOf)
+    for (const table of tables) this.#group.written.add(table)
+    const result = await this.#group.run(query)
     if (tables.length > 0) this.rowsWritten += result.affectedRows
     return result
   }
 
   /** True if one of the tables has, or may have, rows here that are not committed. */
   hasWritten(tables: readonly string[]): boolean {
-    return this.written.size > 0 && (this.written.has('*') || tables.some(table => this.written.has(table)))
+    const { written } = this.#group
+    return written.size > 0 && (written.has('*') || tables.some(table => written.has(table)))
   }
 
   /** Undoes what `work` has done when it throws. */
-  async within<T>(work: () => Promise<T>): Promise<T> {
-    const name = `part${++this.#depth}`
-    await this.#control(`savepoint ${name}`)
-    try {
-      const result = await work()
-      await this.#control(`release ${name}`)
-      return result
-    } catch (error) {
-      await this.#control(`rollback to ${name}; release ${name}`).catch(() => {}) // then all of it is rolled back
-      throw error
-    } finally {
-      this.#depth--
-    }
+  within<T>(work: () => Promise<T>): Promise<T> {
+    return this.#group.part(work)
   }
 
   /** What still runs when `work` has ended, as after a timeout, is refused from then on. */
-  async whole<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } finally {
-      this.#hasEnded = true
-    }
-  }
-
-  #control(text: string): Promise<Result> {
-    return run(this.#client, { text, values: [] })
+  whole<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#group.part(() =>
+      work(this).finally(() => {
+        this.#hasEnded = true
+      })
+    )
   }
 }

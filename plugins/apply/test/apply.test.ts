@@ -343,6 +343,17 @@ t.test(
   }
 )
 
+t.test('the lease of a run goes on over a restart, and at another server of the store', async t => {
+  const { app } = await applyFixture(t)
+  const begin = () => app.call<{ lease_id: string }>('POST', '/v1/apply-leases')
+  const { lease_id } = (await begin()).body
+
+  await app.restart()
+
+  t.match(await begin(), { status: 409, body: { error: { code: 'apply_in_progress' } } })
+  t.equal((await app.call('PUT', `/v1/apply-leases/${lease_id}`)).status, 200)
+})
+
 t.test('a rule of a group has names in the file, and stays when its clients are others', async t => {
   const { plan, run, context } = await applyFixture(t)
   const group = { clients: { ids: ['paris'] }, listen_port: 8080, targets: target(80) }

@@ -9,6 +9,7 @@ import type { Users } from '../../users/exports.ts'
 import type { HashPool } from '../hash-pool.ts'
 import type { Passwords } from '../passwords.ts'
 import type { Recovery } from '../recovery.ts'
+import type { RunningTime } from '../running-time.ts'
 
 export const origin = 'https://sluice.test'
 export const root = { user_id: 'root', password: 'a long enough password' }
@@ -19,6 +20,7 @@ export interface Deps extends Kernel {
   readonly passwords: Passwords
   readonly hashPool: HashPool
   readonly recovery: Recovery
+  readonly runningTime: RunningTime
 }
 type Method = Parameters<TestServer['call']>[0]
 export interface ErrorBody {

@@ -1,6 +1,8 @@
 import t from 'tap'
+import { openSetupToken } from '../setup-token.ts'
 import {
   authServer,
+  depsOf,
   login,
   onboard,
   onboardedServer,
@@ -83,6 +85,18 @@ t.test('the setup token expires after 30 minutes, and at a restart', async t => 
   t.not(setupTokenOf(next), first)
   t.match(await onboard(next, { setup_token: first }), { status: 401 })
   t.match(await onboard(next), { status: 201 })
+})
+
+t.test('the setup token of the last start is valid at all servers of the store, and no other', async t => {
+  const app = await authServer(t)
+  const ofOther = openSetupToken(depsOf(app))
+
+  const setup_token = await ofOther.make()
+
+  t.match(await onboard(app), { status: 401, body: { error: { code: 'setup_token_invalid' } } })
+  t.notOk(storeBytes(app.dir).includes(setup_token))
+  t.match(await onboard(app, { setup_token }), { status: 201 })
+  t.notOk(await ofOther.isValid(setup_token))
 })
 
 t.test('of several concurrent onboardings only one succeeds', async t => {

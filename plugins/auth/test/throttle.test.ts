@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
+import { timeOf } from '../../../kernel/store/postgres/words.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
+import { isOnPostgres } from '../../../kit/test-store.ts'
 import { openStoreIn } from '../../../test/support/store.ts'
 import { Failures } from '../entities.ts'
 import auth from '../plugin.ts'
@@ -172,12 +174,56 @@ t.test('a step of the clock while the server is stopped leaves a lock the time t
     const { throttle, runningTime, store, dir, clock } = await throttleFixture(t, { dir: t.testdir() })
     await failTimes(throttle, 50, i => ({ ...ann, subject: `user-${i}` }))
     await clock.advance(5 * minuteMs)
-    await runningTime.save()
+    await runningTime.keep()
     await store.close()
 
     const next = await throttleFixture(t, { dir, clock: fakeClock(clock.now() + ms) })
 
     t.equal(await waitOf(next.throttle.check(ann)), 600, `by ${ms} ms`)
+  }
+})
+
+const alone = !isOnPostgres && 'SQLite has one server'
+
+t.test(
+  'a lock lasts as long at each server of the store, also at one that has run for hours',
+  { skip: alone },
+  async t => {
+    const { throttle, runningTime, store, clock } = await throttleFixture(t)
+    await runningTime.keep()
+    const otherTime = openRunningTime({ store, clock: fakeClock() })
+    await otherTime.keep()
+    await clock.advance(10 * 3_600_000)
+    await runningTime.keep()
+    await clock.advance(50_000)
+    await store.change(async em => {
+      const ago = (await timeOf(em)) - 50_000 // as the clock of the database has gone on
+      await em.nativeUpdate(Failures, { id: 'running-time' }, { times: [ago] })
+    })
+
+    await otherTime.keep()
+
+    const there = openThrottle({ store, runningTime: otherTime })
+    await failTimes(there, 5, () => ann)
+    const waits = [await waitOf(throttle.check(ann)), await waitOf(there.check(ann))]
+    t.ok(
+      waits.every(secs => secs === 60 || secs === 61), // the clock of the database goes on meanwhile
+      String(waits)
+    )
+  }
+)
+
+t.test('a clock of the database that was set moves no time', { skip: alone }, async t => {
+  const { runningTime, store } = await throttleFixture(t)
+  const timeNow = () => store.read(runningTime.now)
+  await runningTime.keep()
+  const before = await timeNow()
+  for (const ms of [3_600_000, -3_600_000]) {
+    await store.change(async em => {
+      await em.nativeUpdate(Failures, { id: 'running-time' }, { times: [(await timeOf(em)) + ms] })
+    })
+    await runningTime.keep()
+    t.equal(await timeNow(), before)
   }
 })
 

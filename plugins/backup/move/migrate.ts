@@ -49,6 +49,7 @@ export async function migrateStore(given: Migration): Promise<{ moved: Migrated;
     const tables = await moveStore({
       from,
       to,
+      dataDir,
       stores: [...(kernel ? [kernel] : []), ...inDependencyOrder(plugins)],
       version: ownVersion(),
       leftBehind: args.leave_behind ?? [],
@@ -56,7 +57,7 @@ export async function migrateStore(given: Migration): Promise<{ moved: Migrated;
     })
     const rows = tables.reduce((sum, table) => sum + table.rows, 0)
     const moved = { from: nameOf(from), to: nameOf(to), rows, tables }
-    return { moved, next: [...start(to, given), ...later(moved, dataDir)] }
+    return { moved, next: [...start(to, given), ...later(to, given, moved)] }
   } finally {
     progress('')
     await releases.run()
@@ -94,8 +95,12 @@ function start(to: Place, { args: { password_file: passwordFile }, dataDir }: Mi
     : [`Next: put ${to} as sluice.db into the data directory of a server without store_url, and start it.`]
 }
 
-const later = ({ from }: Migrated, dataDir: string): string[] => [
-  `Its agents reconnect by themselves. Certificate, key and operator token stay in ${dataDir}.`,
+const later = (to: Place, { dataDir }: Migration, { from }: Migrated): string[] => [
+  typeof to === 'string'
+    ? `Its agents reconnect by themselves. A certificate that the server had made itself is in ${dirname(to)}.`
+    : 'Its agents reconnect by themselves. A certificate that the server had made itself is in the database, and ' +
+      `store.key in ${dataDir} opens it: save that file, and copy it to each server that joins.`,
+  `The operator token of sluice up stays in ${dataDir}.`,
   `The old store is as it was: ${from}. If a server is to use it again, run sluice store renew first.`
 ]
 

@@ -8,7 +8,9 @@ import { Releases } from '../../../kernel/base/releases.ts'
 import type { CopiedTable, Kind } from '../../../kernel/store/sql/copy.ts'
 import type { Place, PostgresPlace } from '../../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../../kernel/store/sql/migrations.ts'
+import { type Carried, carriedFrom, isShared, sealCarried } from '../../control/exports.ts'
 import { copyDiffers, notMovable, targetNotEmpty } from '../codes.ts'
+import { requireNoOthers, writeFiles } from './certificates.ts'
 import { type End, openEnd } from './end.ts'
 import { type Content, readRows, type Table } from './rows.ts'
 import { absentPlugins, type Known, ownTable, requireLeft } from './source.ts'
@@ -16,6 +18,7 @@ import { absentPlugins, type Known, ownTable, requireLeft } from './source.ts'
 export interface Move extends Known {
   readonly from: Place
   readonly to: Place
+  readonly dataDir: string // with the certificates, or the key that opens them
   readonly leftBehind: readonly string[] // plugins, or tables of none
   readonly progress: (text: string) => void
 }
@@ -38,9 +41,10 @@ async function moveToFile(move: Move, file: string): Promise<readonly Content[]>
   }
   removeDraft() // of a move that was killed
   try {
-    const contents = await copyStore(move, draft)
+    const { contents, carried } = await copyStore(move, draft)
     if (existsSync(`${draft}-wal`)) throw new TypeError('the new store is not whole without its log')
     sync(draft)
+    writeFiles(dirname(file), carried)
     renameSync(draft, file)
     syncDir(dirname(file))
     return contents
@@ -55,10 +59,15 @@ const filesOf = (file: string): string[] => ['', '-wal', '-shm'].map(ending => `
 async function moveToDatabase(move: Move, to: PostgresPlace): Promise<readonly Content[]> {
   const target = await openTarget(to, [], false)
   await target.within(em => requireEmpty(target, move.stores, em)).finally(target.close)
-  return copyStore(move, to)
+  return (await copyStore(move, to)).contents
 }
 
-async function copyStore(move: Move, to: Place): Promise<readonly Content[]> {
+interface Copied {
+  readonly contents: readonly Content[]
+  readonly carried: Carried
+}
+
+async function copyStore(move: Move, to: Place): Promise<Copied> {
   const releases = new Releases()
   try {
     const source = await openEnd(move.from, [], true)
@@ -116,12 +125,13 @@ async function requireEmpty(
 }
 
 /** A part of one transaction of the target. */
-async function copyAll(source: End, target: End, move: Move, into: EntityManager): Promise<Content[]> {
+async function copyAll(source: End, target: End, move: Move, into: EntityManager): Promise<Copied> {
   const others = await requireEmpty(target, move.stores, into)
   await target.makeTables(into)
   const made = (await target.words.tables(into)).filter(({ name }) => name !== ownTable && !others.has(name))
-  const { tables, sent, last } = await source.within(async from => {
+  const { tables, sent, last, carried } = await source.within(async from => {
     const tables = parentsFirst(await moved(made, await source.words.tables(from), move, from))
+    const carried = await carriedBetween(from, into, move)
     const progress = await openProgress(tables, move.progress, from)
     const sent: Content[] = []
     for (const table of tables)
@@ -131,14 +141,23 @@ async function copyAll(source: End, target: End, move: Move, into: EntityManager
           progress('copied', rows.length)
         })
       )
-    return { tables, sent, last: await source.words.lastNumbers(from) }
+    return { tables, sent, carried, last: await source.words.lastNumbers(from) }
   })
   const progress = await openProgress(tables, move.progress, into)
   for (const [at, table] of tables.entries()) {
     requireEqual(sent[at], await readRows(table, into, async rows => progress('compared', rows.length)))
     await target.words.continueAfter(last.get(table.name), table, into)
   }
-  return sent
+  if (carried) await sealCarried(move.dataDir, carried, into)
+  return { contents: sent, carried: carried ?? new Map() }
+}
+
+/** Null from one PostgreSQL to another: rows stay sealed by the same key. */
+async function carriedBetween(from: EntityManager, into: EntityManager, move: Move): Promise<Carried | null> {
+  if (isShared(from) && isShared(into)) return null
+  const carried = await carriedFrom(move.dataDir, from)
+  if (typeof move.to === 'string') requireNoOthers(dirname(move.to), carried)
+  return carried
 }
 
 /** Returns the tables to be moved, with what their columns hold. Throws Fault if the source is not what was made. */

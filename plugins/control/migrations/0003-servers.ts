@@ -35,6 +35,14 @@ export class Control0003 extends Migration {
       "body" text not null,
       "answer" varchar(255) null,
       "deadline" bigint not null)`)
+    this.addSql(`create table "control_mirror" (
+      "client_id" varchar(26) not null,
+      "key" varchar(64) not null,
+      "boot" varchar(32) not null,
+      "value" text not null,
+      "changed" bigint not null,
+      primary key ("client_id", "key"))`)
+    this.addSql('create index "control_mirror_changed_index" on "control_mirror" ("changed")')
     this.addSql(`create table "control_result" (
       "client_id" varchar(26) not null,
       "kind" varchar(32) not null,

@@ -16,17 +16,19 @@ export function openAlone({ clock, version, id, happenings }: Options): OwnServe
     list: async () => [
       {
         ...{ id, version, startedAt, lastSeenAt: clock.now() },
-        ...{ sessions: happenings.count(), tasks: [...tasks].sort() }
+        ...{ sessions: happenings.all().length, tasks: [...tasks].sort() }
       }
     ],
     async onOne(task, work) {
       tasks.add(task)
       await work()
     },
+    changed() {},
+    onChanged() {},
+    mirror: () => () => {},
     inForce: async sessions => new Set(sessions.map(({ sessionId }) => sessionId)),
     take: async () => {},
     left: async sessions => sessions.map(({ clientId }) => clientId),
-    wake() {},
     keepResults: async () => {},
     watch() {},
     close: async () => {}

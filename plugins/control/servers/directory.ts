@@ -15,6 +15,7 @@ interface Options extends Pick<ServersOptions, 'codec' | 'clock' | 'log' | 'happ
   readonly signals: Signals
   readonly registry: Registry
   readonly relay: Relay
+  readonly dropped: (clientId: string) => void // the session of a client at another server has ended
 }
 
 /** A session as the store has it. */
@@ -114,8 +115,11 @@ export class Directory {
   }
 
   #drop(clientId: string, reason: string): void {
-    this.#sessions.get(clientId)?.ended.abort(reason)
+    const known = this.#sessions.get(clientId)
+    if (!known) return
     this.#sessions.delete(clientId)
+    known.ended.abort(reason)
+    this.#options.dropped(clientId)
   }
 
   #wake(clientId: string, revision: number): void {
@@ -138,6 +142,7 @@ export class Directory {
       ...row,
       ...agent,
       ended: ended.signal,
+      isElsewhere: true,
       can: capability => isCapable(agent, capability),
       async request({ response, ...request }, body, options) {
         const message = { name: request.name, body: codec.encode(request, body) }
@@ -219,6 +224,7 @@ export class Directory {
       [this.#options.registry.key]
     )
     for (const { clientId, sessionId, connectedAt, isRevoked } of rows) {
+      if (this.#options.happenings.isAway(clientId)) continue
       const own = this.#options.happenings.find(clientId)
       if (own?.sessionId === sessionId && isRevoked) own.end('token_revoked')
       if (own?.sessionId !== sessionId && connectedAt < this.#options.clock.now() - joiningMs)

@@ -29,8 +29,6 @@ export interface OwnServers extends Servers {
   take(taken: readonly Taken[], em: EntityManager): Promise<void>
   /** The sessions have ended. Those in force are no server's from then on, and are returned. */
   left(sessions: readonly Session[], em: EntityManager): Promise<readonly string[]>
-  /** Tells the others that the store has changed. */
-  wake(): void
   /** Keeps results for others, who may wait for them. */
   keepResults(of: readonly Recorded[], em: EntityManager): Promise<void>
   /** Looks for the result of an object that another server sends, until the promise is settled. */
@@ -48,7 +46,9 @@ export interface Recorded {
 export interface Happenings {
   /** A session of this server. */
   find(clientId: string): Peer | undefined
-  count(): number
+  /** It was sent to other servers, and its session counts until one has taken it. */
+  isAway(clientId: string): boolean
+  all(): readonly Peer[]
   /** Another session has replaced it. */
   replaced(older: Peer, by: Pick<Peer, 'clientId' | 'instanceId' | 'remoteAddr'>): void
   /** Objects of its client have changed. */

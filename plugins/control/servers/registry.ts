@@ -2,7 +2,7 @@
 // takes itself for powerless after two thirds of that.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Fault, startupInvalid } from '../../../kernel/base/errors.ts'
+import { Fault, reasonOf, startupInvalid } from '../../../kernel/base/errors.ts'
 import type { ServerRecord, Servers } from '../../../kernel/control/servers.ts'
 import { shared } from '../../../kernel/store/postgres/words.ts'
 import type { Signals } from '../../../kernel/store/sql/database.ts'
@@ -28,6 +28,13 @@ const knownMs = 20 // between two looks whether the others know
 
 /** Asks for the servers that live, before this one is one of them. */
 export const liveServers = `select version, knows from control_server where seen_at > ${shared.now} - ${leaseMs}`
+
+/** Of a server that has it, or of one that lives no more. */
+const takeTask = `insert into control_task (name, boot) values (?, ?)
+       on conflict (name) do update set boot = excluded.boot
+       where control_task.boot = excluded.boot or not exists (select 1 from control_server server
+         where server.boot = control_task.boot and server.seen_at > ${shared.now} - ${leaseMs})
+       returning name`
 
 export class Registry {
   readonly key = randomBytes(16).toString('hex') // of this process: another start has another
@@ -63,21 +70,25 @@ export class Registry {
   async renew(): Promise<void> {
     if (!this.#isTrusted()) return this.inForce()
     const at = this.#options.clock.monotonic()
+    await this.#lockName() // it is free since the connection was lost
     await this.#beat()
     this.#beatAt = at
   }
 
   readonly onOne: Servers['onOne'] = async (task, work) => {
-    await this.inForce()
-    const rows = await this.#options.signals.query(
-      `insert into control_task (name, boot) values (?, ?)
-       on conflict (name) do update set boot = excluded.boot
-       where control_task.boot = excluded.boot or not exists (select 1 from control_server server
-         where server.boot = control_task.boot and server.seen_at > ${shared.now} - ${leaseMs})
-       returning name`,
-      [task, this.key]
-    )
-    if (rows.length > 0) await work()
+    if (await this.#hasTask(task)) await work()
+  }
+
+  /** A task of which the server cannot be found now waits for its next time. */
+  async #hasTask(task: string): Promise<boolean> {
+    const { log, signals } = this.#options
+    try {
+      await this.inForce()
+      return (await signals.query(takeTask, [task, this.key])).length > 0
+    } catch (error) {
+      log.debug('server.task_waits', reasonOf(error), { task })
+      return false
+    }
   }
 
   readonly list = async (): Promise<ServerRecord[]> => {
@@ -136,7 +147,8 @@ export class Registry {
   /** Until the others know that this server lives, they may remember what it changes. */
   async #join(): Promise<void> {
     const { store, clock, signals } = this.#options
-    if (!this.#isNamed) await this.#takeName()
+    if (this.#isNamed) await this.#lockName()
+    else await this.#takeName()
     await this.#beat()
     await store.upgrade?.requireOpen()
     signals.send()
@@ -155,10 +167,16 @@ export class Registry {
   /** A row of the same name is of a process that has ended: it had the name until then. */
   async #takeName(): Promise<void> {
     const { signals, id } = this.#options
-    const [row] = await signals.query<{ isOurs: boolean }>(`select ${shared.lockName} as "isOurs"`, [id])
-    if (!row?.isOurs)
+    if (!(await this.#lockName()))
       throw new Fault(startupInvalid, `server_id: another server has the name ${id}; give each its own`)
     await signals.query('delete from control_server where server_id = ?', [id])
     this.#isNamed = true
+  }
+
+  /** The name is ours while the connection of the signals is there that has it. */
+  async #lockName(): Promise<boolean> {
+    const { signals, id } = this.#options
+    const [row] = await signals.query<{ isOurs: boolean }>(`select ${shared.lockName} as "isOurs"`, [id])
+    return row?.isOurs === true
   }
 }

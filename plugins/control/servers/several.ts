@@ -3,6 +3,7 @@ import { shared } from '../../../kernel/store/postgres/words.ts'
 import type { Signals } from '../../../kernel/store/sql/database.ts'
 import { Directory } from './directory.ts'
 import { openLook } from './look.ts'
+import { Mirrors } from './mirrors.ts'
 import type { OwnServers, ServersOptions } from './own-servers.ts'
 import { Registry } from './registry.ts'
 import { Relay } from './relay.ts'
@@ -13,11 +14,9 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
   logWaiting(options)
   const registry = new Registry({ ...options, signals })
   const relay = new Relay({ ...options, signals, key: registry.key })
-  const directory = new Directory({ ...options, signals, registry, relay })
+  const mirrors = new Mirrors({ ...options, signals, registry })
+  const directory = new Directory({ ...options, signals, registry, relay, dropped: mirrors.forget })
   const results = openResults({ ...options, signals })
-  const wake = (): void => {
-    if (!registry.isAlone()) signals.send()
-  }
   store.share({ isShared: () => !registry.isAlone(), mayChange: registry.inForce })
 
   /** What others have changed since the last look. One that fails is made up for by the next one. */
@@ -30,7 +29,10 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
       await directory.look()
       await relay.look()
       await results.look()
-      if (isTick) await Promise.all([directory.tidy(), relay.tidy(), results.tidy()])
+      if (!isTick) return
+      await mirrors.show()
+      await mirrors.look()
+      await Promise.all([directory, relay, results, mirrors].map(part => part.tidy()))
     }
   })
 
@@ -43,10 +45,14 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
     hasOthers: registry.hasOthers,
     list: registry.list,
     onOne: registry.onOne,
+    mirror: mirrors.mirror,
     inForce: directory.inForce,
     take: (taken, em) => directory.take(taken, em),
     left: directory.left,
-    wake,
+    changed() {
+      if (!registry.isAlone()) signals.send()
+    },
+    onChanged: listener => void signals.onSignal(listener),
     async keepResults(of, em) {
       if (registry.isAlone()) return
       await results.keep(of, em)

@@ -78,7 +78,7 @@ interface Actions {
 export interface ControlFixture extends Actions {
   readonly results: string[]
   readonly texts: Map<string, string> // by id; `load` leaves out a thing without a text
-  readonly log: LogLine[]
+  readonly log: LogLine[] // from the start on
   readonly clock: FakeClock
   readonly control: ControlHost
   readonly store: Database
@@ -129,6 +129,7 @@ export async function controlFixture(t: Test, options: Options = {}): Promise<Co
     },
     preAuthHandlers: () => options.preAuthHandlers ?? []
   })
+  log.length = 0 // that the certificate was made
   await control.listen()
   t.teardown(async () => {
     await control.close()

@@ -7,10 +7,11 @@ import { Client } from '../../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
-import { testServer } from '../../../kit/test-server.ts'
+import { recordLog, testServer } from '../../../kit/test-server.ts'
 import { killEverywhere } from '../../../test/support/kill-everywhere.ts'
 import { openCertificate } from '../certificate.ts'
 import { NextPinRow } from '../entities.ts'
+import { openKeep } from '../keep.ts'
 import { requirePinned, storeValue } from '../pinned-certificate.ts'
 import plugin from '../plugin.ts'
 import { Rotation } from '../rotation.ts'
@@ -31,7 +32,8 @@ t.test(
     await first.close()
     cpSync(present, staged, { recursive: true })
     const store = await openIn(staged)
-    const rotation = new Rotation({ dir: staged, settings: {}, store })
+    const keep = await openKeep({ dir: staged, store, log: recordLog([]) })
+    const rotation = new Rotation({ keep, settings: {}, store })
     const { fingerprint: next } = await rotation.reissue({ names: [] }, 'rotate')
     await store.change(em => em.insert(NextPinRow, { clientId, fingerprint: next, tokenHash })) // the agent trusts both
     await store.close()

@@ -7,8 +7,10 @@ import { Client } from '../../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
+import { recordLog } from '../../../kit/test-server.ts'
 import { type CertificateSettings, openCertificate } from '../certificate.ts'
 import { NextPinRow } from '../entities.ts'
+import { openKeep } from '../keep.ts'
 import { requirePinned, storeValue } from '../pinned-certificate.ts'
 import plugin from '../plugin.ts'
 import { Rotation } from '../rotation.ts'
@@ -19,6 +21,7 @@ async function rotationFixture(t: Test, settings: CertificateSettings = {}) {
   const data = join(dir, 'data')
   const store = await openStore(join(data, 'sluice.db'), [kernelStore, plugin])
   t.teardown(store.close)
+  const keep = await openKeep({ dir: data, store, log: recordLog([]) })
   const present = await openCertificate(data, settings)
   await requirePinned(store, present.fingerprint)
   await openCertificate(join(dir, 'other'))
@@ -36,12 +39,13 @@ async function rotationFixture(t: Test, settings: CertificateSettings = {}) {
   return {
     data,
     store,
+    keep,
     present,
     enroll,
     start,
     given,
     other,
-    rotation: new Rotation({ dir: data, settings, store })
+    rotation: new Rotation({ keep, settings, store })
   }
 }
 
@@ -104,9 +108,9 @@ t.test(
 )
 
 t.test('a configured certificate that shadows the new one is reported', async t => {
-  const { data, given, store, enroll } = await rotationFixture(t)
+  const { data, given, store, keep, enroll } = await rotationFixture(t)
   const { fingerprint: old } = await openCertificate(data, given)
-  const rotation = new Rotation({ dir: data, settings: given, store })
+  const rotation = new Rotation({ keep, settings: given, store })
   await t.rejects(rotation.reissue({ names: [] }, 'replace'), /tls_cert_path gives the certificate/)
   await enroll('paris')
   await rotation.reissue({ names: [] }, 'rotate')

@@ -2,8 +2,8 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { reasonOf } from '../../../kernel/base/errors.ts'
-import { currentCertificate } from '../../control/exports.ts'
+import { Fault, reasonOf } from '../../../kernel/base/errors.ts'
+import { servedBy } from '../../control/exports.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 
 const soonMs = 21 * 86_400_000
@@ -16,6 +16,11 @@ export const certificate = defineCheck({
       status: 'fail',
       when: 'agents pin another certificate than the server has: none can connect',
       remedy: 'see sluice cert show, and cert activate'
+    },
+    'certificate.store_key': {
+      status: 'fail',
+      when: 'the certificate is in the store, and store.key of the data directory does not open it: the server does not start',
+      remedy: 'copy store.key from the data directory of a server that runs on the store'
     },
     'certificate.waiting': {
       status: 'warn',
@@ -34,8 +39,10 @@ export const certificate = defineCheck({
     }
   },
   async run({ dir, keys, now, query }) {
-    const current = currentCertificate(dir, keys)
+    const current = await servedBy({ dir, keys, query })
     if (!current) return [{ ok: 'the first start creates one' }]
+    const fault = faultOf(current.requireKey)
+    if (fault) return [{ id: 'certificate.store_key', message: fault.message }]
     const values = await query<{ name: string; value: string }>(
       'kernel_fact',
       "select name, value from kernel_fact where name in ('leaf', 'next_leaf')"
@@ -59,6 +66,16 @@ export const certificate = defineCheck({
     return [{ ok: current.fingerprint }]
   }
 })
+
+function faultOf(work: () => void): Fault | null {
+  try {
+    work()
+    return null
+  } catch (error) {
+    if (error instanceof Fault) return error
+    throw error
+  }
+}
 
 type Id =
   | 'api.exposed'

@@ -2,7 +2,7 @@
 import { connect } from 'node:tls'
 import { alpn } from '../../../kernel/wire/control.ts'
 import { endpointFault } from '../../advertised-endpoint/exports.ts'
-import { type Certificate, currentCertificate, endpointsIn, fingerprintOf } from '../../control/exports.ts'
+import { endpointsIn, fingerprintOf, type Served, servedBy } from '../../control/exports.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 
 const connectTimeoutMs = 5_000
@@ -47,16 +47,15 @@ export const endpoint = defineCheck<Id>({
     }
   },
   async run(context) {
-    const { dir, keys, isRunning } = context
-    const current = currentCertificate(dir, keys)
+    const current = await servedBy(context)
     const wanted = await endpointsOf(context)
     if (!current) return [{ ok: 'checked once there is a certificate' }]
     if (wanted.length === 0) return [{ id: 'endpoint.missing', message: 'no endpoint is given' }]
-    return (await Promise.all(wanted.map(endpoint => judge(endpoint, current, isRunning)))).flat()
+    return (await Promise.all(wanted.map(endpoint => judge(endpoint, current, context.isRunning)))).flat()
   }
 })
 
-async function judge(endpoint: string, current: Certificate, isRunning: boolean): Promise<Finding<Id>[]> {
+async function judge(endpoint: string, current: Served, isRunning: boolean): Promise<Finding<Id>[]> {
   const fault = endpointFault(endpoint, current.cert)
   if (fault) return [{ id: 'endpoint.unusable', message: fault.message }]
   const loopback: Finding<Id>[] = /^(127\.|localhost:)/.test(endpoint)
@@ -77,7 +76,7 @@ async function endpointsOf({ keys, query }: DoctorContext): Promise<string[]> {
   return endpointsIn(row?.endpoint ?? String(keys['advertised_endpoint'] ?? ''))
 }
 
-function connectTo(endpoint: string, { fingerprint }: Certificate): Promise<Finding<Id>> {
+function connectTo(endpoint: string, { fingerprint }: Served): Promise<Finding<Id>> {
   const [host = '', port = ''] = endpoint.split(':')
   const { promise, resolve } = Promise.withResolvers<Finding<Id>>()
   const socket = connect({ host, port: Number(port), ALPNProtocols: [alpn], rejectUnauthorized: false })

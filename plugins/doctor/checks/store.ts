@@ -100,7 +100,11 @@ export const backup = defineCheck({
   },
   async run({ dir, keys, now, query }) {
     if (typeof placeOf(keys, dir) !== 'string')
-      return [{ ok: 'the store is in PostgreSQL, which saves it: pg_dump, or an archive of its log' }]
+      return [
+        {
+          ok: 'the store is in PostgreSQL, which saves it: pg_dump, or an archive of its log; save store.key beside it'
+        }
+      ]
     const record = join(dir, 'last-backup') // which the plugin backup writes: the time, RFC 3339
     const last = existsSync(record) ? Date.parse(readFileSync(record, 'utf8').trim()) : null
     const [row] = await query<{ first: number | null }>(

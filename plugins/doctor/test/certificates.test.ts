@@ -7,6 +7,7 @@ import t from 'tap'
 import { testServer } from '../../../kit/test-server.ts'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { openCertificate } from '../../control/certificate.ts'
+import { makeStoreKey } from '../../control/store-key.ts'
 import { dayMs, expectFound, findingsOf, freePorts, idsOf } from './provoke.ts'
 
 t.test('what the certificate of the control stream is not is found', async t => {
@@ -21,6 +22,28 @@ t.test('what the certificate of the control stream is not is found', async t => 
   t.same(idsOf(await findings(Date.now(), [{ name: 'next_leaf', value: 'x' }])), ['certificate.waiting'])
   t.same(idsOf(await findings(end + 1)), ['certificate.expired'])
   t.same(idsOf(await findings(end - dayMs)), ['certificate.expires'])
+})
+
+t.test('a certificate that is in the database is found there, and whether it opens', async t => {
+  const dir = privateDir(t, { from: {} })
+  const { cert, fingerprint } = await openCertificate(join(dir, 'from'))
+  const key = makeStoreKey(join(dir, 'from'))
+  const row = { name: 'own', certificate: cert, key_id: key.id, sealed_key: '' }
+  const findings = (place: string, id = key.id) =>
+    findingsOf(
+      'certificate',
+      {},
+      {
+        dir: place,
+        keys: { store_url: 'postgres://sluice@db.example.com/sluice' },
+        query: async <R>(table: string) =>
+          (table === 'control_certificate' ? [{ ...row, key_id: id }] : []) as R[]
+      }
+    )
+
+  t.match(await findings(join(dir, 'from')), [{ ok: fingerprint }])
+  for (const found of [await findings(dir), await findings(join(dir, 'from'), 'another')])
+    t.match(found, [{ id: 'certificate.store_key', message: /store\.key/ }])
 })
 
 t.test('what the certificate of the API is not is found', async t => {

@@ -60,6 +60,9 @@ const control: Control = {
     isAlone: () => true,
     list: async () => [],
     onOne: notRunning,
+    changed() {},
+    onChanged() {},
+    mirror: () => () => {},
     inForce: notRunning
   },
   objects: {

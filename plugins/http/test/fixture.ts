@@ -53,16 +53,17 @@ interface Options extends Partial<HttpOptions> {
   readonly session?: (requestInfo: RequestInfo) => AuthenticatedCaller | null
   readonly dir?: string
   readonly users?: 'none'
+  readonly beside?: HttpFixture // another server of its store
 }
 
 export async function httpFixture(
   t: Test,
   { routes, codes = [], session = () => null, ...options }: Options
 ): Promise<HttpFixture> {
-  const { dir = t.testdir(), clock = fakeClock(), users, ...hostOptions } = options
+  const { beside, dir = t.testdir(), clock = fakeClock(), users, ...hostOptions } = options
   const decisions: Decision[] = []
   const log: LogLine[] = []
-  const store = await openStoreIn(t, dir, [kernelStore, httpPlugin])
+  const store = beside?.store ?? (await openStoreIn(t, dir, [kernelStore, httpPlugin]))
   const plugin = definePlugin({
     name: 'thing',
     version: '1.0.0',
@@ -88,14 +89,14 @@ export async function httpFixture(
     site: () => undefined,
     ...hostOptions
   })
-  if (users !== 'none') await addUsers(store, clock.now())
+  if (users !== 'none' && !beside) await addUsers(store, clock.now())
   await http.mount(plugin, { filled: () => [], store } as unknown as Kernel) // only what the routes use
   let isOpen = true
   const close = async () => {
     if (!isOpen) return
     isOpen = false
     await http.close()
-    await store.close()
+    if (!beside) await store.close()
   }
   t.teardown(close)
   return { http, store, clock: clock as FakeClock, decisions, log, dir, close, send: senderTo(http) }

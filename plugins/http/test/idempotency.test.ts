@@ -101,6 +101,57 @@ t.test('a retry during the first request is refused', async t => {
   t.match(await send('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 201, body: { count: 1 } })
 })
 
+t.test('the same key at two servers at once makes the change once', async t => {
+  const isBegun = Promise.withResolvers<void>()
+  const { seen, routes } = counting(async (call, count) => {
+    if (count === 2) isBegun.resolve()
+    await isBegun.promise // both have found no earlier request
+    return change(call, count)
+  })
+  const one = await httpFixture(t, { routes })
+  const other = await httpFixture(t, { routes, beside: one })
+  const post = ({ send }: typeof one) => send('POST', '/v1/things', keyed('k'), { name: 'a' })
+
+  const answers = await Promise.all([one, other].map(post))
+
+  const made = answers.find(({ status }) => status === 201)
+  t.match(
+    answers.find(({ status }) => status !== 201),
+    {
+      status: 409,
+      body: { error: { code: 'idempotency_in_progress' } }
+    }
+  )
+  for (const server of [one, other])
+    t.match(await post(server), { status: 201, body: { count: made?.body['count'] } })
+  t.equal(seen.count, 2, 'no more')
+})
+
+t.test(
+  'who is refused at one server what the same key has changed at another is told to repeat, and gets that',
+  async t => {
+    const [isBegun, isMade] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { routes } = counting(async (call, count) => {
+      if (count === 1) {
+        isBegun.resolve()
+        await isMade.promise
+        throw new Fault(clientNotFound, 'gone')
+      }
+      return change(call, count)
+    })
+    const one = await httpFixture(t, { routes })
+    const other = await httpFixture(t, { routes, beside: one })
+
+    const refused = one.send('POST', '/v1/things', keyed('k'))
+    await isBegun.promise
+    t.match(await other.send('POST', '/v1/things', keyed('k')), { status: 201, body: { count: 2 } })
+    isMade.resolve()
+
+    t.match(await refused, { status: 409, body: { error: { code: 'idempotency_in_progress' } } })
+    t.match(await one.send('POST', '/v1/things', keyed('k')), { status: 201, body: { count: 2 } })
+  }
+)
+
 t.test('a store that is away at the first key does not refuse every key from then on', async t => {
   const { seen, routes } = counting(change)
   const { send, store } = await httpFixture(t, { routes })

@@ -75,6 +75,26 @@ t.test('quotas are pushed again to a restarted agent, not after a lost stream', 
   t.ok(Number(again.body['revision']) > Number(body['revision']))
 })
 
+t.test('quotas are pushed again to an agent that was restarted while the server was, too', async t => {
+  const { restart, put, disconnect, agent, connected, clientId } = await quotaFixture(t)
+  await put({ monthly_bytes: 1000 })
+  const { body } = await agent.until(TrafficQuotaUpdate.name)
+  const inventory = [{ kind: 'quota', id: 'ann', revision: Number(body['revision']) }]
+  const { generation } = agent.welcome
+  await disconnect(agent)
+  await restart()
+
+  const other = await connected(clientId, {
+    ...supportingAgent,
+    inventory,
+    generation,
+    instanceId: 'another'
+  })
+
+  const again = await other.until(TrafficQuotaUpdate.name)
+  t.ok(Number(again.body['revision']) > Number(body['revision']))
+})
+
 t.test('the agent is asked for a report before a quota is created or usage is cleared', async t => {
   const { connected, enroll, call } = await quotaFixture(t)
   const requests: string[] = []

@@ -20,6 +20,7 @@ const quota: Quota = {
   levelTold: null,
   holdSecs: 60,
   enforced: false,
+  instanceId: null,
   createdAt: start,
   updatedAt: start
 }

@@ -4,8 +4,10 @@ import t from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
 import type { Scrape } from '../../metrics/scrape.ts'
+import { noCounts } from '../counters.ts'
 import { StatsEpoch, StatsRow, StatsTotal } from '../entities.ts'
 import { judgeRows, windowAt } from '../judgement.ts'
+import { openRowLimit } from '../row-limit.ts'
 import type { ReportRow } from '../wire.ts'
 import { epoch, minute, noon, otherEpoch, row, type StatsFixture, statsFixture } from './fixture.ts'
 
@@ -184,5 +186,16 @@ t.test(
     t.match(await on.stats(ruleId), { bytes_in: 0 })
     t.match(refusals(on), [{ report: 'stats', reason: 'limit', kind: 'minute' }])
     t.equal(await store.read(em => em.count(StatsEpoch, { clientId })), 19_002)
+
+    const rowLimit = openRowLimit(on)
+    const refusedOf = async () => {
+      const own = { ...noCounts, kind: 'minute', key: minute, ruleId, owner: 'ann' }
+      return (await store.read(em => rowLimit.keep(clientId, [own], new Map(), em))).refused.length
+    }
+    t.equal(await refusedOf(), 1)
+    await store.change(em => em.nativeDelete(StatsRow, { clientId })) // as another server deletes what is old
+    t.equal(await refusedOf(), 1)
+    await on.clock.advance(60_000)
+    t.equal(await refusedOf(), 0, 'it is counted anew within a minute')
   }
 )

@@ -6,7 +6,7 @@ export interface Load {
   readonly origin: string
   readonly token: string
   readonly method: string
-  readonly path: string // `$i`: the number of the call
+  readonly path: string // `$i`: the number of the call; `$c`: that of the caller, from 0
   readonly body: string | null
   readonly from: number // the first number
   readonly calls: number | null // null: until the order to stop
@@ -27,7 +27,7 @@ function begin({ origin, token, method, path, body, from, calls, callers, restMs
   const refused: Record<string, number> = {}
   let isStopped = false
 
-  async function call(number: number): Promise<void> {
+  async function call(number: number, caller: number): Promise<void> {
     const began = performance.now()
     const sent = body?.replaceAll('$i', String(number))
     const headers = {
@@ -38,7 +38,8 @@ function begin({ origin, token, method, path, body, from, calls, callers, restMs
       })
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    request(new URL(path.replaceAll('$i', String(number)), origin), { method, agent, headers }, reply => {
+    const called = path.replaceAll('$i', String(number)).replaceAll('$c', String(caller))
+    request(new URL(called, origin), { method, agent, headers }, reply => {
       const { statusCode = 0 } = reply
       const chunks: Buffer[] = []
       reply.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -59,9 +60,9 @@ function begin({ origin, token, method, path, body, from, calls, callers, restMs
   let next = from
   const began = performance.now()
   const done = Promise.all(
-    Array.from({ length: callers }, async () => {
+    Array.from({ length: callers }, async (_, caller) => {
       while (!isStopped && (calls === null || next < from + calls)) {
-        await call(next++)
+        await call(next++, caller)
         if (restMs > 0) await new Promise(resolve => setTimeout(resolve, restMs))
       }
     })

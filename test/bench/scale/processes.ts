@@ -5,11 +5,17 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** The CPU time of a process, in ms. */
-export function cpuMsOf(pid: number): number {
+/** The CPU time of a process, in ms; with that of those it has waited for, too, if `withEnded`. */
+export function cpuMsOf(pid: number, withEnded = false): number {
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-  const [user = 0, system = 0] = fields.split(' ').slice(11, 13).map(Number)
-  return (user + system) * 10
+  const ticks = fields.split(' ').slice(11, withEnded ? 15 : 13)
+  return ticks.reduce((sum, each) => sum + Number(each) * 10, 0)
+}
+
+/** The CPU time of a process and of all that it has started, in ms. */
+export function cpuMsOfFamily(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  return children.reduce((sum, child) => sum + cpuMsOf(Number(child), true), cpuMsOf(pid, true))
 }
 
 export const residentMiB = (pid: number): number =>

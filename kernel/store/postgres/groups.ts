@@ -1,0 +1,75 @@
+// Changes that wait are made one after another in one transaction, which is synced once. None has been made before that.
+import { AsyncResource } from 'node:async_hooks'
+import { setTimeout as after } from 'node:timers/promises'
+import { conflict, faultOf, isConflict, isLost } from './failures.ts'
+import { type Group, Transaction } from './transaction.ts'
+
+const maxChanges = 8 // of a group: the first one waits for the last, and who comes between from elsewhere undoes all
+const maxRepeats = 5
+
+interface Change {
+  readonly run: (group: Group) => Promise<() => void> // resolves with what tells the caller
+  readonly fail: (error: unknown) => void
+}
+
+export class Groups {
+  readonly #begin: () => Promise<Group>
+  readonly #ended: (group: Group) => void
+  readonly #waiting: Change[] = []
+  running: Promise<void> | null = null // the group under way; set here only
+
+  /** `ended` takes each group before its changes are answered; it may be on disk. */
+  constructor(begin: () => Promise<Group>, ended: (group: Group) => void) {
+    this.#begin = begin
+    this.#ended = ended
+  }
+
+  /** Resolves when the change is on disk. One that throws is undone alone; one that others come between is made again. */
+  change<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const fail = (error: unknown): void => reject(faultOf(error))
+    const inContext = AsyncResource.bind(work) // of the caller, not of the change that began the group
+    const run = (group: Group) =>
+      new Transaction(group).whole(inContext).then(
+        result => () => resolve(result),
+        error => () => fail(error)
+      )
+    this.#waiting.push({ run, fail })
+    if (!this.running) void this.#runAll()
+    return promise
+  }
+
+  async #runAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      this.running = this.#make(this.#waiting.splice(0, maxChanges))
+      await this.running
+    }
+    this.running = null
+  }
+
+  /** Makes changes in one transaction; when others have come between, each again in one of its own. Never rejects. */
+  async #make(changes: readonly Change[], repeats = 0): Promise<void> {
+    const group = await this.#begin().catch((error: unknown) => {
+      for (const { fail } of [...changes, ...this.#waiting.splice(0)]) fail(error) // they would wait for the same
+    })
+    if (!group) return
+    try {
+      const tells: (() => void)[] = []
+      for (const { run } of changes) {
+        tells.push(await run(group))
+        if (group.failure !== null) throw group.failure
+      }
+      await group.commit()
+      this.#ended(group)
+      for (const tell of tells) tell()
+    } catch (error) {
+      await group.rollback()
+      this.#ended(group)
+      const isAgain = isConflict(error) || (changes.length > 1 && !isLost(error))
+      if (isAgain && repeats < maxRepeats) {
+        await after(Math.random() * 20 * 2 ** repeats) // so that two writers do not meet again
+        for (const change of changes) await this.#make([change], repeats + 1)
+      } else for (const { fail } of changes) fail(isConflict(error) ? conflict(error) : error)
+    }
+  }
+}

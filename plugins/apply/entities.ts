@@ -1,0 +1,14 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
+
+/** A run of `apply`. Times are those that all servers of the store have (leases.ts). */
+export const Lease = defineEntity({
+  name: 'ApplyLease',
+  tableName: 'apply_lease',
+  properties: {
+    scope: p.string().length(32).primary(), // the user whose resources it covers, '' for all
+    id: p.string().length(26),
+    userId: p.string().length(32),
+    until: p.bigint('number')
+  }
+})
+export type Lease = InferEntity<typeof Lease>

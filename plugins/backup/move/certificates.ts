@@ -1,0 +1,26 @@
+// The certificates go with the store: from files beside SQLite into PostgreSQL, and back.
+import { existsSync } from 'node:fs'
+import { Fault } from '../../../kernel/base/errors.ts'
+import { type Carried, nextFile, ownFile, readCertificate, saveCertificate } from '../../control/exports.ts'
+import { targetNotEmpty } from '../codes.ts'
+
+const filesIn = (dir: string) => ({ own: ownFile(dir), next: nextFile(dir) })
+
+/** Throws unless files of these names in a directory are those of the certificates. */
+export function requireNoOthers(dir: string, carried: Carried): void {
+  const files = filesIn(dir)
+  for (const [name, { fingerprint }] of carried) {
+    const certPath = files[name]
+    if (existsSync(certPath) && readCertificate({ certPath }).fingerprint !== fingerprint)
+      throw new Fault(
+        targetNotEmpty,
+        `--to: ${certPath} is not the certificate of the store: rename it, or remove it if it is of no more use`
+      )
+  }
+}
+
+/** Writes the certificates into the data directory of a store of SQLite. */
+export function writeFiles(dir: string, carried: Carried): void {
+  const files = filesIn(dir)
+  for (const [name, certificate] of carried) saveCertificate(files[name], certificate)
+}

@@ -1,0 +1,50 @@
+// Where a server keeps its own certificates: in files of its data directory, or, with PostgreSQL, in the store, so that
+// all servers of the store have the same.
+import { existsSync, rmSync } from 'node:fs'
+import {
+  type Certificate,
+  type CertificateSettings,
+  configuredFiles,
+  nextFile,
+  openCertificate,
+  ownFile,
+  type Pair,
+  readCertificate,
+  saveCertificate
+} from './certificate.ts'
+import { isShared } from './pinned-certificate.ts'
+import { type Named, settleFiles } from './settle.ts'
+import type { Name } from './shared-certificate.ts'
+import { SharedKeep, type SharedKeepOptions } from './shared-keep.ts'
+
+export interface Keep {
+  /** Puts the certificates that the store names in their places, as far as they are there, and removes other drafts. */
+  settle(named: Named): Promise<void>
+  /** Returns the server's own certificate, and makes one for these names where there is none. */
+  own(names: readonly string[]): Promise<Certificate>
+  next(): Promise<Certificate | null>
+  save(name: Name, made: Pair): Promise<Certificate>
+  removeNext(): Promise<void>
+}
+
+export async function openKeep(options: SharedKeepOptions): Promise<Keep> {
+  const isInStore = await options.store.read(async em => isShared(em))
+  return isInStore ? new SharedKeep(options) : inFiles(options.dir)
+}
+
+/** Returns the certificate to be served: the operator's, or the server's own. */
+export async function servedCertificate(keep: Keep, settings: CertificateSettings): Promise<Certificate> {
+  const configured = configuredFiles(settings)
+  return configured ? readCertificate(configured) : keep.own(settings.names ?? [])
+}
+
+const inFiles = (dir: string): Keep => ({
+  settle: async named => settleFiles(dir, named),
+  own: names => openCertificate(dir, { names }),
+  async next() {
+    const certPath = nextFile(dir)
+    return existsSync(certPath) ? readCertificate({ certPath }) : null
+  },
+  save: async (name, made) => saveCertificate(name === 'own' ? ownFile(dir) : nextFile(dir), made),
+  removeNext: async () => rmSync(nextFile(dir), { force: true })
+})

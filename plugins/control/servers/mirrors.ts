@@ -1,0 +1,84 @@
+// What agents tell live, and no table has: shown to the other servers every 2 s, if it has changed.
+import type { Mirrored, Servers } from '../../../kernel/control/servers.ts'
+import { shared } from '../../../kernel/store/postgres/words.ts'
+import type { Signals } from '../../../kernel/store/sql/database.ts'
+import { slices } from '../../../kernel/store/sql/slices.ts'
+import type { ServersOptions } from './own-servers.ts'
+import type { Registry } from './registry.ts'
+
+interface Options extends Pick<ServersOptions, 'happenings'> {
+  readonly signals: Signals
+  readonly registry: Registry
+}
+
+interface Row {
+  readonly clientId: string
+  readonly key: string
+  readonly boot: string
+  readonly value: string // JSON
+}
+
+export class Mirrors {
+  readonly #options: Options
+  readonly #mirrored = new Map<string, Mirrored<unknown>>()
+  readonly #changed = new Map<string, { readonly clientId: string; readonly key: string }>()
+  #joins = 0 // of the registry, when all was shown last
+  #seen = 0 // all changes below this number were looked at
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  readonly mirror: Servers['mirror'] = mirrored => {
+    const { key } = mirrored
+    this.#mirrored.set(key, mirrored as Mirrored<unknown>) // its values are its own, in JSON
+    return clientId => {
+      if (!this.#options.registry.isAlone()) this.#changed.set(`${key} ${clientId}`, { clientId, key })
+    }
+  }
+
+  /** Shows what has changed; all to a server that has come. */
+  async show(): Promise<void> {
+    const { registry, signals, happenings } = this.#options
+    if (this.#joins !== registry.joins)
+      for (const { clientId } of happenings.all())
+        for (const key of this.#mirrored.keys()) this.#changed.set(`${key} ${clientId}`, { clientId, key })
+    this.#joins = registry.joins
+    const changed = [...this.#changed.values()].filter(({ clientId }) => happenings.find(clientId))
+    this.#changed.clear()
+    for (const some of slices(changed, 4))
+      await signals.query(
+        `insert into control_mirror (client_id, key, boot, value, changed)
+         values ${some.map(() => `(?, ?, ?, ?, ${shared.changeNumber})`).join(', ')}
+         on conflict (client_id, key) do update set boot = excluded.boot, value = excluded.value, changed = excluded.changed`,
+        some.flatMap(({ clientId, key }) => [
+          ...[clientId, key, registry.key],
+          JSON.stringify(this.#mirrored.get(key)?.value(clientId) ?? null)
+        ])
+      )
+  }
+
+  async look(): Promise<void> {
+    const { registry, signals, happenings } = this.#options
+    const rows = await signals.query<Row & { readonly next: number; readonly clientId: string | null }>(
+      `with base as (select ${shared.oldest} as next)
+       select base.next, mirror.client_id as "clientId", mirror.key, mirror.boot, mirror.value
+       from base left join control_mirror mirror on mirror.changed >= ? and mirror.boot <> ?`,
+      [this.#seen, registry.key]
+    )
+    for (const { clientId, key, boot, value } of rows)
+      if (clientId !== null && registry.isLive(boot) && !happenings.find(clientId))
+        this.#mirrored.get(key)?.heard(clientId, JSON.parse(value) ?? undefined)
+    this.#seen = rows[0]?.next ?? this.#seen
+  }
+
+  /** The client's session at another server has ended. */
+  readonly forget = (clientId: string): void => {
+    for (const { heard } of this.#mirrored.values()) heard(clientId, undefined)
+  }
+
+  readonly tidy = (): Promise<unknown> =>
+    this.#options.signals.query(
+      'delete from control_mirror where not exists (select 1 from kernel_client client where client.id = client_id)'
+    )
+}

@@ -1,0 +1,71 @@
+// What a server keeps in memory is in a table of kernel/README.md, with a verdict: several servers may use one store.
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { keptIn } from './support/kept.ts'
+
+const root = join(import.meta.dirname, '..')
+const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
+const entries = globSync('{kernel/kernel,plugins/*/plugin}.ts', { cwd: root })
+const isOfServer = (file: string): boolean =>
+  /^(kernel|plugins)\//.test(file) && !/\/(command-exports|commands)\.ts$/.test(file)
+
+/** The files that a server loads: agent halves and commands have processes of their own. */
+function filesFrom(file: string, known = new Set<string>()): Set<string> {
+  if (known.has(file) || !isOfServer(file)) return known
+  known.add(file)
+  for (const [, fixed, lazy] of textOf(file).matchAll(imports))
+    filesFrom(join(dirname(file), fixed ?? lazy ?? ''), known)
+  return known
+}
+const imports = /(?:import|export)\s(?!type )[^'"();]*?from\s+'(\.[^']+\.ts)'|import\('(\.[^']+\.ts)'\)/g
+
+const rows = textOf('kernel/README.md')
+  .split('## What a process keeps in memory')[1]
+  ?.split('\n## ')[0]
+  ?.matchAll(/^\| `([^`]+)` \| ([^|]+) \|/gm)
+
+t.test('what a server keeps in memory is judged in kernel/README.md', async t => {
+  const judged = [...(rows ?? [])].flatMap(([, folder, files = '']) =>
+    [...files.matchAll(/`([^`]+)` (\d+)/g)].map(([, name, count]) => `${folder}/${name}.ts ${count}`)
+  )
+  const files = new Set(entries.flatMap(entry => [...filesFrom(entry)]))
+  const kept = [...files].flatMap(file => {
+    const names = keptIn(textOf(file))
+    return names.length === 0 ? [] : [`${file} ${names.length}`]
+  })
+
+  t.same(judged.sort(), kept.sort(), 'judge what is new, or gone, in the table')
+})
+
+t.test('what outlives its call is found, and what ends with it is not', async t => {
+  const code = `
+    let last = 0
+    const made = new Map<string, number>([['a', 1]])
+    export const next = (): number => ++last
+    export class Waits {
+      readonly #waiting = new Set<() => void>()
+      #isClosed: boolean
+      #name = 'a'
+      constructor() { this.#isClosed = false }
+      close() { this.#isClosed = true }
+    }
+    export function open(store: Store) {
+      const seen = new Map<string, number>()
+      const queue: string[] = []
+      const none: string[] = []
+      const state = { open: new Set<string>() }
+      let [count, limit] = [0, 1]
+      const local = new Set<string>()
+      ;['a'].forEach(name => local.add(name))
+      return { add: (name: string) => { queue.push(name); count++; return [seen, none, limit, state] } }
+    }
+    export async function once(names: string[], store: Store, seen: string) {
+      let sum = 0
+      const found = new Set<string>()
+      await store.each(name => { sum += 1; found.add(name) })
+      return names.map(name => found.has(name) && made.get(seen))
+    }`
+
+  t.same(keptIn(code).sort(), ['count', 'last', 'queue', 'seen', 'state', 'this.isClosed', 'this.waiting'])
+})

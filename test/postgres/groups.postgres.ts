@@ -1,0 +1,265 @@
+// Changes that share a transaction of PostgreSQL: what each of them is promised all the same.
+import type { EntityManager } from '@mikro-orm/sql'
+import t, { type Test } from 'tap'
+import { User } from '../../kernel/identity/entities.ts'
+import { kernelStore } from '../../kernel/store/kernel-store.ts'
+import { type Database, openStore } from '../../kernel/store/open.ts'
+import { runAt } from '../../kernel/store/postgres/sessions.ts'
+import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
+import { makeCluster } from './cluster.ts'
+import { emptyDatabase } from './empty-database.ts'
+import { proxyTo } from './proxy.ts'
+
+const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })
+const adding = (id: string) => (em: EntityManager) => em.insert(User, userOf(id))
+
+async function opened(t: Test, place?: PostgresPlace) {
+  const at = place ?? (await emptyDatabase(t))
+  const store = await openStore(at, [kernelStore])
+  t.teardown(store.close)
+  const ids = async () => {
+    const rows = await store.read(em => em.find(User, {}, { orderBy: { id: 'asc' } }))
+    return rows.map(({ id }) => id)
+  }
+  return { store, at, ids }
+}
+
+/** Begins a change that lasts until all of these wait for it: then they are a group. Resolves when all have ended. */
+async function together<T>(store: Database, works: readonly ((em: EntityManager) => Promise<T>)[]) {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const first = store.change(() => promise)
+  const all = works.map(work => store.change(work))
+  resolve()
+  await first
+  return Promise.allSettled(all)
+}
+
+const transactionOf = async (em: EntityManager): Promise<string> => {
+  const [row] = await em.execute<{ id: string }[]>('select pg_current_xact_id()::text as id')
+  return row?.id ?? ''
+}
+
+/** What a statement with a value returns, as all those that are kept prepared. */
+const prepared = (em: EntityManager) =>
+  em.execute<{ text: string }[]>('select statement as text from pg_prepared_statements where name <> ?', [''])
+
+t.test('changes that wait are made in one transaction, at most 8 of them', async t => {
+  const { store } = await opened(t)
+
+  const results = await together(
+    store,
+    Array.from({ length: 20 }, () => transactionOf)
+  )
+
+  const numbers = results.map(result => (result.status === 'fulfilled' ? result.value : null))
+  t.same(
+    [...Map.groupBy(numbers, number => number).values()].map(({ length }) => length),
+    [8, 8, 4]
+  )
+})
+
+t.test('a change that fails is undone alone, whatever it has done, and its own error is told', async t => {
+  const { store, ids } = await opened(t)
+
+  const results = await together<unknown>(store, [
+    adding('ann'),
+    async em => {
+      await em.insert(User, userOf('bob'))
+      throw new Error('no')
+    },
+    async () => {
+      throw new Error('nothing was asked')
+    },
+    async em => {
+      await em.insert(User, userOf('carl'))
+      await em.insert(User, userOf('ann'))
+    },
+    async em => {
+      await em.insert(User, userOf('dora'))
+      await em.insert(User, userOf('ann')).catch(() => {})
+    },
+    async em => {
+      await em.insert(User, userOf('eve'))
+      await em.transactional(inner => inner.insert(User, userOf('ann'))).catch(() => {})
+      await em.transactional(inner => inner.insert(User, userOf('fred')))
+    },
+    async em => {
+      await em.insert(User, userOf('ann')).catch(() => {})
+      await em.transactional(inner => inner.insert(User, userOf('gina')))
+    },
+    adding('hans')
+  ])
+
+  const reasons = results.map(result => (result.status === 'rejected' ? String(result.reason) : null))
+  t.match(reasons, [
+    null,
+    'Error: no',
+    'Error: nothing was asked',
+    /duplicate key/,
+    /went on/,
+    null,
+    /aborted|savepoint/,
+    null
+  ])
+  t.same(await ids(), ['ann', 'eve', 'fred', 'hans'])
+})
+
+t.test('what a change has begun and not waited for fails no other one', async t => {
+  const { store, ids } = await opened(t)
+
+  const results = await together<unknown>(store, [
+    adding('ann'),
+    async em => void em.insert(User, userOf('ann')).catch(() => {}),
+    adding('bob')
+  ])
+
+  t.same(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled']
+  )
+  t.same(await ids(), ['ann', 'bob'])
+})
+
+t.test('when others come between, each change of the group is made again, and is there once', async t => {
+  const { store, at, ids } = await opened(t)
+  await store.change(adding('ann'))
+  const runs: string[] = []
+
+  const results = await together<unknown>(store, [
+    em => {
+      runs.push('bob')
+      return em.insert(User, userOf('bob'))
+    },
+    async em => {
+      runs.push('ann')
+      const seen = await em.findOne(User, { id: 'ann' })
+      if (runs.length === 2)
+        await runAt(at, [`update kernel_user set display_name = 'other' where id = 'ann'`])
+      await em.nativeUpdate(User, { id: 'ann' }, { displayName: `${seen?.displayName}, mine` })
+    },
+    em => {
+      runs.push('carl')
+      return em.insert(User, userOf('carl'))
+    }
+  ])
+
+  t.same(
+    results.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'fulfilled']
+  )
+  t.same(runs, ['bob', 'ann', 'bob', 'ann', 'carl'])
+  t.same(await ids(), ['ann', 'bob', 'carl'])
+  t.equal((await store.read(em => em.findOne(User, { id: 'ann' })))?.displayName, 'other, mine')
+})
+
+t.test('a conflict that a change swallows is one all the same', async t => {
+  const { store, at } = await opened(t)
+  await store.change(adding('ann'))
+  let runs = 0
+
+  await store.change(async em => {
+    await em.findOne(User, { id: 'ann' })
+    if (runs++ === 0) await runAt(at, [`update kernel_user set display_name = 'other'`])
+    await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'mine' }).catch(() => {})
+  })
+
+  t.equal(runs, 2)
+  t.equal((await store.read(em => em.findOne(User, { id: 'ann' })))?.displayName, 'mine')
+})
+
+t.test('no change is answered before its group is committed: without an answer none is known', async t => {
+  const proxy = await proxyTo(t, await emptyDatabase(t))
+  const { store, ids } = await opened(t, proxy.place)
+  proxy.cutAt('commit')
+
+  const results = await together(store, ['ann', 'bob', 'carl'].map(adding))
+
+  for (const result of results)
+    t.match(result, { status: 'rejected', reason: { errorCode: { code: 'store_outcome_unknown' } } })
+  t.same(await ids(), ['ann', 'bob', 'carl'])
+  await store.change(adding('dora'))
+})
+
+t.test('a change that is answered is there after PostgreSQL was killed', async t => {
+  const cluster = await makeCluster()
+  t.teardown(cluster.remove)
+  cluster.start()
+  await runAt(cluster.at('postgres'), ['create database sluice'])
+  const { store, ids } = await opened(t, cluster.at('sluice'))
+  const answered: string[] = []
+
+  await Promise.allSettled(
+    Array.from({ length: 200 }, async (_, at) => {
+      const id = `user${at}`
+      await store.change(adding(id))
+      answered.push(id)
+      if (answered.length === 50) cluster.kill()
+    })
+  )
+  cluster.start()
+
+  t.ok(answered.length >= 50 && answered.length < 200, `${answered.length} answered`)
+  const found = new Set(await ids())
+  t.same(
+    answered.filter(id => !found.has(id)),
+    []
+  )
+})
+
+t.test('when the database is away, all that wait are refused at once', async t => {
+  const cluster = await makeCluster()
+  t.teardown(cluster.remove)
+  cluster.start()
+  await runAt(cluster.at('postgres'), ['create database sluice'])
+  const { store } = await opened(t, cluster.at('sluice'))
+  cluster.stop()
+
+  const results = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, at) => store.change(adding(`user${at}`)))
+  )
+
+  for (const result of results)
+    t.match(result, { status: 'rejected', reason: { errorCode: { code: 'store_unavailable', http: 503 } } })
+})
+
+t.test('what a change asks at once is one message; the beginning and the end of it are none', async t => {
+  const proxy = await proxyTo(t, await emptyDatabase(t))
+  const { store } = await opened(t, proxy.place)
+  const ask = (em: EntityManager) => em.find(User, { id: 'ann' })
+  await store.change(ask)
+  const before = proxy.received()
+
+  await store.change(async em => {
+    await Promise.all([ask(em), ask(em), ask(em)])
+    await ask(em)
+  })
+
+  t.equal(proxy.received() - before, 3, 'three questions, a fourth, and the commit')
+})
+
+t.test('a statement is prepared once, and a connection keeps 500', async t => {
+  const { store } = await opened(t)
+  const find = (em: EntityManager) => em.find(User, { id: 'ann' })
+  await store.change(find)
+  await store.change(find)
+
+  const [once, most] = await store.change(async em => {
+    const once = await prepared(em)
+    for (let at = 0; at < 600; at++) await em.execute(`select ${at} as one where 'x' = ?`, ['x'])
+    return [once, await prepared(em)]
+  })
+
+  t.equal(once.filter(({ text }) => text.includes('"kernel_user"')).length, 1)
+  t.equal(most.length, 500)
+})
+
+t.test('behind a pooler, where a prepared statement may be gone, changes are made all the same', async t => {
+  const { store, ids } = await opened(t)
+  await store.change(adding('ann'))
+  await store.change(em => em.execute('deallocate all'))
+
+  await store.change(adding('bob'))
+
+  t.same(await ids(), ['ann', 'bob'])
+  t.same(await store.change(prepared), [], 'none are prepared from then on')
+})
