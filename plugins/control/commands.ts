@@ -80,7 +80,15 @@ const activate = defineCommand({
 const servers = defineCommand({
   name: 'store servers',
   summary: 'List the servers of the store, and what each does for all.',
-  run: async ({ api, print }) => print.data(await api.call('GET /v1/servers'))
+  run: async ({ api, print }) =>
+    print.data(await api.call('GET /v1/servers'), [
+      'server_id',
+      'version',
+      'started_at',
+      'last_seen_at',
+      'sessions',
+      'leader_of'
+    ])
 })
 
 export const commands = [show, reissue, activate, servers]

@@ -1,4 +1,5 @@
 // What administrators do for others, and what a tenant sees of it, in Chromium before a real server and agent.
+import { hostname } from 'node:os'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import {
@@ -196,6 +197,9 @@ async function looksAround(walk: Walk): Promise<void> {
   const { page } = walk
   await open(walk, '/settings', 'Settings')
   await page.getByText(/^[0-9a-f]{64}$/).waitFor()
+  const servers = page.getByRole('group', { name: 'Servers' }).getByRole('row')
+  await servers.filter({ has: page.getByRole('cell', { name: hostname() }) }).waitFor()
+  walk.t.equal(await servers.count(), 2, 'the columns, and a server that is alone')
   await page.getByLabel('Another address').fill('nowhere.example:7443')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByLabel('Another address').and(page.locator('[aria-invalid=true]')).waitFor()

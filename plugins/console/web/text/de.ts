@@ -874,6 +874,14 @@ export const de: Text = {
     nextIs: 'Nächstes Zertifikat',
     waiting: n => `Edges, die es noch nicht kennen: ${n}`,
     ready: 'Alle Edges kennen es: wechseln, wann es passt.',
+    servers: 'Server',
+    serversText:
+      'Sie teilen sich den Speicher dieses Servers. Einer, der ohne ein Wort aufgehört hat, steht hier noch eine Minute.',
+    server: 'Server',
+    started: 'Gestartet',
+    lastSeen: 'Zuletzt gesehen',
+    connected: 'Verbundene Edges',
+    alone: 'Tut für alle',
     version: 'Version',
     pages: 'Konsole'
   },

@@ -849,6 +849,14 @@ export const en = {
     nextIs: 'Next certificate',
     waiting: (n: string) => `Edges that do not know it yet: ${n}`,
     ready: 'All edges know it: switch when you like.',
+    servers: 'Servers',
+    serversText:
+      'They share the store of this server. One that has stopped without a word is listed for a minute.',
+    server: 'Server',
+    started: 'Started',
+    lastSeen: 'Last seen',
+    connected: 'Connected edges',
+    alone: 'Does for all',
     version: 'Version',
     pages: 'Console'
   },

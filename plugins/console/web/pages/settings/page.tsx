@@ -8,6 +8,7 @@ import { Section } from '../../parts/Section.tsx'
 import { text } from '../../text/text.ts'
 import { Certificate } from './Certificate.tsx'
 import { Endpoint } from './Endpoint.tsx'
+import { Servers } from './Servers.tsx'
 
 export default function Settings() {
   const endpoint = useQuery({
@@ -18,6 +19,7 @@ export default function Settings() {
     queryKey: ['certificate'],
     queryFn: () => call('GET /v1/settings/certificate')
   })
+  const servers = useQuery({ queryKey: ['servers'], queryFn: () => call('GET /v1/servers') })
   return (
     <>
       <Head title={text.pages.settings} />
@@ -26,6 +28,9 @@ export default function Settings() {
       </Section>
       <Section title={text.settings.certificate} note={text.settings.certificateText}>
         <Loaded query={certificate}>{found => <Certificate certificate={found} />}</Loaded>
+      </Section>
+      <Section title={text.settings.servers} note={text.settings.serversText}>
+        <Loaded query={servers}>{found => <Servers servers={found} />}</Loaded>
       </Section>
       <Section title={text.settings.version}>
         <Facts>
