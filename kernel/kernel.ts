@@ -64,6 +64,7 @@ export async function boot(options: ServerOptions): Promise<Server> {
     await control.listen()
     releases.defer(http.close)
     const { origin } = await http.listen()
+    releases.defer(control.leave) // while the API goes on
     releases.defer(() => abort.abort())
     warnOfWeakToken(options)
     const listening = { origin, control_port: control.port(), server_cert_sha256: control.fingerprint }

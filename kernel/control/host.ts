@@ -16,6 +16,8 @@ export interface ControlOptions
 
 export interface ControlHost extends Control {
   listen(): Promise<void>
+  /** Hands the agents over to other servers that live; without any it does nothing. */
+  leave(): Promise<void>
   close(): Promise<void>
 }
 

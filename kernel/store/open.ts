@@ -2,6 +2,7 @@ import { Migrator } from '@mikro-orm/migrations'
 import { type EntityManager, MikroORM } from '@mikro-orm/sql'
 import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf } from '../base/errors.ts'
+import type { Plan, Upgrade } from './postgres/upgrade.ts'
 import type { DatabaseOptions, Place, Signals } from './sql/database.ts'
 import { migrationsOf, type PluginStore, refuseNewer } from './sql/migrations.ts'
 import { type Memory, openMemory } from './sql/remember.ts'
@@ -17,6 +18,7 @@ export interface Database {
   readonly remembered: Memory
   /** Of the servers that share a database; null where there can be only one. */
   readonly signals: Signals | null
+  readonly upgrade: Upgrade | null
   share(by: Sharing): void
   close(): Promise<void>
 }
@@ -37,6 +39,8 @@ export interface Disk {
   /** Called before a store that has data is migrated; a rejection leaves it as it is. `copyTo` makes a new file. */
   beforeMigrations(copyTo: (file: string) => Promise<unknown>): Promise<void>
 }
+
+type Orm = Awaited<ReturnType<typeof ormOf>>
 
 /** Returns a connection to a place that is not open yet. `isAlone`: no server may use a database of PostgreSQL meanwhile. */
 export async function ormOf(place: Place, plugins: readonly PluginStore[], isAlone: boolean) {
@@ -70,26 +74,28 @@ export async function openStore(
   const orm = await ormOf(place, plugins, plugins.length > 0 && !isShared)
   const started: string[] = []
   let disk: Disk | undefined
+  let plan: Plan | null = null
   try {
     await orm.connect()
     disk = file === null ? undefined : openDisk?.(file)
     const migrator = new Migrator(orm.em)
     migrator.on('migrating', ({ name }) => void started.push(name))
     const executed = await migrator.getStorage().executed()
-    refuseNewer(executed, plugins)
+    refuseNewer(executed, plugins, isShared)
+    if (isShared) plan = await (await import('./postgres/upgrade.ts')).planOf(plugins, executed, orm)
     if (executed.length > 0 && (await migrator.getPending()).length > 0)
       await disk?.beforeMigrations(to => copyTo(to, orm.em))
-    await migrator.up()
+    await migrator.up(plan?.now)
   } catch (error) {
     await orm.close(true)
     if (started.length === 0 || error instanceof Fault) throw error
     throw new Fault(pluginFailed, `migration ${started.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
   await orm.driver.getConnection().openReader()
-  return databaseOn(orm, disk)
+  return databaseOn(orm, plan, disk)
 }
 
-function databaseOn(orm: Awaited<ReturnType<typeof ormOf>>, disk: Disk | undefined): Database {
+function databaseOn(orm: Orm, upgrade: Upgrade | null, disk: Disk | undefined): Database {
   const connection = orm.driver.getConnection()
   let sharing: Sharing | null = null
   const reading = <T>(work: (em: EntityManager) => Promise<T>, ready?: () => Promise<void>): Promise<T> =>
@@ -101,6 +107,7 @@ function databaseOn(orm: Awaited<ReturnType<typeof ormOf>>, disk: Disk | undefin
     read: work => reading(work, () => connection.settled()), // what a hook has begun in a change sees the change
     remembered: openMemory(connection.versions, work => reading(work)), // what is in memory does not wait either
     signals: connection.signals,
+    upgrade,
     share(by) {
       sharing = by
       connection.versions.isShared = by.isShared

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
+import { migrationId, type PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { schemaOf } from '../../kernel/store/sqlite/words.ts'
 
 interface Entry {
@@ -33,7 +33,7 @@ export async function requireOwnSchema(stores: readonly PluginStore[], em: Entit
 async function schemaAfter(stores: readonly PluginStore[], executed: ReadonlySet<string>): Promise<Entry[]> {
   const migrated = stores.map(({ name, store }) => {
     const all = store?.migrations ?? []
-    const migrations = all.filter(migration => executed.has(`${name}/${migration.name}`))
+    const migrations = all.filter(migration => executed.has(migrationId(name, migration)))
     const known = [...executed].filter(id => id.startsWith(`${name}/`)).length
     if (known > migrations.length) throw refused(`${name} has migrations that this build does not know`)
     return { name, store: { entities: [], migrations } }

@@ -9,6 +9,7 @@ import { openHandshake } from './handshake.ts'
 import { openIncoming } from './incoming.ts'
 import { openKeep, servedCertificate } from './keep.ts'
 import { openLastSeen } from './last-seen.ts'
+import { leave } from './leaving.ts'
 import { Listener } from './listener.ts'
 import { openManagedObjects } from './managed-objects.ts'
 import { openCounters } from './metrics.ts'
@@ -78,6 +79,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
       await requirePinned(store, certificate.fingerprint)
       port = await listener.start()
     },
+    leave: () => leave({ servers, listener, sessions, log }),
     async close() {
       await sessions.close()
       await listener.close()
@@ -88,6 +90,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
 
 const happeningsOf = (sessions: () => Sessions, pending: PendingResults): Happenings => ({
   find: clientId => sessions().find(clientId),
+  isAway: clientId => sessions().isAway(clientId),
   all: () => sessions().all(),
   replaced: (older, by) => sessions().replaced(older, by),
   changed: clientId => sessions().wake(clientId),

@@ -43,7 +43,8 @@ export const ServerRow = defineEntity({
     serverId: p.string().length(64),
     version: p.string().length(64),
     startedAt: time(),
-    seenAt: time()
+    seenAt: time(),
+    knows: p.text() // closing migrations
   }
 })
 

@@ -46,6 +46,7 @@ export class Listener {
   readonly #secureContext: ReturnType<typeof createSecureContext>
   readonly #sockets = new Set<Socket>()
   readonly #queue: HandshakeQueue
+  #closed: Promise<unknown> | undefined
 
   constructor(options: Options) {
     const { cert, key } = options.certificate
@@ -70,12 +71,17 @@ export class Listener {
     return (this.#server.address() as AddressInfo).port // it listens on TCP
   }
 
-  async close(): Promise<void> {
-    const closed = this.#server.listening ? once(this.#server, 'close') : undefined
+  /** No stream comes any more; those that are there stay. */
+  stop(): void {
+    if (this.#server.listening) this.#closed = once(this.#server, 'close')
     this.#server.close()
+  }
+
+  async close(): Promise<void> {
+    this.stop()
     await new Promise(resolve => setImmediate(resolve)) // sends the last frames
     for (const socket of this.#sockets) socket.destroy()
-    await closed
+    await this.#closed
   }
 
   async #listen(host: string, port: number): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { ApplyResult, ManagedObject, ObjectKey } from '../../kernel/control/managed-objects.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
+import { moved } from './servers/own-servers.ts'
 
 export type Change = 'push' | 'remove'
 
@@ -13,18 +14,21 @@ export class PendingResults {
     this.#clock = clock
   }
 
-  /** Waits for the next result. Returns null when none comes in time or the stream ends. */
+  /** Waits for the next result. Returns null when none comes in time or the stream ends, unless its agent has another one. */
   next(object: ObjectKey, change: Change, { ended }: Peer, timeoutSecs: number): Promise<ApplyResult | null> {
     if (ended.aborted) return Promise.resolve(null)
     const { promise, resolve } = Promise.withResolvers<ApplyResult | null>()
     const key = keyOf(object, change)
     const giveUp = (): void => resolve(null)
     const cancel = this.#clock.after(timeoutSecs * 1000, giveUp)
-    ended.addEventListener('abort', giveUp, { once: true })
+    const onEnd = (): void => {
+      if (ended.reason !== moved) giveUp()
+    }
+    ended.addEventListener('abort', onEnd, { once: true })
     this.#waits.set(key, (this.#waits.get(key) ?? new Set()).add(resolve))
     return promise.finally(() => {
       cancel()
-      ended.removeEventListener('abort', giveUp)
+      ended.removeEventListener('abort', onEnd)
       this.#leave(key, resolve)
     })
   }

@@ -24,6 +24,7 @@ import { Control0003 } from './migrations/0003-servers.ts'
 import { Control0004 } from './migrations/0004-certificate.ts'
 import { type NextPins, openNextPins } from './next-pins.ts'
 import { routes } from './routes.ts'
+import { liveServers } from './servers/registry.ts'
 import { keys } from './settings.ts'
 import { sweepTokens } from './tokens.ts'
 import { messages } from './wire.ts'
@@ -55,7 +56,8 @@ export default definePlugin<Deps>({
       { name: '0002-generation', class: Control0002 },
       { name: '0003-servers', class: Control0003 },
       { name: '0004-certificate', class: Control0004 }
-    ]
+    ],
+    servers: { since: '0003-servers', query: liveServers }
   },
   services: { nextPins: asFunction(openNextPins).singleton() },
   fills: [

@@ -1,4 +1,5 @@
 // Connected agents: one session for each client. A newer session replaces the older one.
+import { setTimeout as pause } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { ControlOptions } from '../../kernel/control/host.ts'
@@ -37,6 +38,7 @@ interface Session {
 
 const lastReportMs = 1_000
 const minuteMs = 60_000
+const [leastOfWave, maxWaves, waveMs] = [100, 20, 100]
 
 export class Sessions {
   readonly #options: Options
@@ -48,6 +50,8 @@ export class Sessions {
   readonly #stopUpkeep: () => unknown
   #isClosing = false
   #returnWithinMs: number | undefined // told to agents when the server stops
+  /** Agents that were sent to other servers: their sessions count until those have taken them. */
+  #away: Map<string, Peer> | null = null
 
   constructor(options: Options) {
     this.#options = options
@@ -105,13 +109,35 @@ export class Sessions {
     this.#run(this.#runOutbox(peer, outbox, agent.hello.state_digest))
   }
 
+  isAway(clientId: string): boolean {
+    return this.#away?.has(clientId) ?? false
+  }
+
+  /** Sends the agents to other servers, in waves that do not flood those. */
+  async leave(): Promise<void> {
+    this.#away = new Map()
+    this.#refuseNewcomers()
+    const peers = this.all()
+    const size = Math.max(leastOfWave, Math.ceil(peers.length / maxWaves))
+    for (let at = 0; at < peers.length; at += size) {
+      if (at > 0) await pause(waveMs)
+      for (const peer of peers.slice(at, at + size)) peer.end('shutting_down')
+    }
+  }
+
   async close(): Promise<void> {
-    this.#isClosing = true
-    this.#returnWithinMs = returnWithinMs(this.#sessions.size)
+    this.#refuseNewcomers()
     await this.#stopUpkeep()
     for (const peer of this.all()) peer.end('shutting_down')
+    for (const peer of this.#away?.values() ?? []) this.#run(this.#options.lastSeen.left(peer))
+    this.#away = null
     for (const endNow of this.#ending) endNow()
     while (this.#running.size > 0) await Promise.all(this.#running)
+  }
+
+  #refuseNewcomers(): void {
+    this.#isClosing = true
+    this.#returnWithinMs ??= returnWithinMs(this.#sessions.size)
   }
 
   /** Runs the outbox. Ends the session if its token was revoked while it joined: the revocation did not find it. */
@@ -179,11 +205,12 @@ export class Sessions {
 
   #left(peer: Peer): void {
     this.#remove(peer)
-    const { clientId: client_id, sessionId, ended } = peer
+    const { clientId: client_id, ended } = peer
     const reason = String(ended.reason)
     this.#options.log.info('client.disconnected', 'a client is disconnected', { client_id, reason })
     this.#notify(({ left }) => left?.(peer, reason))
-    this.#run(this.#options.lastSeen.left({ clientId: client_id, sessionId }))
+    if (this.#away) this.#away.set(client_id, peer)
+    else this.#run(this.#options.lastSeen.left({ clientId: client_id, sessionId: peer.sessionId }))
   }
 
   async #upkeep(): Promise<void> {

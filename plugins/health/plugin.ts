@@ -59,5 +59,8 @@ export default definePlugin<Deps>({
     pageSlot.fillWith(({ readiness }: Deps) => readyPage(readiness)),
     metricsSlot.fillWith(({ control }: Deps) => expiryOf(control.certificate))
   ],
-  routes: [livez, readyz]
+  routes: [livez, readyz],
+  async start({ deps: { readiness }, signal }) {
+    signal.addEventListener('abort', readiness.stop, { once: true })
+  }
 })

@@ -10,7 +10,11 @@ import { type Answer, type Check, readinessOf } from '../metrics/exports.ts'
 
 type Deps = Pick<Kernel, 'store' | 'control' | 'clock'>
 
-export type Readiness = () => Promise<Answer>
+export interface Readiness {
+  (): Promise<Answer>
+  /** From now on the answer is no: the server stops. */
+  stop(): void
+}
 
 const freshMs = 1000
 const answerSecs = 5
@@ -22,20 +26,26 @@ export function openReadiness({ store, control, clock }: Deps): Readiness {
   let answer: Promise<Answer> | undefined
   const checks: Readonly<Record<string, () => Promise<string>>> = {
     store: openStoreCheck(store),
-    migrations: async () => `${await countMigrations(store)} are done`,
+    migrations: async () => `${await countMigrations(store)} are done${waitingOf(store)}`,
     control_stream: async () => `agents are accepted on port ${control.port()}`,
     certificate: async () => requireValid(new X509Certificate(control.certificate), clock.now())
   }
   const look = async (): Promise<Answer> =>
     readinessOf(await Promise.all(Object.entries(checks).map(([name, check]) => examine(name, check))))
 
-  return () => {
+  const readiness = (): Promise<Answer> => {
     if (!answer || clock.monotonic() - readAt >= freshMs) {
       readAt = clock.monotonic()
       answer = look()
     }
     return answer
   }
+  const stop = (): void => {
+    const stopping = { name: 'stopping', status: 'failed', reason: 'the server stops' } as const
+    answer = Promise.resolve(readinessOf([stopping]))
+    readAt = Number.POSITIVE_INFINITY
+  }
+  return Object.assign(readiness, { stop })
 }
 
 async function examine(name: string, check: () => Promise<string>): Promise<Check> {
@@ -75,6 +85,11 @@ async function countMigrations(store: Deps['store']): Promise<number> {
     em.execute<{ count: number }[]>('select count(*) as count from schema_migration')
   )
   return row?.count ?? 0
+}
+
+function waitingOf({ upgrade }: Deps['store']): string {
+  const waiting = upgrade?.waiting ?? []
+  return waiting.length === 0 ? '' : `; until no older server lives, these wait: ${waiting.join(', ')}`
 }
 
 function requireValid({ validTo }: X509Certificate, now: number): string {

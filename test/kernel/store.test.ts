@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { Migrator } from '@mikro-orm/migrations'
+import { Migration, Migrator } from '@mikro-orm/migrations'
 import { MikroORM } from '@mikro-orm/sqlite'
 import t from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
@@ -10,7 +10,7 @@ import { User } from '../../kernel/identity/entities.ts'
 import { openDataDir } from '../../kernel/store/data-dir.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
+import { areNeighbours, type PluginStore, refuseNewer } from '../../kernel/store/sql/migrations.ts'
 
 const allStores = async (): Promise<PluginStore[]> => [
   kernelStore,
@@ -40,8 +40,47 @@ t.test('a database newer than this build is refused', async t => {
 
   await t.rejects(openStore(file, [{ ...kernelStore, store: { entities: [User], migrations: [] } }]), {
     errorCode: { code: 'startup.schema_version_too_new', exit: 78 },
-    message: /kernel: the database has schema 1, this build knows 0/
+    message: /kernel: the database has schema 2, this build knows 0/
   })
+})
+
+t.test('a migration that closes runs at once where one server has the store, and says so there', async t => {
+  const running = (sql: string) =>
+    class extends Migration {
+      override up(): void {
+        this.addSql(sql)
+      }
+    }
+  const first = { name: '0001-note', class: running('create table "acme_note" ("id" int, "old" text null)') }
+  const second = {
+    name: '0002-old',
+    class: running('alter table "acme_note" drop column "old"'),
+    closes: true as const
+  }
+  const acme = { name: 'acme', store: { entities: [], migrations: [first, second] } }
+  const store = await openStore(join(t.testdir(), 'sluice.db'), [acme])
+  t.teardown(store.close)
+
+  const rows = await store.read(em => em.execute('select name from schema_migration order by name'))
+  t.strictSame(rows, [{ name: 'acme/0001-note' }, { name: 'acme/0002-old+closes' }])
+})
+
+t.test('servers of two releases share a store until what the older one uses is closed', async t => {
+  const old = {
+    name: 'acme',
+    store: { entities: [], migrations: [{ name: '0001-note', class: Migration as never }] }
+  }
+  const refuse = (executed: readonly string[], isShared: boolean) => () =>
+    refuseNewer(executed, [old], isShared)
+  const message = /acme: the database has schema \d, this build knows 1/
+
+  t.throws(refuse(['acme/0001-note', 'acme/0002-new'], false), { message })
+  t.doesNotThrow(refuse(['acme/0001-note', 'acme/0002-new'], true))
+  t.throws(refuse(['acme/0001-note', 'acme/0002-new', 'acme/0003-old+closes'], true), { message })
+  t.same(
+    ['2.0.0', '2.1.0-rc.1', '2.1.7', '2.2.0', '3.0.0', 'none'].filter(other => areNeighbours('2.0.9', other)),
+    ['2.0.0', '2.1.0-rc.1', '2.1.7']
+  )
 })
 
 t.test('a change is rolled back when it throws, and committed otherwise', async t => {

@@ -13,7 +13,7 @@ const maxReaders = 8
 const connectMs = 5000
 const oldest = 150_000 // server_version_num of 15.0
 const lockKey = 0x73_6c_75_69 // 'slui', of the advisory lock that servers share, and commands have for themselves
-const migrationKey = lockKey + 1 // of the one that a server holds while it migrates
+export const migrationKey = lockKey + 1 // of the one that a server holds while it migrates
 
 /** Waits for commands that have the database for themselves. */
 export const shareLock = `select pg_advisory_lock_shared(${lockKey})`

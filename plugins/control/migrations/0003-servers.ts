@@ -7,7 +7,8 @@ export class Control0003 extends Migration {
       "server_id" varchar(64) not null,
       "version" varchar(64) not null,
       "started_at" bigint not null,
-      "seen_at" bigint not null)`)
+      "seen_at" bigint not null,
+      "knows" text not null)`)
     this.addSql(`create table "control_task" (
       "name" varchar(64) not null primary key,
       "boot" varchar(32) not null)`)

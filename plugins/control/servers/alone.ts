@@ -12,6 +12,7 @@ export function openAlone({ clock, version, id, happenings }: Options): OwnServe
     known: async () => {},
     elsewhere: { find: () => undefined, all: () => [] },
     isAlone: () => true,
+    hasOthers: () => false,
     list: async () => [
       {
         ...{ id, version, startedAt, lastSeenAt: clock.now() },

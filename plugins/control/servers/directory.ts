@@ -7,7 +7,7 @@ import { shared } from '../../../kernel/store/postgres/words.ts'
 import type { Signals } from '../../../kernel/store/sql/database.ts'
 import { slices } from '../../../kernel/store/sql/slices.ts'
 import { answerOf } from '../../../kernel/wire/rpc.ts'
-import type { OwnServers, ServersOptions, Taken } from './own-servers.ts'
+import { moved, type OwnServers, type ServersOptions, type Taken } from './own-servers.ts'
 import type { Registry } from './registry.ts'
 import type { Relay } from './relay.ts'
 
@@ -54,7 +54,9 @@ export class Directory {
   }
 
   all(): readonly Peer[] {
-    return [...this.#sessions.values()].map(({ peer }) => peer)
+    return [...this.#sessions.values()]
+      .map(({ peer }) => peer)
+      .filter(({ clientId }) => !this.#options.happenings.find(clientId))
   }
 
   /** Of another database, or an earlier state of it, the numbers of changes begin anew. */
@@ -95,7 +97,8 @@ export class Directory {
     if (own && own.sessionId === sessionId && ending !== null) own.end(ending)
     if (own && own.sessionId !== sessionId && isElsewhere) await this.#requireOwn(own)
     if (isElsewhere && this.#sessions.get(clientId)?.peer.sessionId === sessionId) return
-    this.#drop(clientId)
+    if (boot === this.#options.registry.key && !own) return // it is about to join, and counts as where it was until it has
+    this.#drop(clientId, boot === null ? 'left' : moved)
     if (isElsewhere) this.#sessions.set(clientId, this.#peerOf(row, boot))
   }
 
@@ -112,14 +115,15 @@ export class Directory {
   /** The agents of a server that has died come again. */
   forgetDead(): void {
     for (const [clientId, { boot }] of this.#sessions)
-      if (!this.#options.registry.isLive(boot)) this.#drop(clientId)
+      if (!this.#options.registry.isLive(boot))
+        this.#drop(clientId, this.#options.happenings.find(clientId) ? moved : 'left')
   }
 
-  #drop(clientId: string): void {
+  #drop(clientId: string, reason: string): void {
     const known = this.#sessions.get(clientId)
     if (!known) return
     this.#sessions.delete(clientId)
-    known.ended.abort('left')
+    known.ended.abort(reason)
     this.#options.dropped(clientId)
   }
 
@@ -214,6 +218,8 @@ export class Directory {
 
   /** Ends sessions whose token is no longer that of the client, and forgets rows of streams that ended before they joined. */
   async tidy(): Promise<void> {
+    for (const clientId of this.#sessions.keys())
+      if (this.#options.happenings.find(clientId)) this.#drop(clientId, moved)
     const rows = await this.#options.signals.query<
       Session & { readonly connectedAt: number; readonly isRevoked: boolean }
     >(
@@ -223,6 +229,7 @@ export class Directory {
       [this.#options.registry.key]
     )
     for (const { clientId, sessionId, connectedAt, isRevoked } of rows) {
+      if (this.#options.happenings.isAway(clientId)) continue
       const own = this.#options.happenings.find(clientId)
       if (own?.sessionId === sessionId && isRevoked) own.end('token_revoked')
       if (own?.sessionId !== sessionId && connectedAt < this.#options.clock.now() - joiningMs)

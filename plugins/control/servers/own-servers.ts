@@ -5,6 +5,9 @@ import type { Peer } from '../../../kernel/control/peers.ts'
 import type { Servers, Session } from '../../../kernel/control/servers.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 
+/** Why a session at another server has ended whose agent has one again. */
+export const moved = 'moved'
+
 /** An agent that takes its session, as it is kept for other servers. */
 export interface Taken extends Session {
   readonly tokenHash: string
@@ -18,6 +21,8 @@ export interface OwnServers extends Servers {
   readonly changeNumber: string
   /** Resolves when all others know of this server: from then on it may do all that they do. */
   known(): Promise<void>
+  /** True while others are seen to live. */
+  hasOthers(): boolean
   /** Sessions of agents at other servers. */
   readonly elsewhere: { find(clientId: string): Peer | undefined; all(): readonly Peer[] }
   /** The sessions are this server's from the end of the change on. */
@@ -43,6 +48,8 @@ export interface Recorded {
 export interface Happenings {
   /** A session of this server. */
   find(clientId: string): Peer | undefined
+  /** It was sent to other servers, and its session counts until one has taken it. */
+  isAway(clientId: string): boolean
   all(): readonly Peer[]
   /** Another session has replaced it. */
   replaced(older: Peer, by: Pick<Peer, 'clientId' | 'instanceId' | 'remoteAddr'>): void

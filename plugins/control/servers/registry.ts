@@ -8,7 +8,7 @@ import { shared } from '../../../kernel/store/postgres/words.ts'
 import type { Signals } from '../../../kernel/store/sql/database.ts'
 import type { ServersOptions } from './own-servers.ts'
 
-interface Options extends Pick<ServersOptions, 'clock' | 'log' | 'id' | 'version'> {
+interface Options extends Pick<ServersOptions, 'store' | 'clock' | 'log' | 'id' | 'version'> {
   readonly signals: Signals
 }
 
@@ -25,6 +25,9 @@ const trustedMs = (leaseMs * 2) / 3
 const listedMs = 60_000
 const keptMs = 600_000
 const knownMs = 20 // between two looks whether the others know
+
+/** Asks for the servers that live, before this one is one of them. */
+export const liveServers = `select version, knows from control_server where seen_at > ${shared.now} - ${leaseMs}`
 
 /** Of a server that has it, or of one that lives no more. */
 const takeTask = `insert into control_task (name, boot) values (?, ?)
@@ -49,6 +52,8 @@ export class Registry {
   }
 
   isLive = (key: string): boolean => key === this.key || this.#live.has(key)
+
+  hasOthers = (): boolean => this.#live.size > 0
 
   isAlone = (): boolean => this.#live.size === 0 && this.#isTrusted()
 
@@ -109,11 +114,12 @@ export class Registry {
 
   /** Shows that this server lives, and finds which others do. */
   async #beat(): Promise<readonly Row[]> {
-    const { signals, id, version } = this.#options
+    const { store, signals, id, version } = this.#options
     await signals.query(
-      `insert into control_server (boot, server_id, version, started_at, seen_at) values (?, ?, ?, ?, ${shared.now})
+      `insert into control_server (boot, server_id, version, started_at, seen_at, knows)
+       values (?, ?, ?, ?, ${shared.now}, ?)
        on conflict (boot) do update set seen_at = excluded.seen_at`,
-      [this.key, id, version, this.#startedAt]
+      [this.key, id, version, this.#startedAt, store.upgrade?.knows ?? '']
     )
     const rows = await signals.query<Row>(
       `select boot as key, server_id as id, version, seen_at as "seenAt",
@@ -140,10 +146,11 @@ export class Registry {
 
   /** Until the others know that this server lives, they may remember what it changes. */
   async #join(): Promise<void> {
-    const { clock, signals } = this.#options
+    const { store, clock, signals } = this.#options
     if (this.#isNamed) await this.#lockName()
     else await this.#takeName()
     await this.#beat()
+    await store.upgrade?.requireOpen()
     signals.send()
     const [since] = await signals.query<{ now: number }>(`select ${shared.now} as now`)
     for (;;) {

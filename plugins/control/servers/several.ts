@@ -11,6 +11,7 @@ import { openResults } from './results.ts'
 
 export function openSeveral(options: ServersOptions, signals: Signals): OwnServers {
   const { store, clock, log } = options
+  logWaiting(options)
   const registry = new Registry({ ...options, signals })
   const relay = new Relay({ ...options, signals, key: registry.key })
   const mirrors = new Mirrors({ ...options, signals, registry })
@@ -41,6 +42,7 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
     known: () => registry.inForce(),
     elsewhere: directory,
     isAlone: registry.isAlone,
+    hasOthers: registry.hasOthers,
     list: registry.list,
     onOne: registry.onOne,
     mirror: mirrors.mirror,
@@ -70,4 +72,14 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
       signals.send()
     }
   }
+}
+
+function logWaiting({ store: { upgrade }, log }: ServersOptions): void {
+  if (!upgrade || upgrade.waiting.length === 0) return
+  const { waiting: migrations, versions } = upgrade
+  log.warn(
+    'server.schema_waits',
+    `a server of an older release lives; start any server once more when all are upgraded, to run: ${migrations.join(', ')}`,
+    { migrations, versions }
+  )
 }

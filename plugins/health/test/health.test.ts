@@ -1,5 +1,6 @@
 import t from 'tap'
 import { testServer } from '../../../kit/test-server.ts'
+import type { Readiness } from '../readiness.ts'
 
 interface Ready {
   readonly status: string
@@ -51,6 +52,18 @@ t.test('an expired certificate makes the server not ready, with the reason', asy
   t.equal(status, 503)
   t.match(body, { status: 'not_ready', checks: [{}, {}, {}, { name: 'certificate', reason: /has expired/ }] })
   t.equal((await app.call('GET', '/livez')).status, 200)
+})
+
+t.test('a server that stops says so, also to who has just asked', async t => {
+  const app = await testServer(t, { plugins: ['health', 'metrics'] })
+  const { readiness } = app.server.depsOf('health') as unknown as { readonly readiness: Readiness }
+  t.equal((await readiness()).status, 200)
+
+  await app.stop()
+
+  const { status, body } = await readiness()
+  t.equal(status, 503)
+  t.match(JSON.parse(body), { status: 'not_ready', checks: [{ name: 'stopping', status: 'failed' }] })
 })
 
 t.test('callers within a second share one look at the store', async t => {
