@@ -65,6 +65,7 @@ interface Endpoint {
   readonly fingerprint: string
   readonly host?: string
   readonly localAddress?: string // for example 127.0.0.2
+  readonly signal?: AbortSignal // ends the connection, also one that is being made
 }
 
 export interface Script extends Endpoint {
@@ -199,8 +200,12 @@ function codecOf(messages: readonly Message[]): Codec {
 }
 
 /** Opens TLS and checks the pin before anything is sent, as agents do. */
-export async function dial({ port, fingerprint, host = '127.0.0.1', localAddress }: Endpoint) {
-  const raw = connectRaw({ port, host, ...(localAddress !== undefined && { localAddress }) })
+export async function dial({ port, fingerprint, host = '127.0.0.1', localAddress, signal }: Endpoint) {
+  const raw = connectRaw({
+    ...{ port, host },
+    ...(localAddress !== undefined && { localAddress }),
+    ...(signal && { signal })
+  })
   const socket = connect({
     socket: raw,
     ALPNProtocols: [alpn],

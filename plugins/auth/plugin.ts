@@ -17,6 +17,7 @@ import { openRunningTime, type RunningTime } from './running-time.ts'
 import { openSessionAuthenticator, openSessions } from './sessions.ts'
 import { openSignIn } from './sign-in.ts'
 import { store } from './store.ts'
+import { sweep } from './sweep.ts'
 import { openThrottle, type Throttle } from './throttle.ts'
 import { changeRequired, initialPassword, removal } from './users.ts'
 
@@ -65,17 +66,11 @@ export default definePlugin<Deps>({
   ],
   routes,
   commands,
-  async start({ deps: { store, clock, control, log, sessions, runningTime, throttle, onboarding }, defer }) {
+  async start({ deps, defer }) {
+    const { store, clock, control, sessions, runningTime, onboarding } = deps
     await runningTime.start(defer)
     await store.change(sessions.redate)
-    const sweep = () =>
-      store
-        .change(async em => {
-          await sessions.sweep(em)
-          await throttle.sweep(em)
-        })
-        .catch(error => log.error('auth.sweep_failed', String(error)))
-    defer(clock.every(60 * 60_000, () => void control.servers.onOne('auth.sweep', sweep)))
+    defer(clock.every(60 * 60_000, () => void control.servers.onOne('auth.sweep', () => sweep(deps))))
     await onboarding.announce()
   }
 })

@@ -76,11 +76,10 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
 
   /** Runs in the transaction of the change, which it ends where another server has made it. */
   async function recordChange(claim: Claim, resource: Resource | null, em: EntityManager): Promise<void> {
-    if (!(await insert(claim, resource, em)))
-      throw new Fault(codes.idempotencyInProgress, 'another server had this key first; repeat the request')
+    if (!(await insert(claim, resource, em))) throw hadFirst()
   }
 
-  /** Keeps the response, unless it contains a secret, or another server has answered the first request. */
+  /** Keeps the response, unless it contains a secret. A refusal is none where another server has made the change with this key. */
   async function recordOutcome(
     claim: Claim,
     { route, decision }: RequestContext,
@@ -88,7 +87,7 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
     em: EntityManager
   ): Promise<void> {
     const hasChanged = decision !== null // the record is there
-    if (!hasChanged && !(await insert(claim, null, em))) return
+    if (!hasChanged && !(await insert(claim, null, em))) throw hadFirst()
     const isSecret = reason === null && route.secrets?.some(field => field in JSON.parse(body))
     await em.nativeUpdate(IdempotencyRecord, { id: claim.id }, { status, answer: isSecret ? null : body })
   }
@@ -156,6 +155,9 @@ const readMacKey = (store: HttpOptions['store']): Promise<string> =>
     await em.insert(StoreValue, { name, value })
     return value
   })
+
+const hadFirst = (): Fault =>
+  new Fault(codes.idempotencyInProgress, 'another server had this key first; repeat the request')
 
 const keyReused = (): Fault =>
   new Fault(codes.idempotencyKeyReused, 'this Idempotency-Key was used with another body before')

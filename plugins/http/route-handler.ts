@@ -26,25 +26,12 @@ type Mounted = Readonly<{ route: Route<Kernel>; deps: Kernel; plugin: string }>
 export const routeHandler =
   ({ route, deps, plugin }: Mounted, { decisions, responder, streams, sendConstant }: Services) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { requestContext: context, body, query, params } = request
+    const { requestContext: context } = request
     if (!context) throw new TypeError(`${route.action} has a handler but no request context`)
-    const { requestInfo, principal, requestId } = context
-    let ended: AbortController | null = null
-    const call: Call = {
-      ...{ body, query, params, principal, requestInfo, requestId },
-      get signal() {
-        ended ??= endOf(reply.raw, route) // few routes ask
-        return ended.signal
-      },
-      change: decisions.changeOf(context),
-      setCookie: cookieSetter(reply, requestInfo.ownOrigin.startsWith('https:'))
-    }
-    if (route.isStream) {
-      const stream = endOf(reply.raw, route)
-      ended = stream
-      return runAs(plugin, () => streams.open(context, reply, stream, () => eventsOf(route, deps, call)))
-    }
-    const record = route.record?.(params, deps.filled)
+    const call = new RouteCall(request, reply, context, decisions.changeOf(context))
+    if (route.isStream)
+      return runAs(plugin, () => streams.open(context, reply, call.ended, () => eventsOf(route, deps, call)))
+    const record = route.record?.(request.params, deps.filled)
     if (record) context.etag = (await deps.store.read(em => etagOf(record, em))) ?? null // never newer than the reply
     const run = () =>
       withTimeout(timeoutSecs, route.action, () => runAs(plugin, () => runRoute(deps, context, call))).catch(
@@ -56,6 +43,51 @@ export const routeHandler =
     if (route.reply === 'constant') return sendConstant(route, run, request, reply)
     return responder.sendResult(await run(), context, request, reply)
   }
+
+/**
+ * No literal: V8 gives one with a getter no shape that it shares with others, and keeps the request with it until the next
+ * collection of all memory.
+ */
+class RouteCall implements Call {
+  readonly body: unknown
+  readonly query: unknown
+  readonly params: unknown
+  readonly principal: Call['principal']
+  readonly requestInfo: Call['requestInfo']
+  readonly requestId: string
+  readonly change: Call['change']
+  readonly setCookie: Call['setCookie']
+  readonly #route: Route<Kernel>
+  readonly #response: ServerResponse
+  #ended: AbortController | null = null
+
+  constructor(
+    { body, query, params }: FastifyRequest,
+    reply: FastifyReply,
+    { route, principal, requestInfo, requestId }: RequestContext,
+    change: Call['change']
+  ) {
+    this.body = body
+    this.query = query
+    this.params = params
+    this.principal = principal
+    this.requestInfo = requestInfo
+    this.requestId = requestId
+    this.change = change
+    this.setCookie = cookieSetter(reply, requestInfo.ownOrigin.startsWith('https:'))
+    this.#route = route
+    this.#response = reply.raw
+  }
+
+  get signal(): AbortSignal {
+    return this.ended.signal
+  }
+
+  get ended(): AbortController {
+    this.#ended ??= endOf(this.#response, this.#route) // few routes ask
+    return this.#ended
+  }
+}
 
 /** Aborts when the caller leaves early; that of a stream in any case: a HEAD of one ends with its headers. */
 function endOf(response: ServerResponse, { isStream }: Route<Kernel>): AbortController {

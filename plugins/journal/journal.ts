@@ -4,8 +4,9 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { earliest } from '../../kernel/base/clock.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { currentRequestId } from '../../kernel/base/request-id.ts'
-import type { ConnectionHooks } from '../../kernel/control/peers.ts'
+import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { Refused } from '../../kernel/wire/message.ts'
 import type { Note, Rules } from '../rules/exports.ts'
 import {
   boundedDetails,
@@ -79,23 +80,27 @@ export function openJournal(deps: Services) {
 }
 
 /** Returns the hooks that note that an edge comes or goes. */
-function openEdges({ store, log, codec, control }: Services, take: Take): ConnectionHooks {
-  const edge = (clientId: string, note: Pick<Note, 'from' | 'to' | 'cause' | 'details'>): void =>
-    void store
-      .change(em => take({ about: { clientId }, kind: 'edge', ...note }, em))
-      .catch(error => log.warn('journal.not_written', String(error), { client: clientId }))
+function openEdges({ log, codec, control }: Services, take: Take): ConnectionHooks {
+  const edge = (
+    { clientId, change }: Pick<Peer, 'clientId' | 'change'>,
+    note: Pick<Note, 'from' | 'to' | 'cause' | 'details'>
+  ): void =>
+    void change(em => take({ about: { clientId }, kind: 'edge', ...note }, em)).catch(error => {
+      if (error instanceof Refused) return // it is at another server: that one notes it
+      log.warn('journal.not_written', String(error), { client: clientId })
+    })
 
   return {
     welcome: async () => ({ [welcomePart]: codec.encode(Keeps, {}) }),
-    joined: ({ clientId, agentVersion }) =>
-      edge(clientId, {
+    joined: peer =>
+      edge(peer, {
         ...{ from: 'disconnected', to: 'connected', cause: null },
-        details: { agent_version: agentVersion }
+        details: { agent_version: peer.agentVersion }
       }),
-    left({ clientId }, reason) {
-      const isReplaced = control.peers.find(clientId) !== undefined
+    left(peer, reason) {
+      const isReplaced = control.peers.find(peer.clientId) !== undefined
       if (reason === 'shutting_down' || isReplaced) return // the server's, not the edge's
-      edge(clientId, { from: 'connected', to: 'disconnected', cause: reason.slice(0, 64) })
+      edge(peer, { from: 'connected', to: 'disconnected', cause: reason.slice(0, 64) })
     }
   }
 }

@@ -15,11 +15,13 @@ export interface Usage {
   readonly cpuMs: number // over all threads
   readonly atMs: number // monotonic
   readonly heldBytes: number // resident
+  readonly resources: number // above all connections: what one has held is free when it has gone, and resident as before
 }
 
 const checkMs = 15_000
 const busyCpu = 0.02 // of one core
 const grownBytes = 8 * 2 ** 20
+const goneResources = 100 // connections of agents have held that much
 
 /** By the time of the process, not of the clock service: the CPU time with which it is compared is real. */
 export function giveBackWhenIdle({ log, defer }: Options): void {
@@ -40,21 +42,22 @@ export function giveBackWhenIdle({ log, defer }: Options): void {
   defer(() => clearInterval(check))
 }
 
-/** Finds the first idle span after the start, and after each load that has made the process larger. */
+/** Finds the first idle span after the start, and after each load that has made the process larger, or at whose end connections have gone. */
 export function openJudge(started: Usage) {
   let before = started
-  let left = 0
+  let left: Pick<Usage, 'heldBytes' | 'resources'> = { heldBytes: 0, resources: 0 }
   let wasBusy = true
   return {
     isDue(now: Usage): boolean {
       const isBusy = now.cpuMs - before.cpuMs >= (now.atMs - before.atMs) * busyCpu
       before = now
       wasBusy ||= isBusy
-      return wasBusy && !isBusy && now.heldBytes >= left + grownBytes
+      const hasGrown = now.heldBytes >= left.heldBytes + grownBytes
+      return wasBusy && !isBusy && (hasGrown || now.resources <= left.resources - goneResources)
     },
     given(now: Usage): void {
       before = now
-      left = now.heldBytes
+      left = now
       wasBusy = false
     }
   }
@@ -65,7 +68,8 @@ function usage(): Usage {
   return {
     cpuMs: (user + system) / 1000,
     atMs: performance.now(),
-    heldBytes: process.memoryUsage.rss()
+    heldBytes: process.memoryUsage.rss(),
+    resources: process.getActiveResourcesInfo().length
   }
 }
 

@@ -13,7 +13,6 @@ import { documentSchema } from './document-schema.ts'
 import { RefusedPart, Rule } from './entities.ts'
 import { migrations } from './migrations.ts'
 import { portInUse, validationProtocol } from './new-rule.ts'
-import { ruleCount } from './queries.ts'
 import { requirementCodes } from './requirements.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { fieldUnsupported } from './rule-field.ts'
@@ -21,6 +20,7 @@ import { openRules } from './rules.ts'
 import { keys } from './settings.ts'
 import { clientNotGranted, ruleNotFound, slots } from './slots.ts'
 import { targetCodes } from './targets.ts'
+import { ruleCount } from './users.ts'
 import { messages, Settings, settingsPart } from './wire.ts'
 
 type Deps = Kernel<typeof keys> & RouteDeps
@@ -55,7 +55,7 @@ export default definePlugin<Deps>({
       afterCommit()
     }),
     visibleSlot.fillWith(({ rules }: Deps) => rules.clientsOfOwner),
-    rowFieldSlot.fill(ruleCount),
+    rowFieldSlot.fillWith(ruleCount),
     userRemovingSlot.fillWith(({ rules }: Deps) => rules.userRemoval),
     roleSlot.fillWith(({ rules }: Deps) => rules.roleChanged),
     documentSchemaSlot.fillWith(documentSchema),

@@ -1,8 +1,6 @@
 // Queries about rules, which other plugins run in their transactions.
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
-import { Type } from 'typebox'
 import type { Principal } from '../../kernel/http/principal.ts'
-import type { RowField } from '../users/exports.ts'
 import { noClient, onClients, Rule } from './entities.ts'
 import type { RuleCore, RuleOwnership, RuleScope } from './rule-field.ts'
 
@@ -97,15 +95,4 @@ async function countWholes(owner: string | null, em: EntityManager) {
     owner === null ? [] : [owner]
   )
   return { active: Number(row?.active ?? 0), failed: Number(row?.failed ?? 0) }
-}
-
-/** Adds the number of rules to the row of a user. */
-export const ruleCount: RowField = {
-  key: 'rule_count',
-  schema: Type.Integer({ minimum: 0, description: 'In any state.' }),
-  defaultValue: 0,
-  async load(userIds, em) {
-    const where = { parent: null, owner: { $in: [...userIds] } }
-    return new Map(Object.entries(await em.countBy(Rule, 'owner', { where })))
-  }
 }

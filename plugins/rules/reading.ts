@@ -84,6 +84,12 @@ const partNotFound = ({ id }: Rule, whole: string): Fault =>
 /** Nearly all rules: said so that a store does not read and sort them by the index of parents to find a page. */
 const noPart = { $not: { parent: { $ne: null } } }
 
+/** The rules of an owner in the order of a page, which the index of owners has; of some clients they are found by these. */
+const ownedBy = (owner: string, isOfClients: boolean): object =>
+  isOfClients
+    ? { $not: { $or: [{ parent: { $ne: null } }, { owner: { $ne: owner } }] } }
+    : { parent: null, owner }
+
 /** Returns a condition for the rules that the filter leaves and the caller may see. */
 async function matching(
   { filled, fields }: Services,
@@ -92,20 +98,22 @@ async function matching(
   em: EntityManager
 ) {
   const seen = role === 'superadmin' ? owner : userId
+  const onEach = { ...onClients, ...(seen !== undefined && { owner: seen }) }
+  const shown = seen === undefined ? noPart : ownedBy(seen, client !== undefined)
   return {
     ...listFilters.where(filled(listFilterSlots.rule), more),
-    ...(fields.placing() ? noPart : onClients),
-    ...(seen !== undefined && { owner: seen }),
+    ...(fields.placing() ? shown : onEach),
     ...(client !== undefined && (await onOne(client, em)))
   }
 }
 
 /** Returns a condition for rules of the client, and of several clients with this one among them. */
-async function onOne(client: string, em: EntityManager) {
+async function onOne(client: string, em: EntityManager): Promise<object> {
   const clientId = { $in: await clientIds(client, em) }
   const parts = await em.find(Rule, { clientId, parent: { $ne: null } }, { fields: ['parent'] })
   const refused = await em.find(RefusedPart, { clientId }, { fields: ['parent'] })
   const parents = [...parts, ...refused].flatMap(({ parent }) => parent ?? [])
+  if (parents.length === 0) return { clientId } // with a second condition that no rule meets, SQLite reads all rules
   return { $or: [{ clientId }, { id: { $in: [...new Set(parents)] } }] }
 }
 

@@ -17,7 +17,7 @@ interface Services extends Pick<Kernel, 'store'> {
 /** What is told of a rule, beside its counts. */
 interface RuleLabels {
   readonly values: readonly string[] // client, owner, rule: of several clients one of each
-  readonly text: string // of these; ids need no escapes
+  readonly text: string // of these, flat: each of a dozen lines copies it; ids need no escapes
   readonly protocol: string
   readonly port: string // '443', '8000-8010'
   readonly clientName: string
@@ -43,11 +43,14 @@ const labels = ['client', 'owner', 'rule']
 
 export function openMetrics({ store, rules, activeConnections }: Services): Metrics {
   /** The next page of rules after the id `last`, with their totals, as of one transaction. */
-  async function pageAfter(last: string, shared: Shared): Promise<RulePage & { readonly last: string }> {
+  async function pageAfter(
+    last: string,
+    { shared, names }: Known
+  ): Promise<RulePage & { readonly last: string }> {
     return store.read(async em => {
       const found = await rules.page(last, rulesPerPage, em)
       const ids = found.map(({ id }) => id)
-      const names = await namesOf(new Set(found.map(({ clientId }) => clientId)), em)
+      await addNames(names, new Set(found.map(({ clientId }) => clientId)), em)
       const page = {
         rules: found.map(rule => labelsOf(rule, names.get(rule.clientId) ?? '', shared)),
         counts: new Float64Array(found.length * counters.length),
@@ -56,21 +59,22 @@ export function openMetrics({ store, rules, activeConnections }: Services): Metr
         last: ids.at(-1) ?? ''
       }
       const places = new Map(ids.map((id, at) => [id, at]))
-      for (const total of await totalsOf(ids, em)) {
-        const at = places.get(total.ruleId) ?? 0
+      for (const total of await totalsOf({ after: last, upTo: page.last }, em)) {
+        const at = places.get(total.ruleId) ?? -1 // of a rule that is deleted, for example
         const rule = page.rules[at]
+        if (!rule) continue
         if (total.kind === 'rule') page.counts.set(valuesOf(total), at * counters.length)
-        else if (rule) page.rejected.push({ rule, reason: shared(total.key), count: total.rejected })
+        else page.rejected.push({ rule, reason: shared(total.key), count: total.rejected })
       }
       return page
     })
   }
 
   return async () => {
-    const shared = openShared()
+    const known = { shared: openShared(), names: new Map<string, string>() }
     const pages: RulePage[] = []
     for (let last = ''; ; await setImmediate()) {
-      const page = await pageAfter(last, shared)
+      const page = await pageAfter(last, known)
       pages.push(page)
       if (page.rules.length < rulesPerPage) return metricsOf(pages)
       last = page.last
@@ -90,9 +94,21 @@ function openShared(): Shared {
   }
 }
 
-async function namesOf(clients: ReadonlySet<string>, em: EntityManager): Promise<Map<string, string>> {
-  const found = await em.find(Client, { id: { $in: [...clients] } }, { fields: ['id', 'name'] })
-  return new Map(found.map(({ id, name }) => [id, name]))
+/** What one scrape has read: its pages have many rules of the same clients. */
+interface Known {
+  readonly shared: Shared
+  readonly names: Map<string, string> // of clients
+}
+
+async function addNames(
+  names: Known['names'],
+  clients: ReadonlySet<string>,
+  em: EntityManager
+): Promise<void> {
+  const unknown = [...clients].filter(id => !names.has(id))
+  if (unknown.length === 0) return
+  const found = await em.find(Client, { id: { $in: unknown } }, { fields: ['id', 'name'] })
+  for (const { id, name } of found) names.set(id, name)
 }
 
 type Row = Awaited<ReturnType<Rules['page']>>[number]
@@ -104,19 +120,23 @@ function labelsOf(
 ): RuleLabels {
   return {
     values: [shared(clientId), shared(owner), shownId],
-    text: `client="${clientId}",owner="${owner}",rule="${shownId}"`,
+    text: ['client="', clientId, '",owner="', owner, '",rule="', shownId, '"'].join(''),
     protocol: shared(protocol),
     port: shared(listenFrom === listenTo ? String(listenFrom) : `${listenFrom}-${listenTo}`),
-    clientName: shared(clientName),
+    clientName,
     state: shared(state)
   }
 }
 
-function totalsOf(ids: readonly string[], em: EntityManager): Promise<JournalRow[]> {
+/** Reads a range, which takes half the time that looking up its rules does. */
+function totalsOf(
+  { after, upTo }: { readonly after: string; readonly upTo: string },
+  em: EntityManager
+): Promise<JournalRow[]> {
   return em.execute<JournalRow[]>(
     `select rule_id as "ruleId", kind, key, ${selectedCounts} from stats_total
-     where rule_id in (${ids.map(() => '?').join(', ')}) and kind in ('rule', 'rejected')`,
-    [...ids]
+     where rule_id > ? and rule_id <= ? and kind in ('rule', 'rejected')`,
+    [after, upTo]
   )
 }
 
@@ -140,7 +160,7 @@ function metricsOf(pages: readonly RulePage[]): readonly Metric[] {
       type: 'gauge',
       help: 'Always 1; carries the state of the rule.',
       labels: [...labels, 'state'],
-      samples: all.samples(rule => sampleWith(rule, 'state', rule.state, 1))
+      samples: all.samples(rule => new SampleWith(rule, 'state', rule.state, 1))
     },
     all.inAndOut('svc_rule_bytes_total', 'Payload bytes delivered.', ['bytesIn', 'bytesOut']),
     all.counter('svc_rule_connections_total', 'Connections and flows.', 'connections'),
@@ -166,13 +186,24 @@ function metricsOf(pages: readonly RulePage[]): readonly Metric[] {
   ]
 }
 
-/** A sample of a rule with one more label, whose value needs no escapes. */
-const sampleWith = (
-  { values, text }: RuleLabels,
-  label: string,
-  labelValue: string,
-  value: number
-): MetricSample => ({ labelValues: [...values, labelValue], text: `${text},${label}="${labelValue}"`, value })
+/** A sample of a rule with one more label, whose value needs no escapes. A scrape reads the text alone. */
+class SampleWith implements MetricSample {
+  readonly text: string
+  readonly value: number
+  readonly #values: readonly string[]
+  readonly #labelValue: string
+
+  constructor({ values, text }: RuleLabels, label: string, labelValue: string, value: number) {
+    this.#values = values
+    this.#labelValue = labelValue
+    this.text = `${text},${label}="${labelValue}"`
+    this.value = value
+  }
+
+  get labelValues(): readonly string[] {
+    return [...this.#values, this.#labelValue]
+  }
+}
 
 /** Makes a sample of the rule at a place of its page. */
 type MakeSample = (rule: RuleLabels, at: number, page: RulePage) => MetricSample
@@ -219,8 +250,8 @@ function openFamilies(pages: readonly RulePage[], isChosen: (rule: RuleLabels) =
         help,
         labels: [...labels, 'direction'],
         samples: samples(
-          (rule, at, page) => sampleWith(rule, 'direction', 'in', countIn(at, page)),
-          (rule, at, page) => sampleWith(rule, 'direction', 'out', countOut(at, page))
+          (rule, at, page) => new SampleWith(rule, 'direction', 'in', countIn(at, page)),
+          (rule, at, page) => new SampleWith(rule, 'direction', 'out', countOut(at, page))
         )
       }
     }

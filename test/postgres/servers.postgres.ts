@@ -12,6 +12,7 @@ import { makeCertificate } from '../../plugins/control/self-signed.ts'
 import { StatsReport } from '../../plugins/stats/wire.ts'
 import { start } from '../support/process.ts'
 import { makeCluster } from './cluster.ts'
+import { connectTo } from './empty-database.ts'
 
 const cluster = await makeCluster()
 t.teardown(cluster.remove)
@@ -154,6 +155,29 @@ t.test('an agent that comes to another server has one session, and the older ser
   })
 })
 
+t.test('the journal of an agent that goes to another server does not say that it is away', async t => {
+  const { server, client, place } = await fixture(t)
+  const [a, b] = [await server('a'), await server('b')]
+  const paris = await client('paris')
+  const first = await paris.connect(b, { instanceId: 'one' })
+  await isConnected(a, paris.id, true)
+  await paris.connect(a, { instanceId: 'one' })
+  await first.closed()
+  await b.until('client.disconnected')
+  b.signal('SIGTERM') // it has written all that it will
+  t.equal(await b.exit, 0)
+
+  const notes = await connectTo(t, place)
+  const { rows } = await notes.query(
+    `select to_value as "to" from journal_entry where subject = $1 and kind = 'edge' order by id`,
+    [paris.id]
+  )
+  t.strictSame(
+    rows.map(({ to }) => to),
+    ['"connected"', '"connected"']
+  )
+})
+
 t.test('a client that is revoked at one server loses its stream at another', async t => {
   const { server, client } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
@@ -236,3 +260,30 @@ t.test('a second server of the same name is refused, with the remedy', async t =
   t.equal(await other.exit, 78)
   t.match(other.output(), /server_id: another server has the name a; give each its own/)
 })
+
+t.test(
+  'a second server of the same name is refused also when the first one has lost its connections',
+  async t => {
+    const { server, place } = await fixture(t)
+    const a = await server('a')
+    const database = await connectTo(t, place)
+    await database.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+    )
+    await until(
+      () => a.call('GET', '/v1/servers'),
+      ({ status }) => status === 200
+    )
+    const { rows } = await until(
+      () => database.query(`select 1 from pg_locks where locktype = 'advisory' and objsubid = 2`),
+      found => found.rows.length > 0
+    )
+    t.equal(rows.length, 1)
+    const other = start(t, ['server', '--data-dir', join(t.testdir(), 'other')], {
+      SVC_STORE_URL: place.url,
+      SVC_SERVER_ID: 'a'
+    })
+    t.equal(await other.exit, 78)
+    t.match(other.output(), /another server has the name a/)
+  }
+)

@@ -127,27 +127,30 @@ t.test('the same key at two servers at once makes the change once', async t => {
   t.equal(seen.count, 2, 'no more')
 })
 
-t.test('a refusal at one server does not replace what the same key has changed at another', async t => {
-  const [isBegun, isMade] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const { routes } = counting(async (call, count) => {
-    if (count === 1) {
-      isBegun.resolve()
-      await isMade.promise
-      throw new Fault(clientNotFound, 'gone')
-    }
-    return change(call, count)
-  })
-  const one = await httpFixture(t, { routes })
-  const other = await httpFixture(t, { routes, beside: one })
+t.test(
+  'who is refused at one server what the same key has changed at another is told to repeat, and gets that',
+  async t => {
+    const [isBegun, isMade] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { routes } = counting(async (call, count) => {
+      if (count === 1) {
+        isBegun.resolve()
+        await isMade.promise
+        throw new Fault(clientNotFound, 'gone')
+      }
+      return change(call, count)
+    })
+    const one = await httpFixture(t, { routes })
+    const other = await httpFixture(t, { routes, beside: one })
 
-  const refused = one.send('POST', '/v1/things', keyed('k'))
-  await isBegun.promise
-  t.match(await other.send('POST', '/v1/things', keyed('k')), { status: 201, body: { count: 2 } })
-  isMade.resolve()
+    const refused = one.send('POST', '/v1/things', keyed('k'))
+    await isBegun.promise
+    t.match(await other.send('POST', '/v1/things', keyed('k')), { status: 201, body: { count: 2 } })
+    isMade.resolve()
 
-  t.match(await refused, { status: 404 })
-  t.match(await one.send('POST', '/v1/things', keyed('k')), { status: 201, body: { count: 2 } })
-})
+    t.match(await refused, { status: 409, body: { error: { code: 'idempotency_in_progress' } } })
+    t.match(await one.send('POST', '/v1/things', keyed('k')), { status: 201, body: { count: 2 } })
+  }
+)
 
 t.test('a store that is away at the first key does not refuse every key from then on', async t => {
   const { seen, routes } = counting(change)

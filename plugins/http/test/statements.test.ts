@@ -27,12 +27,20 @@ t.test('a request runs few statements, prepares none anew, and a change syncs on
     commits: 0
   })
   t.same(await costOf(() => call('GET', '/v1/rules?limit=50')), { statements: 3, prepared: 0, commits: 0 })
-  t.same(await costOf(() => call('GET', '/v1/users?limit=50')), { statements: 2, prepared: 0, commits: 0 })
+  t.same(await costOf(() => call('GET', '/v1/users?limit=50')), { statements: 1, prepared: 0, commits: 0 })
   t.same(await costOf(() => call('PATCH', '/v1/users/ann', { display_name: 'Ann' })), {
-    statements: 8,
+    statements: 7,
     prepared: 0,
     commits: 1
   })
+  await push({ listen_port: port++ })
+  asked.reset()
+  await call('GET', '/v1/users?limit=50')
+  t.equal(
+    asked.sql.length,
+    2,
+    'the rules of all its users are counted at once, and not before one has changed'
+  )
   const created = await costOf(() => push({ listen_port: port++ }))
   t.match(created, { prepared: 0, commits: 3 }) // the rule, the client's answer, the outcome of the entry
   t.ok(created.statements <= 30, `${created.statements} statements`)
@@ -68,4 +76,27 @@ t.test('a page of rules asks the store as often for 50 rules as for one, whateve
   const { store } = server.depsOf('rules')
   const plan = await store.read(em => em.execute<object[]>(`explain query plan ${page}`, ['', 50, 0]))
   t.notMatch(JSON.stringify(plan), /TEMP B-TREE/, 'a page is read in order, and no other rule is')
+})
+
+t.test('a page of rules reads those of its page alone, whoever owns the others', async t => {
+  const { call, user, enroll, push, server } = await rulesFixture(t, { plugins: Object.keys(builtin) })
+  await user('ann')
+  const client = await enroll()
+  await push({ listen_port: 8_000, if_offline: 'queue', owner: 'ann' })
+  const asked = recordStatements(t)
+  const planOf = async (query: string) => {
+    asked.reset()
+    await call('GET', `/v1/rules?limit=50${query}`)
+    const page =
+      asked.sql.find(text => text.includes('from "rules" as own') && text.includes('limit ?')) ?? ''
+    const { store } = server.depsOf('rules')
+    const params = Array.from(page.matchAll(/\?/g), () => '[]')
+    return JSON.stringify(await store.read(em => em.execute<object[]>(`explain query plan ${page}`, params)))
+  }
+
+  t.match(await planOf('&owner=ann'), /\(owner=\? AND parent=\? AND id>\?\)/)
+  const ofClient = await planOf(`&owner=ann&client=${client}`)
+  t.match(ofClient, /\(client_id=\?\)/)
+  t.notMatch(ofClient, /owner=\?/)
+  t.match(await planOf(`&client=${client}`), /\(client_id=\?\)/)
 })

@@ -6,10 +6,11 @@ import { openJudge, type Usage } from '../memory.ts'
 
 const mib = 2 ** 20
 const secs = 1000
-const at = (atSecs: number, cpuSecs: number, mibHeld: number): Usage => ({
+const at = (atSecs: number, cpuSecs: number, mibHeld: number, resources = 0): Usage => ({
   atMs: atSecs * secs,
   cpuMs: cpuSecs * secs,
-  heldBytes: mibHeld * mib
+  heldBytes: mibHeld * mib,
+  resources
 })
 
 t.test('the first idle span after the start is due, and no other until a load', async t => {
@@ -33,6 +34,21 @@ t.test('an idle span after a load is due if the process has grown', async t => {
   t.notOk(judge.isDue(at(75, 30, 57)), 'it has hardly grown')
   t.ok(judge.isDue(at(90, 30, 58)), 'the load has not been forgotten')
 })
+
+t.test(
+  'an idle span after connections have gone is due, though the process holds no more than with them',
+  async t => {
+    const judge = openJudge(at(0, 0, 40))
+    judge.isDue(at(15, 0, 700, 10_000))
+    judge.given(at(15, 0, 700, 10_000))
+
+    t.notOk(judge.isDue(at(30, 1, 700, 0)), 'they go')
+    t.ok(judge.isDue(at(45, 1, 700, 0)))
+    judge.given(at(45, 1, 170, 0))
+    t.notOk(judge.isDue(at(60, 2, 170, 50)), 'loaded')
+    t.notOk(judge.isDue(at(75, 2, 170, 0)), 'few have gone')
+  }
+)
 
 /** Runs in a process of its own: pages of program files, in KiB, before and after, and what works then. */
 const program = `

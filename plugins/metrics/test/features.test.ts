@@ -3,6 +3,10 @@ import t from 'tap'
 import { ownVersion } from '../../../kernel/base/version.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { readExposition } from '../../../test/support/exposition.ts'
+import { recordStatements } from '../../../test/support/statements.ts'
+import { Rule } from '../../rules/entities.ts'
+import { noCounts } from '../../stats/counters.ts'
+import { StatsTotal } from '../../stats/entities.ts'
 import { minute, row, statsFixture } from '../../stats/test/fixture.ts'
 
 const plugins = [
@@ -132,4 +136,37 @@ t.test('requests are counted by route and frames by message; invented names are 
   t.equal(value('svc_control_frames_total', 'direction="out",type="sluice.rules.RulePush"'), 1)
   t.ok(value('svc_control_frames_total', 'direction="in",type="sluice.control.Hello"'))
   t.equal(families.get('svc_control_frames_total')?.type, 'counter')
+})
+
+t.test('a scrape of many rules asks for each page of them, and for each client once', async t => {
+  const { edge, server, scrape } = await metricsFixture(t)
+  const { ruleId } = await edge()
+  const { store } = server.depsOf('rules')
+  await store.change(async em => {
+    const { placedBySuperadmin: _, ...first } = await em.findOneOrFail(Rule, { id: ruleId })
+    for (let at = 0; at < 1_200; at++)
+      await em.insert(Rule, { ...first, id: `${ruleId.slice(0, -4)}Z${String(at).padStart(3, '0')}` })
+  })
+  const asked = recordStatements(t)
+  const reads = (what: RegExp) => asked.sql.filter(sql => what.test(sql)).length
+
+  const { families } = await scrape()
+
+  t.equal(families.get('svc_rule_connections_total')?.series.size, 1_201)
+  t.equal(reads(/from rules where id > /), 3, 'pages of 500 rules')
+  t.equal(reads(/from stats_total/), 3)
+  t.equal(reads(/from "kernel_client" as own where .*"id" in/), 1)
+})
+
+t.test('counts that are kept of a deleted rule are told of no other', async t => {
+  const { edge, server, scrape } = await metricsFixture(t)
+  const { clientId, ruleId } = await edge()
+  const { store } = server.depsOf('rules')
+  const counts = { ...noCounts, connections: 5, kind: 'rule', key: '' }
+  const deleted = { ...counts, ruleId: '0'.repeat(26), clientId, owner: '_operator', updatedAt: 0 }
+  await store.change(em => em.insert(StatsTotal, deleted))
+
+  const series = (await scrape()).families.get('svc_rule_connections_total')?.series
+
+  t.same([...(series ?? [])], [[`client="${clientId}",owner="_operator",rule="${ruleId}"`, 0]])
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { removalSlot } from '../../users/exports.ts'
 import { RuleRemove } from '../wire.ts'
-import { rulesFixture } from './fixture.ts'
+import { rulesFixture, until } from './fixture.ts'
 
 t.test('deleting a user cuts the rules of that user only', async t => {
   const app = await rulesFixture(t)
@@ -46,4 +46,35 @@ t.test('a failed deletion of the owner keeps the rule and logs no removal', asyn
   t.equal(status, 500)
   t.match((await app.call('GET', '/v1/rules')).body, [{ rule_id: body.rule_id, state: 'active' }])
   t.notOk(app.log.some(({ event }) => event === 'rule.removed'))
+})
+
+t.test('the rules of users are counted anew when one was made or removed', async t => {
+  const app = await rulesFixture(t)
+  const agent = await app.connect(await app.enroll())
+  for (const id of ['ann', 'bob', 'cy']) await app.user(id)
+  const counts = async () => {
+    const { body } = await app.call<{ user_id: string; rule_count: number }[]>('GET', '/v1/users?limit=50')
+    return Object.fromEntries(body.map(({ user_id, rule_count }) => [user_id, rule_count]))
+  }
+
+  const [first] = await Promise.all([
+    app.push({ owner: 'ann' }),
+    app.push({ owner: 'bob', listen_port: 8081 })
+  ])
+  t.match(await counts(), { ann: 1, bob: 1, cy: 0 })
+  t.match(await counts(), { ann: 1, bob: 1, cy: 0 })
+  t.match((await app.call('GET', '/v1/users/ann')).body, { rule_count: 1 })
+
+  const { rule_id: id } = first.body
+  await app.call('DELETE', `/v1/rules/${id}`)
+  t.match(await counts(), { ann: 1, bob: 1, cy: 0 }, 'it drains')
+  agent.sendRemoved({
+    kind: 'rule',
+    id,
+    revision: (await agent.until(RuleRemove.name)).body['revision'] as number
+  })
+  await until(counts, ({ ann }) => ann === 0)
+  await app.call('DELETE', '/v1/users/bob')
+  await app.call('POST', '/v1/users', { user_id: 'bob', display_name: 'Bob' })
+  t.match(await counts(), { ann: 0, bob: 0, cy: 0 })
 })

@@ -1,0 +1,224 @@
+// Several real servers on a PostgreSQL of the run's own, each with ports that stay, and their callers.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { newId } from '../../kernel/base/id.ts'
+import { hashOf } from '../../kernel/identity/secret.ts'
+import { runAt } from '../../kernel/store/postgres/sessions.ts'
+import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
+import { makeCertificate } from '../../plugins/control/self-signed.ts'
+import { type Cluster, makeCluster } from '../postgres/cluster.ts'
+import { freePort } from '../support/ports.ts'
+import { type Process, start } from '../support/process.ts'
+
+const operator = 'operator-token-of-the-end-to-end-suite-0123456789'
+export const leaseMs = 10_000 // of plugins/control/servers/registry.ts
+
+export interface Reply {
+  readonly status: number // 0: no answer
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export interface Call {
+  readonly method: string
+  readonly path: string
+  readonly body?: object
+  readonly key?: string // Idempotency-Key
+  readonly withinMs?: number
+}
+
+export interface Server {
+  readonly id: string
+  readonly origin: string
+  readonly controlPort: number
+  fingerprint(): string
+  /** Its process, also one that has ended. */
+  process(): Process
+  call(call: Call): Promise<Reply>
+  /** Starts it again after it has ended. */
+  restart(): Promise<void>
+}
+
+export interface Agent {
+  readonly clientId: string
+  readonly token: string
+}
+
+export interface Place {
+  readonly cluster: Cluster
+  readonly servers: readonly Server[]
+  /** Asks the database itself. */
+  query<R extends object>(sql: string, values?: readonly unknown[]): Promise<readonly R[]>
+  addClients(count: number): Promise<readonly Agent[]>
+  /** Runs when the part has ended. */
+  teardown(release: () => unknown): void
+}
+
+interface Options {
+  readonly servers: readonly string[]
+  /** Where a server finds the database, if it is not the database itself. */
+  readonly urlOf?: (id: string, url: string) => string
+  /** Called with the place of the database, before servers start. */
+  readonly ready?: (at: PostgresPlace) => Promise<void>
+}
+
+/** Gives `work` a database of its own, and servers that have started at once. */
+export async function withServers(
+  { servers: ids, urlOf = (_, url) => url, ready }: Options,
+  work: (place: Place) => Promise<void>
+): Promise<void> {
+  const releases: (() => unknown)[] = []
+  const t = { teardown: (release: () => unknown) => void releases.push(release) }
+  try {
+    const cluster = await makeCluster('max_connections = 300\nshared_buffers = 256MB\n')
+    t.teardown(cluster.remove)
+    cluster.start()
+    await runAt(cluster.at('postgres'), ['create database sluice'])
+    const url = cluster.at('sluice').url
+    await ready?.(cluster.at('sluice'))
+    const dir = mkdtempSync(join(tmpdir(), 'sluice-servers-'))
+    t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+    const files = await certificateIn(dir)
+    const servers = await Promise.all(
+      ids.map(async id => serverOf(t, { id, dir, env: { ...files, SVC_STORE_URL: urlOf(id, url) } }))
+    )
+    await Promise.all(servers.map(server => server.restart()))
+    const query = async <R extends object>(sql: string, values: readonly unknown[] = []) =>
+      queryAt<R>(url, sql, values)
+    await work({
+      ...{ cluster, servers, query },
+      teardown: t.teardown,
+      addClients: count => add(query, count)
+    })
+  } finally {
+    for (const release of releases.reverse()) await release()
+  }
+}
+
+async function certificateIn(dir: string) {
+  const { cert, key } = await makeCertificate([])
+  const files = { SVC_TLS_CERT_PATH: join(dir, 'cert.pem'), SVC_TLS_KEY_PATH: join(dir, 'key.pem') }
+  writeFileSync(files.SVC_TLS_CERT_PATH, cert)
+  writeFileSync(files.SVC_TLS_KEY_PATH, key, { mode: 0o600 })
+  return files
+}
+
+interface ServerOptions {
+  readonly id: string
+  readonly dir: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Returns one that does not run yet. */
+async function serverOf(
+  t: { teardown(release: () => unknown): void },
+  { id, dir, env }: ServerOptions
+): Promise<Server> {
+  const data = join(dir, id)
+  mkdirSync(data, { mode: 0o700 })
+  const [api, controlPort] = [await freePort(), await freePort()]
+  const origin = `http://127.0.0.1:${api}`
+  const run = (): Process =>
+    start(t, ['server', '--data-dir', data], {
+      ...env,
+      SVC_SERVER_ID: id,
+      SVC_OPERATOR_TOKEN: operator,
+      SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${api}`,
+      SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
+      SVC_METRICS_LISTEN: '127.0.0.1:0'
+    })
+  let process: Process | null = null
+  let fingerprint = ''
+  return {
+    ...{ id, origin, controlPort },
+    fingerprint: () => fingerprint,
+    process() {
+      if (!process) throw new TypeError(`server ${id} was not started`)
+      return process
+    },
+    call: call => callAt(origin, call),
+    async restart() {
+      process = run()
+      const started = await process.until('server.started')
+      fingerprint = String(started['server_cert_sha256'])
+    }
+  }
+}
+
+/** Returns status 0 where there is no answer: the outcome is not known. */
+async function callAt(origin: string, { method, path, body, key, withinMs = 30_000 }: Call): Promise<Reply> {
+  try {
+    const reply = await fetch(origin + path, {
+      method,
+      signal: AbortSignal.timeout(Math.ceil(withinMs)),
+      headers: {
+        authorization: `Bearer ${operator}`,
+        ...(body && { 'content-type': 'application/json' }),
+        ...(key !== undefined && { 'idempotency-key': key })
+      },
+      ...(body && { body: JSON.stringify(body) })
+    })
+    const text = await reply.text()
+    return { status: reply.status, body: text === '' ? {} : JSON.parse(text) }
+  } catch (error) {
+    return { status: 0, body: { reason: String(error) } }
+  }
+}
+
+async function queryAt<R extends object>(
+  url: string,
+  sql: string,
+  values: readonly unknown[]
+): Promise<readonly R[]> {
+  const client = new pg.Client(url)
+  client.on('error', () => {}) // whoever asks gets the error
+  await client.connect()
+  try {
+    return (await client.query(sql, [...values])).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Clients as if they had enrolled, whose token is their id. */
+async function add(query: Place['query'], count: number): Promise<readonly Agent[]> {
+  const agents = Array.from({ length: count }, () => newId(Date.now())).map(id => ({
+    clientId: id,
+    token: id
+  }))
+  await query(
+    `insert into kernel_client (id, name, token_hash, revision, enrolled_at)
+     select id, 'edge-' || lower(id), hash, 0, 1 from unnest($1::text[], $2::text[]) as made (id, hash)`,
+    [agents.map(({ clientId }) => clientId), agents.map(({ token }) => hashOf(token))]
+  )
+  return agents
+}
+
+/** Asks again until the answer fits, for at most `withinMs`. Returns the last answer. */
+export async function until<T>(
+  ask: () => Promise<T>,
+  fits: (answer: T) => boolean,
+  { withinMs = 60_000, everyMs = 50 } = {}
+): Promise<T> {
+  const began = performance.now()
+  for (;;) {
+    const answer = await ask()
+    if (fits(answer) || performance.now() - began > withinMs) return answer
+    await pause(everyMs)
+  }
+}
+
+export function oneOf<T>(all: readonly T[]): T {
+  const one = all[Math.floor(Math.random() * all.length)]
+  if (one === undefined) throw new RangeError('there is none')
+  return one
+}
+
+export const ruleOf = (client: string, port: number) => ({
+  client,
+  protocol: 'tcp',
+  listen_port: port,
+  targets: [{ host: '127.0.0.1', port: 80 }]
+})
