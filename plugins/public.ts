@@ -24,6 +24,7 @@ export { type Metric, metricsSlot } from '../kernel/metrics.ts'
 export { definePlugin, type Kernel, type PeerCall, type Plugin, type Scope } from '../kernel/plugin.ts'
 export { defineSlot, type Slot, type SlotReader } from '../kernel/slot.ts'
 export { type Revocation, revocationSlot } from '../kernel/store/revocation.ts'
+export { noteRevoked } from '../kernel/store/sql/watch.ts'
 export {
   Bytes,
   type Capability,

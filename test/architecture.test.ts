@@ -147,7 +147,7 @@ const migrated: readonly string[] = [
 ]
 
 t.test('the kernel has at most 2,950 lines, and what is of databases limits of its own', async t => {
-  const limits = { 'kernel/store/sql/': 700, 'kernel/store/sqlite/': 530, 'kernel/store/postgres/': 1150 }
+  const limits = { 'kernel/store/sql/': 770, 'kernel/store/sqlite/': 530, 'kernel/store/postgres/': 1300 }
   const isOf = (folder: string) => (file: string) => file.startsWith(folder)
   const linesOf = (chosen: readonly string[]) =>
     chosen.reduce((sum, file) => sum + textOf(file).split('\n').length - 1, 0)

@@ -3,6 +3,7 @@ import { type Clock, latest } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { noteRevoked } from '../../kernel/store/sql/watch.ts'
 import type { Users } from '../users/exports.ts'
 import type { Attempts } from './attempts.ts'
 import {
@@ -40,7 +41,9 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
 
   /** Stores a password. Sessions with a temporary one can do little but change it. */
   async function set(em: EntityManager, userId: string, hash: string, duration: Duration): Promise<void> {
-    await em.upsert(Password, { userId, ...columnsOf(hash, duration, clock) })
+    const row = { userId, ...columnsOf(hash, duration, clock) }
+    await em.upsert(Password, row)
+    noteChanged(em, row)
   }
 
   async function changeOwn(body: ChangeBody, caller: Caller): Promise<void> {
@@ -59,11 +62,22 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
       const after = columnsOf(hash, 'permanent', clock)
       if ((await em.nativeUpdate(Password, { userId, hash: before.hash }, after)) === 0)
         throw new Fault(invalidLogin, 'the password was changed meanwhile; sign in with the new one')
+      noteChanged(em, { userId, ...after })
       await sessions.endOthers(em, userId, caller)
     })
   }
 
   return { verify, set, changeOwn }
+}
+
+/** The password before stays replaced. */
+function noteChanged(em: EntityManager, { userId, ...columns }: Password): void {
+  const { hash, changeRequired, changedAt, expiresAt } = columns
+  noteRevoked(
+    em,
+    'update auth_password set hash = ?, change_required = ?, changed_at = ?, expires_at = ? where user_id = ?',
+    [hash, changeRequired, changedAt, expiresAt ?? null, userId]
+  )
 }
 
 export const unchanged = (): Fault =>

@@ -6,6 +6,7 @@ import type { Call } from '../../kernel/http/route.ts'
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf, newToken } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { noteRevoked } from '../../kernel/store/sql/watch.ts'
 import type { Users } from '../users/exports.ts'
 import { alreadyBootstrapped, invalidPasswordReset } from './codes.ts'
 import type { HashPool } from './hash-pool.ts'
@@ -51,9 +52,7 @@ export function openRecovery(deps: Deps) {
       await users.get(em, userId) // may be deleted meanwhile
       await passwords.set(em, userId, hash, duration)
       const sessionsRevoked = await sessions.endAll(em, userId)
-      const active = { userId, revokedAt: null }
-      const tokensRevoked =
-        apiTokens === 'keep' ? 0 : await em.nativeUpdate(Credential, active, { revokedAt: clock.now() })
+      const tokensRevoked = apiTokens === 'keep' ? 0 : await revokeTokens(userId, clock.now(), em)
       return {
         user_id: userId,
         ...(newPassword === null && { temporary_password: password }),
@@ -84,6 +83,15 @@ export function openRecovery(deps: Deps) {
   }
 
   return { bootstrap: () => bootstrapSuperadmin(deps), reset, resetBy }
+}
+
+async function revokeTokens(userId: string, revokedAt: number, em: EntityManager): Promise<number> {
+  noteRevoked(
+    em,
+    'update kernel_credential set revoked_at = ? where user_id = ? and revoked_at is null and created_at <= ?',
+    [revokedAt, userId, revokedAt]
+  )
+  return em.nativeUpdate(Credential, { userId, revokedAt: null }, { revokedAt })
 }
 
 function resetOptionsOf({ new_password, temporary = true, keep_api_tokens }: ResetBody): ResetOptions {

@@ -4,9 +4,9 @@ import { ownVersion } from '../../kernel/base/version.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
+import { beginGeneration, forgetCluster } from '../control/exports.ts'
 import { noteBackup, restoreDatabase, storeFileIn, writeBackup } from './file.ts'
 import { migrateStore } from './move/migrate.ts'
-import { beginGeneration } from './renewal.ts'
 import { restore as restoreTo } from './restore.ts'
 
 const backup = defineCommand({
@@ -75,7 +75,10 @@ const renew = defineCommand({
   async run({ open, filled, print }) {
     const { store } = await open('backup')
     const revocations = filled(revocationSlot).map(({ value }) => value)
-    await store.change(em => beginGeneration(revocations, em))
+    await store.change(async em => {
+      await beginGeneration(revocations, em)
+      await forgetCluster(em)
+    })
     print.line(
       'What was revoked after the dump is valid again: check clients, users, credentials and grants.'
     )

@@ -1,36 +1,16 @@
 // The changes to a restored store: a new generation, repeated revocations, and a certificate rotated since the backup.
-import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Revocation } from '../../kernel/store/revocation.ts'
 import { attachOld } from '../../kernel/store/sqlite/words.ts'
-import { ownFile, readCertificate } from '../control/exports.ts'
-import { type RevokedAgain, revokeAgain, revokeUnconditionally } from './revocations.ts'
+import { beginGeneration, ownFile, readCertificate } from '../control/exports.ts'
+import { type RevokedAgain, revocationsIn, revokeAgain } from './revocations.ts'
 
 interface Renewed {
   readonly revoked: readonly RevokedAgain[] | null // null: the lost store could not be read
   readonly certificate: string | null // PEM, if agents pin a later one than the backup's
   readonly warnings: readonly string[]
-}
-
-/** Begins a new generation, and revokes what may have been used since. Returns the first generation, which restores keep. */
-export async function beginGeneration(
-  revocations: readonly Revocation[],
-  em: EntityManager
-): Promise<string> {
-  const before = await storeValue('generation', em)
-  const lineage = (await storeValue('lineage', em)) ?? before ?? ''
-  const put = (name: string, value: string) =>
-    em.execute(
-      'insert into kernel_fact (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
-      [name, value],
-      'run'
-    )
-  await put('lineage', lineage)
-  await put('generation', randomBytes(16).toString('hex'))
-  await revokeUnconditionally(revocations, em)
-  return lineage
 }
 
 /**
@@ -43,7 +23,7 @@ export async function renew(
   now: number,
   em: EntityManager
 ): Promise<Renewed> {
-  const lineage = await beginGeneration(revocations, em)
+  const lineage = await beginGeneration(await revocationsIn(revocations, em), em)
   const old = join(oldDir, 'sluice.db')
   if (!existsSync(old)) return unread(`there is none in ${oldDir}`)
   try {

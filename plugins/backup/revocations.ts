@@ -69,13 +69,13 @@ export interface RevokedAgain {
   readonly names: readonly string[]
 }
 
-export async function revokeUnconditionally(
+/** Returns those whose tables the restored store has. */
+export async function revocationsIn(
   revocations: readonly Revocation[],
   em: EntityManager
-): Promise<void> {
+): Promise<Revocation[]> {
   const own = await tablesOf('main', em)
-  for (const { table, sql, isUnconditional } of revocations)
-    if (isUnconditional && own.has(table)) await em.execute(sql)
+  return revocations.filter(({ table }) => own.has(table))
 }
 
 /** Repeats the revocations. Returns what was revoked, and the clients that the backup does not know. */

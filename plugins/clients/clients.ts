@@ -6,6 +6,7 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import { Client, ManagedObjectRow, SpentToken } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
+import { noteRevoked } from '../../kernel/store/sql/watch.ts'
 import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { type Clients, changedSlot, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
 import { normalizeAddress, normalizeName } from './name-and-address.ts'
@@ -43,6 +44,7 @@ export function openClients(kernel: Kernel) {
       if (client.tokenHash) await identity.recordSpentToken(em, id, client.tokenHash)
       const revokedAt = client.revokedAt ?? clock.now()
       await em.nativeUpdate(Client, { id }, { tokenHash: null, revokedAt })
+      noteToken(em, client, { tokenHash: null, revokedAt, now: clock.now() })
       for (const { value: onRevoke } of filled(revokingSlot)) await onRevoke(client, em)
       return client.tokenHash ?? null
     },
@@ -109,6 +111,7 @@ function openTokens({ clock, identity, control, filled }: Kernel): Tokens {
       if (client.tokenHash && client.tokenHash !== tokenHash)
         await identity.recordSpentToken(em, id, client.tokenHash)
       await em.nativeUpdate(Client, { id }, { tokenHash, revokedAt: null })
+      noteToken(em, client, { tokenHash, revokedAt: null, now: clock.now() })
       return client
     },
 
@@ -117,6 +120,30 @@ function openTokens({ clock, identity, control, filled }: Kernel): Tokens {
       if (peer?.tokenHash === tokenHash) peer.end('token_revoked')
     }
   }
+}
+
+const insertSpent =
+  'insert into kernel_spent_token (hash, client_id, spent_at) values (?, ?, ?) on conflict do nothing'
+
+/** Its present token, or none. */
+interface Token {
+  readonly tokenHash: string | null
+  readonly revokedAt: number | null
+  readonly now: number
+}
+
+/** A token that was revoked or replaced stays so. */
+function noteToken(
+  em: EntityManager,
+  { id, tokenHash: spent }: Client,
+  { tokenHash, revokedAt, now }: Token
+): void {
+  if (spent && spent !== tokenHash) noteRevoked(em, insertSpent, [spent, id, now])
+  noteRevoked(em, 'update kernel_client set token_hash = ?, revoked_at = ? where id = ?', [
+    tokenHash,
+    revokedAt,
+    id
+  ])
 }
 
 type Filters = Pick<Clients, 'matching' | 'requireFilter' | 'filterErrors'>

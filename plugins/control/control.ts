@@ -4,7 +4,8 @@ import type { ControlHost, ControlOptions } from '../../kernel/control/host.ts'
 import { type ObjectKind, objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { openBodies } from './bodies.ts'
 import { openChangedRows } from './changed-rows.ts'
-import { openGeneration, openHandshake } from './handshake.ts'
+import { openFailover } from './failover.ts'
+import { openHandshake } from './handshake.ts'
 import { openIncoming } from './incoming.ts'
 import { openKeep, servedCertificate } from './keep.ts'
 import { openLastSeen } from './last-seen.ts'
@@ -28,7 +29,13 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const keep = await openKeep({ dir: options.dataDir, store, log })
   await keep.settle(await store.read(namedCertificates))
   const certificate = await servedCertificate(keep, settings.certificate)
-  const generation = await openGeneration(store)
+  const generation = await openFailover({
+    ...options,
+    restored() {
+      servers.restored()
+      for (const peer of sessions.all()) peer.end('store_restored')
+    }
+  })
   const pending = new PendingResults(clock)
   const happenings = happeningsOf(() => sessions, pending)
   const servers = openServers({ ...options, id: settings.serverId, happenings })

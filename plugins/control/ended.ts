@@ -9,6 +9,7 @@ export const endMessages = {
   revision_implausible: 'the agent has revisions that this server did not give; connect again',
   flooding: 'this agent takes more of the server than its share',
   shutting_down: 'the server stops',
+  store_restored: 'the store of the server was restored; connect again to be compared with it',
   full: 'too many agents connect at once'
 } as const
 

@@ -11,6 +11,8 @@ export {
   readCertificate,
   saveCertificate
 } from './certificate.ts'
+export { forgetCluster } from './facts.ts'
+export { beginGeneration } from './generations.ts'
 export { isShared, namedCertificates } from './pinned-certificate.ts'
 export { type Served, servedBy } from './served.ts'
 export { endpointsIn } from './settings.ts'

@@ -1,5 +1,4 @@
 // Answers Hello: authenticates the agent by its token, and collects the parts of Welcome.
-import { randomBytes } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { withTimeout } from '../../kernel/base/attribution.ts'
@@ -8,9 +7,8 @@ import { newId } from '../../kernel/base/id.ts'
 import type { ControlOptions } from '../../kernel/control/host.ts'
 import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { type AgentCapabilities, connectionSlot } from '../../kernel/control/peers.ts'
-import { Client, SpentToken, StoreValue } from '../../kernel/identity/entities.ts'
+import { Client, SpentToken } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
 import type { Hello, Welcome } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { generationOf } from './generations.ts'
@@ -30,22 +28,26 @@ export interface AuthenticatedAgent extends Pick<AgentCapabilities, 'capabilitie
 }
 
 interface Options extends Pick<ControlOptions, 'store' | 'clock' | 'log' | 'filled' | 'version'> {
-  readonly generation: string
+  readonly generation: () => string // of the store
   readonly joined: LastSeen['joined']
+}
+
+interface Answer {
+  readonly agent: AuthenticatedAgent
+  readonly welcome: Static<typeof Welcome.body>
+  readonly isCurrent: () => boolean // false: the store was restored meanwhile
 }
 
 /** Returns the function that answers Hello. It throws Refused for an agent that may not connect. */
 export function openHandshake(options: Options) {
-  const { store, clock, log, filled, version, joined, generation: ofStore } = options
+  const { store, clock, log, filled, version, joined, generation: generationNow } = options
   const shared = openShared()
   const requireVersion = openVersionCheck({ clock, log })
 
-  return async (
-    { token, ...hello }: Static<typeof Hello.body>,
-    remoteAddr: string
-  ): Promise<{ agent: AuthenticatedAgent; welcome: Static<typeof Welcome.body> }> => {
+  return async ({ token, ...hello }: Static<typeof Hello.body>, remoteAddr: string): Promise<Answer> => {
     requireVersion({ remoteAddr, agentVersion: hello.agent_version, version: hello.protocol_version })
     const tokenHash = hashOf(token)
+    const ofStore = generationNow()
     const { clientId, clientName, generation } = await store.read(async em => {
       const client = await clientOf(tokenHash, em)
       const ofClient = await generationOf(client.id, ofStore, em)
@@ -62,6 +64,7 @@ export function openHandshake(options: Options) {
       Promise.all(filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId })))
     )
     return {
+      isCurrent: () => ofStore === generationNow(),
       agent: { clientId, clientName, tokenHash, sessionId, generation, remoteAddr, hello, capabilities },
       welcome: {
         server_version: version,
@@ -81,15 +84,4 @@ async function clientOf(tokenHash: string, em: EntityManager): Promise<Client> {
   if (client || (await em.count(SpentToken, { hash: tokenHash })) > 0)
     throw new Refused(tokenRevoked.code, 'this token was revoked; enroll the agent again')
   throw new Refused(tokenUnknown.code, 'no client has this token')
-}
-
-/** Returns the generation of the store; makes it at the first start. A restore makes another. */
-export function openGeneration({ change }: Kernel['store']): Promise<string> {
-  return change(async em => {
-    const found = await em.findOne(StoreValue, { name: 'generation' })
-    if (found) return found.value
-    const value = randomBytes(16).toString('hex')
-    await em.insert(StoreValue, { name: 'generation', value })
-    return value
-  })
 }

@@ -31,14 +31,15 @@ export function openIncoming({ handshake, counters, sessions, budgets, ...servic
     const hello: BoundHandler = {
       name: Hello.name,
       async run(_, bytes) {
-        const { agent, welcome } = await handshake(codec.decode(Hello, bytes), remoteAddr)
+        const { agent, welcome, isCurrent } = await handshake(codec.decode(Hello, bytes), remoteAddr)
         const own = budgets.of(agent.clientId)
         own.charge(joinMs)
         await own.turn()
         const afterSend = (): void => {
           payer = own
           admit()
-          sessions.join(agent, stream, own)
+          if (isCurrent()) sessions.join(agent, stream, own)
+          else endWith(stream, 'store_restored')
         }
         return { name: Hello.response.name, body: codec.encode(Hello.response, welcome), afterSend }
       }

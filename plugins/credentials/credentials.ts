@@ -8,6 +8,7 @@ import type { Call, Resource } from '../../kernel/http/route.ts'
 import { Credential } from '../../kernel/identity/entities.ts'
 import { hashOf, newToken } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { noteRevoked } from '../../kernel/store/sql/watch.ts'
 import type { Users } from '../users/exports.ts'
 import type { CredentialRow, IssueBody, IssuedCredential } from './schema.ts'
 
@@ -54,7 +55,7 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
         throw new Fault(credentialNotFound, `credential ${id} is revoked or has expired; issue a new one`)
       const expiresAt = before.expiresAt ? now + before.expiresAt - before.createdAt : null
       const { token, ...fresh } = newTokenAt(now, expiresAt)
-      await em.nativeUpdate(Credential, { id }, fresh)
+      await renew(id, fresh, em)
       return issuedOf({ ...before, ...fresh }, token)
     })
   }
@@ -63,7 +64,7 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
     await requireOwner(userId, principal)
     await change(resource(id), async em => {
       await find(em, userId, id)
-      await em.nativeUpdate(Credential, { id, revokedAt: null }, { revokedAt: clock.now() })
+      await revokeIn(id, clock.now(), em)
     })
   }
 
@@ -80,6 +81,26 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
 
   return { issue, rotate, revoke, list }
 }
+
+async function renew(id: string, fresh: Omit<NewToken, 'token'>, em: EntityManager): Promise<void> {
+  await em.nativeUpdate(Credential, { id }, fresh)
+  const { tokenHash, createdAt, expiresAt } = fresh
+  noteRevoked(
+    em,
+    'update kernel_credential set token_hash = ?, created_at = ?, last_used_at = null, expires_at = ? where id = ?',
+    [tokenHash, createdAt, expiresAt, id]
+  )
+}
+
+async function revokeIn(id: string, revokedAt: number, em: EntityManager): Promise<void> {
+  await em.nativeUpdate(Credential, { id, revokedAt: null }, { revokedAt })
+  noteRevoked(em, 'update kernel_credential set revoked_at = ? where id = ? and revoked_at is null', [
+    revokedAt,
+    id
+  ])
+}
+
+type NewToken = ReturnType<typeof newTokenAt>
 
 function newTokenAt(now: number, expiresAt: number | null) {
   const token = newToken()

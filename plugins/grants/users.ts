@@ -5,6 +5,7 @@ import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
+import { noteRevoked } from '../../kernel/store/sql/watch.ts'
 import { recordFields } from '../http/exports.ts'
 import type { Removal, RowField } from '../users/exports.ts'
 import { Grant } from './entities.ts'
@@ -34,6 +35,7 @@ export async function deleteGrants(
   const ids = (await em.find(Grant, where, { orderBy: { id: 'asc' }, fields: ['id'] })).map(({ id }) => id)
   await recordFields.remove(fieldsIn(filled), ids, em)
   await em.nativeDelete(Grant, { id: { $in: ids } })
+  if (ids.length > 0) noteRevoked(em, 'delete from grants where id in (?)', [ids])
   return ids
 }
 

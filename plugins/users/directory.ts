@@ -8,6 +8,7 @@ import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
+import { noteRevoked } from '../../kernel/store/sql/watch.ts'
 import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { cannotRemoveSelf, lastSuperadmin } from './codes.ts'
 import type { Removed, Save, Users } from './exports.ts'
@@ -52,15 +53,15 @@ export function openUserDirectory(deps: Deps) {
     const actions: (() => void)[] = []
     const row = await change(resourceOf(id, filled), async em => {
       const before = await users.get(em, id)
-      const after = {
+      const user: User = {
+        ...before,
         displayName: displayName ?? before.displayName,
         role: body.role ?? before.role,
         disabled: body.disabled ?? before.disabled
       }
-      if (isAdmin(before) && !isAdmin(after)) await requireOtherSuperadmin(before, principal, em)
-      await em.nativeUpdate(User, { id }, after)
+      if (isAdmin(before) && !isAdmin(user)) await requireOtherSuperadmin(before, principal, em)
+      await save(user, before, em)
       await recordFields.patch(fieldsIn(filled), id, { body, em })
-      const user: User = { id, createdAt: before.createdAt, ...after }
       if (user.disabled && !before.disabled)
         for (const { value: onDisable } of filled(slots.disableSlot)) await onDisable(user, em)
       if (user.role !== before.role)
@@ -80,6 +81,7 @@ export function openUserDirectory(deps: Deps) {
         removed.push({ key: value.key, ...(await value.remove(user, em)) })
       await recordFields.remove(fieldsIn(filled), [id], em)
       await em.nativeDelete(User, { id })
+      noteRights({ ...user, disabled: true }, em)
       return removed
     })
     for (const { afterCommit } of removed) afterCommit?.()
@@ -103,6 +105,21 @@ export const resourceOf = (id: string, filled: SlotReader): Resource => ({
     return [found.displayName, found.role, found.disabled, found.createdAt, ...Object.values(fieldsOf(id))]
   }
 })
+
+async function save(user: User, before: User, em: EntityManager): Promise<void> {
+  const { id, displayName, role, disabled } = user
+  await em.nativeUpdate(User, { id }, { displayName, role, disabled })
+  if (role !== before.role || disabled !== before.disabled) noteRights(user, em)
+}
+
+/** Who was disabled, demoted or deleted is not what it was before. */
+const noteRights = ({ id, createdAt, role, disabled }: User, em: EntityManager): void =>
+  noteRevoked(em, 'update kernel_user set role = ?, disabled = ? where id = ? and created_at = ?', [
+    role,
+    disabled,
+    id,
+    createdAt
+  ])
 
 const isAdmin = ({ role, disabled }: Pick<User, 'role' | 'disabled'>): boolean =>
   role === 'superadmin' && !disabled

@@ -7,16 +7,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 
-/** Nothing of it outlives the run: it syncs nothing. */
-const quick = `
+/** Nothing of it outlives the run: it syncs nothing. It may have a standby. */
+export const followed = `
 max_connections = 300
 shared_buffers = 256MB
 fsync = off
 full_page_writes = off
-wal_level = minimal
-max_wal_senders = 0
 autovacuum = off
 log_min_messages = fatal
+`
+const quick = `${followed}
+wal_level = minimal
+max_wal_senders = 0
 `
 /** Its order of text is not that of bytes, which is that of the store. */
 const locale = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en']
@@ -29,33 +31,38 @@ export interface Cluster {
   stop(): void
   /** As a host ends it that has no memory left. */
   kill(): void
+  /** Makes a copy that runs, and follows this one. */
+  standby(): Promise<Standby>
   /** Stops it, and deletes its files. */
   remove(): void
 }
 
+export interface Standby extends Pick<Cluster, 'at' | 'kill' | 'standby' | 'remove'> {
+  /** Makes it what the other was. */
+  promote(): void
+}
+
 /** Makes one that does not run yet. `settings` are lines of postgresql.conf; '' has what PostgreSQL has. */
 export async function makeCluster(settings = quick): Promise<Cluster> {
-  const [bin = ''] = globSync('/usr/lib/postgresql/*/bin').sort(
-    (one, other) => versionOf(other) - versionOf(one)
-  )
-  if (versionOf(bin) < 15) throw new Error('PostgreSQL 15 or newer is missing: apt-get install postgresql')
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-postgres-'))
-  const owner = ownerOfPostgres()
-  if (owner) chownSync(dir, owner.uid, owner.gid)
+  const dir = emptyDir()
+  run(dir, 'initdb', ['-D', join(dir, 'data'), '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', ...locale])
+  return clusterIn(dir, await freePort(), settings)
+}
+
+/** One in a directory, with its files in `data`. */
+function clusterIn(dir: string, port: number, settings: string): Cluster & Standby {
   const data = join(dir, 'data')
-  const port = await freePort()
-  const run = (program: string, ...words: readonly string[]) =>
-    execFileSync(join(bin, program), ['-D', data, ...words], { ...owner, cwd: dir, stdio: 'ignore' })
-  run('initdb', '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', ...locale)
   appendFileSync(
     join(data, 'postgresql.conf'),
     `${settings}\nlisten_addresses = '127.0.0.1'\nport = ${port}\nunix_socket_directories = '${dir}'\n`
   )
+  const pgCtl = (...more: readonly string[]): void =>
+    run(dir, 'pg_ctl', ['-D', data, '-w', '-l', join(dir, 'log'), ...more])
   const pid = (): number => Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10)
   let isRunning = false
   const control = (word: 'start' | 'stop'): void => {
     if (isRunning === (word === 'start')) return
-    run('pg_ctl', '-w', '-l', join(dir, 'log'), '-m', 'immediate', word)
+    pgCtl('-m', 'immediate', word)
     isRunning = word === 'start'
   }
   return {
@@ -72,11 +79,35 @@ export async function makeCluster(settings = quick): Promise<Cluster> {
       for (const file of [join(data, 'postmaster.pid'), join(dir, `.s.PGSQL.${port}.lock`)]) rmSync(file) // a zombie of this number may be left, where nobody waits for it
       isRunning = false
     },
+    async standby() {
+      const copy = emptyDir()
+      const from = ['-h', '127.0.0.1', '-p', String(port), '-U', 'sluice', '-R', '-c', 'fast']
+      run(copy, 'pg_basebackup', ['-D', join(copy, 'data'), ...from])
+      const standby = clusterIn(copy, await freePort(), '')
+      standby.start()
+      return standby
+    },
+    promote: () => pgCtl('promote'),
     remove() {
       control('stop')
       rmSync(dir, { recursive: true, force: true })
     }
   }
+}
+
+function emptyDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-postgres-'))
+  const owner = ownerOfPostgres()
+  if (owner) chownSync(dir, owner.uid, owner.gid)
+  return dir
+}
+
+function run(dir: string, program: string, words: readonly string[]): void {
+  const [bin = ''] = globSync('/usr/lib/postgresql/*/bin').sort(
+    (one, other) => versionOf(other) - versionOf(one)
+  )
+  if (versionOf(bin) < 15) throw new Error('PostgreSQL 15 or newer is missing: apt-get install postgresql')
+  execFileSync(join(bin, program), words, { ...ownerOfPostgres(), cwd: dir, stdio: 'ignore' })
 }
 
 function versionOf(path: string): number {

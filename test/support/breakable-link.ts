@@ -12,12 +12,16 @@ export interface BreakableLink {
   heal(): void
 }
 
-export async function breakableLink(t: Pick<Test, 'teardown'>, to: number): Promise<BreakableLink> {
+/** `to`: the port of the server, or a function that returns it for each connection. */
+export async function breakableLink(
+  t: Pick<Test, 'teardown'>,
+  to: number | (() => number)
+): Promise<BreakableLink> {
   const sockets = new Set<Socket>()
   let state: 'whole' | 'cut' | 'silent' = 'whole'
   const server = createServer(caller => {
     if (state === 'cut') return void caller.resetAndDestroy()
-    const target = connect(to, '127.0.0.1')
+    const target = connect(typeof to === 'number' ? to : to(), '127.0.0.1')
     for (const [from, other] of [
       [caller, target],
       [target, caller]

@@ -5,8 +5,9 @@ import type { Client } from 'pg'
 import { Fault } from '../../base/errors.ts'
 import { type Method, type Params, partsOf, type Sql, shaped } from '../sql/statement.ts'
 import { Versions } from '../sql/versions.ts'
+import type { WatchOf } from '../sql/watch.ts'
 import { faultOf } from './failures.ts'
-import { Groups } from './groups.ts'
+import { changeOn, Groups } from './groups.ts'
 import { type Query, queryOf } from './query.ts'
 import { changedTable, schemaStatement } from './schema.ts'
 import { type Place, Sessions, shareLock } from './sessions.ts'
@@ -21,17 +22,22 @@ export class StoreConnection extends AbstractSqlConnection {
   #sessions: Sessions | null = null
   #children: ReadonlyMap<string, readonly string[]> = new Map()
   #isMigrating = true
-  readonly #groups = new Groups(
-    async () => new Group(await this.#open().writer(), this.#childrenOf, this.#isMigrating),
-    ({ written, isSuspect, client }) => {
+  #watch: WatchOf<Transaction> | null = null
+  readonly #groups = new Groups({
+    begin: async () => this.#groupOn(await this.#open().writer()),
+    revoked: async group => (await this.#watch?.revoked(group.revoked, new Transaction(group))) ?? (() => {}),
+    ended: ({ written, isSuspect, client }) => {
       if (isSuspect) this.#sessions?.leave(client)
       this.versions.changed(written)
     }
-  )
+  })
 
   override async connect(): Promise<void> {
     const place = this.options.driverOptions as unknown as Place // which `openStore` gives
-    const sessions = new Sessions(place, () => this.versions.changed(['*']))
+    const sessions = new Sessions(place, {
+      opened: (...opened) => this.#look(...opened).finally(() => this.versions.changed(['*'])),
+      replaceWriter: () => this.change(async () => {}) // which begins with it
+    })
     this.#sessions = sessions
     await sessions.open()
     if (place.isShared) await this.#openSignals(sessions)
@@ -55,6 +61,24 @@ export class StoreConnection extends AbstractSqlConnection {
   async settled(): Promise<void> {
     await this.#groups.running
   }
+
+  /** See `watchStore`. */
+  async watch(watch: WatchOf<Transaction>): Promise<void> {
+    this.#watch = watch
+    await this.change(async () => this.#look(await this.#open().writer(), this.#open().cluster)) // that change has none of its own
+  }
+
+  async #look(client: Client, cluster: string | null): Promise<void> {
+    const watch = this.#watch
+    if (!watch) return
+    const committed = await changeOn(
+      () => this.#groupOn(client),
+      change => watch.opened(cluster, change)
+    )
+    committed()
+  }
+
+  #groupOn = (client: Client): Group => new Group(client, this.#childrenOf, this.#isMigrating)
 
   override async close(force?: boolean): Promise<void> {
     await Promise.all([this.signals?.close(), this.#sessions?.close()])

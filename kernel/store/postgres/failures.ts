@@ -18,6 +18,9 @@ export const isConflict = (error: unknown): boolean =>
 /** A pooler has taken another connection than the one that has prepared the statement. */
 export const isUnprepared = (error: unknown): boolean => /^(26000|42P05)$/.test(stateOf(error) ?? '')
 
+/** The statement does not fit the tables, or their rows. */
+export const isUnfit = (error: unknown): boolean => /^(22|23|42)/.test(stateOf(error) ?? '')
+
 /** The server stops, takes no connections, has no room, or refuses writes; or the user or the database is gone. */
 const passing = /^(08|28|3D|53|57P|58)|^(25006|57014|55P03)$/
 const lost =

@@ -12,15 +12,47 @@ interface Change {
   readonly fail: (error: unknown) => void
 }
 
+interface Options {
+  readonly begin: () => Promise<Group>
+  /** Called before a group commits that has revoked something. Returns what is done after. */
+  readonly revoked: (group: Group) => Promise<() => void>
+  /** Takes each group before its changes are answered; it may be on disk. */
+  readonly ended: (group: Group) => void
+}
+
+/** Makes one change on a connection that no other uses: again when others have come between. */
+export async function changeOn<T>(
+  begin: () => Group,
+  work: (transaction: Transaction) => Promise<T>
+): Promise<T> {
+  for (let repeats = 0; ; repeats++) {
+    const group = begin()
+    try {
+      const result = await new Transaction(group).whole(work)
+      if (group.failure !== null) throw group.failure
+      await group.commit()
+      return result
+    } catch (error) {
+      await group.rollback()
+      if (!isConflict(error) || repeats === maxRepeats) throw error
+      await rest(repeats)
+    }
+  }
+}
+
+/** So that two writers do not meet again. */
+const rest = (repeats: number): Promise<void> => after(Math.random() * 20 * 2 ** repeats)
+
 export class Groups {
   readonly #begin: () => Promise<Group>
+  readonly #revoked: (group: Group) => Promise<() => void>
   readonly #ended: (group: Group) => void
   readonly #waiting: Change[] = []
   running: Promise<void> | null = null // the group under way; set here only
 
-  /** `ended` takes each group before its changes are answered; it may be on disk. */
-  constructor(begin: () => Promise<Group>, ended: (group: Group) => void) {
+  constructor({ begin, revoked, ended }: Options) {
     this.#begin = begin
+    this.#revoked = revoked
     this.#ended = ended
   }
 
@@ -59,7 +91,9 @@ export class Groups {
         tells.push(await run(group))
         if (group.failure !== null) throw group.failure
       }
+      const committed = group.revoked.length > 0 ? await this.#revoked(group) : null
       await group.commit()
+      committed?.()
       this.#ended(group)
       for (const tell of tells) tell()
     } catch (error) {
@@ -67,7 +101,7 @@ export class Groups {
       this.#ended(group)
       const isAgain = isConflict(error) || (changes.length > 1 && !isLost(error))
       if (isAgain && repeats < maxRepeats) {
-        await after(Math.random() * 20 * 2 ** repeats) // so that two writers do not meet again
+        await rest(repeats)
         for (const change of changes) await this.#make([change], repeats + 1)
       } else for (const { fail } of changes) fail(isConflict(error) ? conflict(error) : error)
     }

@@ -1,7 +1,8 @@
 // Connections to the database: one that writes, and a few that read.
-import pg, { type Client, type ClientConfig, type Pool } from 'pg'
+import pg, { type Client, type ClientConfig, type Pool, type PoolClient } from 'pg'
 import { Fault, storeInUse, storeUnusable } from '../../base/errors.ts'
 import type { PostgresPlace } from '../sql/database.ts'
+import { clusterOf } from './cluster.ts'
 import { isCut, isLost, refusalOf, unavailable } from './failures.ts'
 
 export interface Place extends PostgresPlace {
@@ -30,24 +31,31 @@ const settings = (more: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ')
 
+interface Hooks {
+  /** Called with a new connection that is to write, before anything else is done there: changes of others may have come between. */
+  readonly opened: (client: Client, cluster: string | null) => Promise<void>
+  /** Lets whoever is next replace the connection that writes, and resolves when it is done. */
+  readonly replaceWriter: () => Promise<unknown>
+}
+
 export class Sessions {
   readonly #place: Place
-  readonly #readers: Pool
-  readonly #onReconnected: () => void
+  readonly #hooks: Hooks
+  readonly #known = new WeakSet<Client>() // those that read in the database of the one that writes
+  #readers: Pool
   #writer: Client | null = null
   #hasClosed = false
+  #cluster: string | null = null
 
-  /** `onReconnected` is called when changes of others may have come between. */
-  constructor(place: Place, onReconnected: () => void) {
+  constructor(place: Place, hooks: Hooks) {
     this.#place = place
-    this.#onReconnected = onReconnected
-    this.#readers = new pg.Pool({
-      ...this.#config({ default_transaction_read_only: 'on', statement_timeout: '30s' }),
-      max: maxReaders,
-      idleTimeoutMillis: 60_000
-    })
-    this.#readers.on('error', () => {}) // of one that nobody uses: the pool has left it, and makes another
-    this.#readers.on('connect', client => client.on('error', () => {})) // whoever uses it gets the error
+    this.#hooks = hooks
+    this.#readers = this.#openReaders()
+  }
+
+  /** The database of the connection that writes. */
+  get cluster(): string | null {
+    return this.#cluster
   }
 
   /** Opens the first connection. Throws Fault with exit status 78, or 75 if another server has the database. */
@@ -55,6 +63,7 @@ export class Sessions {
     try {
       this.#writer = await this.#connect()
       await requireUsable(this.#writer)
+      this.#cluster = await clusterOf(this.#writer)
       if (this.#place.isShared)
         await this.#writer.query(`set lock_timeout = 0; select pg_advisory_lock(${migrationKey})`)
     } catch (error) {
@@ -85,9 +94,23 @@ export class Sessions {
     const client = await this.#connect().catch((error: unknown) => {
       throw error instanceof Fault ? unavailable(error) : error
     })
-    this.#onReconnected()
+    await this.#enter(client).catch((error: unknown) => {
+      this.leave(client)
+      throw error instanceof Fault ? error : unavailable(error)
+    })
     this.#writer = client
     return client
+  }
+
+  /** It may be a connection to another database: no other reads what was read before. */
+  async #enter(client: Client): Promise<void> {
+    const cluster = await clusterOf(client)
+    await this.#hooks.opened(client, cluster)
+    if (cluster === this.#cluster) return
+    this.#cluster = cluster
+    const readers = this.#readers
+    this.#readers = this.#openReaders()
+    readers.end().catch(() => {}) // they may be lost already
   }
 
   /** Ends a connection that is in a state that nobody knows. */
@@ -107,7 +130,7 @@ export class Sessions {
   }
 
   async #readOnce<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const client = await this.#readers.connect()
+    const client = await this.#reader()
     try {
       const result = await work(client)
       client.release()
@@ -116,6 +139,36 @@ export class Sessions {
       client.release(isLost(error)) // true: it is not used again
       throw error
     }
+  }
+
+  /** A connection to the database of the one that writes, which is replaced first where it leads to another. */
+  async #reader(): Promise<PoolClient> {
+    const client = await this.#readers.connect()
+    if (this.#known.has(client)) return client
+    try {
+      const cluster = await clusterOf(client)
+      if (cluster !== this.#cluster || (cluster === null && !this.#writer)) {
+        if (this.#writer) this.leave(this.#writer)
+        await this.#hooks.replaceWriter()
+      }
+      if (cluster !== this.#cluster) throw unavailable('its connections lead to several databases')
+      this.#known.add(client)
+      return client
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+  }
+
+  #openReaders(): Pool {
+    const readers = new pg.Pool({
+      ...this.#config({ default_transaction_read_only: 'on', statement_timeout: '30s' }),
+      max: maxReaders,
+      idleTimeoutMillis: 60_000
+    })
+    readers.on('error', () => {}) // of one that nobody uses: the pool has left it, and makes another
+    readers.on('connect', client => client.on('error', () => {})) // whoever uses it gets the error
+    return readers
   }
 
   async close(): Promise<void> {
@@ -154,7 +207,10 @@ export class Sessions {
 
 /** Runs statements for which no store is opened, each for itself, such as those that make a database. */
 export async function runAt(place: PostgresPlace, statements: readonly string[]): Promise<void> {
-  const sessions = new Sessions({ ...place, isAlone: false }, () => {})
+  const sessions = new Sessions(
+    { ...place, isAlone: false },
+    { opened: async () => {}, replaceWriter: async () => {} }
+  )
   try {
     const client = await sessions.writer()
     for (const statement of statements) await client.query(statement)

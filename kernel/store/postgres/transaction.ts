@@ -1,5 +1,6 @@
 import { nextTick } from 'node:process'
 import type { Client } from 'pg'
+import type { Statement } from '../sql/watch.ts'
 import { isConflict, isLost, isUnprepared, stateOf, unknownOutcome } from './failures.ts'
 import type { Query } from './query.ts'
 
@@ -51,6 +52,7 @@ export class Group {
   readonly client: Client
   readonly childrenOf: (table: string) => readonly string[]
   readonly written = new Set<string>() // tables; '*' for any
+  readonly revoked: Statement[] = [] // see `noteRevoked`
   failure: unknown = null // of all changes: others have come between, or the connection is lost
   isSuspect = false // the connection is not to be used again
   readonly #limit: object
@@ -70,6 +72,7 @@ export class Group {
 
   /** Undoes what `work` has done when it throws. */
   async part<T>(work: () => Promise<T>): Promise<T> {
+    const noted = this.revoked.length
     this.#unsent.push(savepoint)
     try {
       const result = await work()
@@ -80,6 +83,7 @@ export class Group {
       return result
     } catch (error) {
       await this.#last
+      this.revoked.length = noted
       if (this.#unsent.at(-1) === savepoint) this.#unsent.pop()
       else {
         this.#unsent.push('rollback to part; release part')
@@ -139,6 +143,10 @@ export class Transaction {
 
   constructor(group: Group) {
     this.#group = group
+  }
+
+  get revoked(): Statement[] {
+    return this.#group.revoked
   }
 
   async run(query: Query): Promise<Result> {

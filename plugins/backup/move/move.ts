@@ -8,7 +8,7 @@ import { Releases } from '../../../kernel/base/releases.ts'
 import type { CopiedTable, Kind } from '../../../kernel/store/sql/copy.ts'
 import type { Place, PostgresPlace } from '../../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../../kernel/store/sql/migrations.ts'
-import { type Carried, carriedFrom, isShared, sealCarried } from '../../control/exports.ts'
+import { type Carried, carriedFrom, forgetCluster, isShared, sealCarried } from '../../control/exports.ts'
 import { copyDiffers, notMovable, targetNotEmpty } from '../codes.ts'
 import { requireNoOthers, writeFiles } from './certificates.ts'
 import { type End, openEnd } from './end.ts'
@@ -148,6 +148,7 @@ async function copyAll(source: End, target: End, move: Move, into: EntityManager
     requireEqual(sent[at], await readRows(table, into, async rows => progress('compared', rows.length)))
     await target.words.continueAfter(last.get(table.name), table, into)
   }
+  await forgetCluster(into) // it is another one, and nothing is older in it
   if (carried) await sealCarried(move.dataDir, carried, into)
   return { contents: sent, carried: carried ?? new Map() }
 }

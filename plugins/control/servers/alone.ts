@@ -30,6 +30,7 @@ export function openAlone({ clock, version, id, happenings }: Options): OwnServe
     left: async sessions => sessions.map(({ clientId }) => clientId),
     keepResults: async () => {},
     watch() {},
+    restored() {},
     close: async () => {}
   }
 }

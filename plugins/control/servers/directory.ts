@@ -57,6 +57,11 @@ export class Directory {
     return [...this.#sessions.values()].map(({ peer }) => peer)
   }
 
+  /** Of another database, or an earlier state of it, the numbers of changes begin anew. */
+  readonly restored = (): void => {
+    this.#seen = 0
+  }
+
   /** Reads the sessions and clients that have changed since the last look. */
   async look(): Promise<void> {
     if (this.#joins !== this.#options.registry.joins) this.#seen = 0 // a server that was taken for dead has its sessions still

@@ -58,6 +58,10 @@ export class Mirrors {
       )
   }
 
+  readonly restored = (): void => {
+    this.#seen = 0
+  }
+
   async look(): Promise<void> {
     const { registry, signals, happenings } = this.#options
     const rows = await signals.query<Row & { readonly next: number; readonly clientId: string | null }>(

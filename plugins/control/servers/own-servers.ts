@@ -28,6 +28,8 @@ export interface OwnServers extends Servers {
   keepResults(of: readonly Recorded[], em: EntityManager): Promise<void>
   /** Looks for the result of an object that another server sends, until the promise is settled. */
   watch(object: ObjectKey, until: Promise<unknown>): void
+  /** The store is another database, or an earlier state of it. */
+  restored(): void
   /** Others take the sessions and tasks of this server. */
   close(): Promise<void>
 }

@@ -60,6 +60,10 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
         .watch(object, until)
         .then(look.now, error => log.debug('server.result_not_watched', String(error)))
     },
+    restored() {
+      directory.restored()
+      mirrors.restored()
+    },
     async close() {
       await look.close()
       await registry.close()

@@ -14,7 +14,7 @@ const largeLogBytes = 256 * 2 ** 20
 const dayMs = 86_400_000
 const backupEveryMs = 7 * dayMs
 
-type Id = 'store.damaged' | 'store.reference' | 'store.log' | 'store.unusable'
+type Id = `store.${'damaged' | 'reference' | 'log' | 'unusable' | 'unsynced' | 'standby'}`
 
 export const store = defineCheck<Id>({
   name: 'store',
@@ -41,6 +41,18 @@ export const store = defineCheck<Id>({
       when: 'the database of store_url cannot be opened',
       remedy:
         'the message has it: start PostgreSQL, or correct store_url, the password or the rights of the user'
+    },
+    'store.unsynced': {
+      status: 'warn',
+      when: 'fsync or full_page_writes of PostgreSQL is off: a power failure may damage the store',
+      remedy:
+        'alter system reset what the message names, or correct it in postgresql.conf, and select pg_reload_conf(); full_page_writes may be off where the filesystem writes whole pages, as ZFS does'
+    },
+    'store.standby': {
+      status: 'warn',
+      when: 'standbys follow PostgreSQL, and none is synchronous: one that takes over may lack what was acknowledged last',
+      remedy:
+        "alter system set synchronous_standby_names = 'ANY 1 (*)', and select pg_reload_conf(): with two standbys one may be away; else a failover counts as a restore"
     }
   },
   async run({ dir, keys }) {
@@ -59,12 +71,26 @@ export const store = defineCheck<Id>({
 async function examineDatabase(place: PostgresPlace): Promise<Finding<Id>[]> {
   try {
     const opened = await openStore(place, [])
-    const { version, bytes } = await opened.read(stateOf).finally(opened.close)
+    const state = await opened.read(stateOf).finally(opened.close)
+    const { version, bytes } = state
+    const found = lossesIn(state)
+    if (found.length > 0) return found
     return [{ ok: `PostgreSQL ${version}, ${Math.ceil(bytes / 2 ** 20)} MiB; pg_amcheck looks for damage` }]
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     return [{ id: 'store.unusable', message: error.message }]
   }
+}
+
+/** What the next power failure or failover may cost. Our own sessions have synchronous_commit on, whatever its default. */
+function lossesIn({ off, standbys, synchronous }: Awaited<ReturnType<typeof stateOf>>): Finding<Id>[] {
+  const found: Finding<Id>[] = []
+  if (off !== null) found.push({ id: 'store.unsynced', message: `${off} of PostgreSQL: off` })
+  if (standbys > 0 && synchronous === '') {
+    const message = `${plural(standbys, 'standby follows', 'standbys follow')}, and synchronous_standby_names is empty`
+    found.push({ id: 'store.standby', message })
+  }
+  return found
 }
 
 async function damageOf(file: string): Promise<Finding<Id>[]> {

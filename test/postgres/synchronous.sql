@@ -1,0 +1,2 @@
+alter system set synchronous_standby_names = 'ANY 1 (*)';
+select pg_reload_conf();
