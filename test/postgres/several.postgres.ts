@@ -208,7 +208,7 @@ async function startAgent(t: Test, dir: string, server: Server) {
   const state = join(dir, 'paris')
   const { uri } = await server.json<{ uri: string }>('client', 'enroll', 'paris')
   const enrolled = await sluice(['agent', 'enroll', uri, '--state-dir', state])
-  t.equal(enrolled.code, 0, enrolled.stderr)
+  if (enrolled.code !== 0) throw new Error(enrolled.stderr)
   const agent = start(t, ['agent', 'run', '--state-dir', state])
   await agent.until('control.connected')
   const known = await until(
