@@ -29,6 +29,8 @@ export interface Sharing {
   isShared(): boolean
   /** Resolves when this one may change it: the others know of that. */
   mayChange(): Promise<void>
+  /** Resolves when the others know of a change that this one has made. */
+  hasChanged(): Promise<void>
 }
 
 /** Judges the disk of a running server; both throw. */
@@ -115,7 +117,7 @@ function databaseOn(orm: Orm, upgrade: Upgrade | null, disk: Disk | undefined): 
     async change(work) {
       disk?.requireWritable()
       if (sharing) await sharing.mayChange()
-      return connection
+      const changed = await connection
         .change(async transaction => {
           const em = orm.em.fork()
           em.setTransactionContext(transaction)
@@ -125,6 +127,8 @@ function databaseOn(orm: Orm, upgrade: Upgrade | null, disk: Disk | undefined): 
           return result
         })
         .catch((error: unknown) => disk?.failed(error) ?? Promise.reject(error))
+      if (sharing) await sharing.hasChanged()
+      return changed
     },
     close: () => orm.close(true)
   }

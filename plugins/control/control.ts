@@ -30,13 +30,11 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const keep = await openKeep({ dir: options.dataDir, store, log })
   await keep.settle(await store.read(namedCertificates))
   const certificate = await servedCertificate(keep, settings.certificate)
-  const generation = await openFailover({
-    ...options,
-    restored() {
-      servers.restored()
-      for (const peer of sessions.all()) peer.end('store_restored')
-    }
-  })
+  const restored = (): void => {
+    servers.restored()
+    sessions.endAll('store_restored')
+  }
+  const generation = await openFailover({ ...options, restored })
   const pending = new PendingResults(clock)
   const happenings = happeningsOf(() => sessions, pending)
   const servers = openServers({ ...options, id: settings.serverId, happenings })
@@ -50,9 +48,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const sessions: Sessions = new Sessions({
     ...options,
     ...{ requestIds, kinds, record, budgets, lastSeen, servers },
-    changeNumber: servers.changeNumber,
-    changedRows: openChangedRows(options),
-    bodies: openBodies(options)
+    ...{ changedRows: openChangedRows(options), bodies: openBodies(options) }
   })
   const counters = openCounters()
   const onStream = openIncoming({ ...options, handshake, counters, sessions, budgets })

@@ -21,13 +21,13 @@ import type { Happenings, OwnServers } from './servers/own-servers.ts'
 import type { WorkBudget, WorkBudgets } from './work-budget.ts'
 
 interface Options
-  extends Omit<OutboxOptions, 'peer' | 'stream' | 'kinds' | 'generation' | 'record'>,
+  extends Omit<OutboxOptions, 'peer' | 'stream' | 'kinds' | 'generation' | 'record' | 'changeNumber'>,
     Pick<ControlOptions, 'filled' | 'handlers'> {
   readonly kinds: () => OutboxOptions['kinds']
   readonly budgets: WorkBudgets
   readonly record: RecordResult
   readonly lastSeen: Pick<LastSeen, 'seen' | 'left'>
-  readonly servers: Pick<OwnServers, 'inForce'>
+  readonly servers: Pick<OwnServers, 'changeNumber' | 'inForce'>
 }
 
 interface Session {
@@ -71,6 +71,10 @@ export class Sessions {
   readonly replaced: Happenings['replaced'] = (older, by) =>
     older.end(this.#conflicts.isConflict(older, by) ? 'instance_conflict' : 'replaced')
 
+  endAll(reason: string): void {
+    for (const peer of this.all()) peer.end(reason)
+  }
+
   wake(clientId: string): void {
     this.#sessions.get(clientId)?.outbox.wake()
   }
@@ -90,7 +94,8 @@ export class Sessions {
       stream,
       generation: agent.generation,
       kinds: kinds(),
-      record: (row, result) => record(row, result, peer.sessionId)
+      record: (row, result) => record(row, result, peer.sessionId),
+      changeNumber: this.#options.servers.changeNumber
     })
     this.#sessions.set(clientId, { peer, outbox, budget })
     // Bound when a message has come: that of each agent, for all messages, would be more than all else of a session.
@@ -128,7 +133,7 @@ export class Sessions {
   async close(): Promise<void> {
     this.#refuseNewcomers()
     await this.#stopUpkeep()
-    for (const peer of this.all()) peer.end('shutting_down')
+    this.endAll('shutting_down')
     for (const peer of this.#away?.values() ?? []) this.#run(this.#options.lastSeen.left(peer))
     this.#away = null
     for (const endNow of this.#ending) endNow()

@@ -81,7 +81,7 @@ export class Sessions {
   /** A connection for signals: to the database itself, where `store_url` leads to a pooler. */
   readonly connectForSignals = async (): Promise<Client> => {
     const { listenUrl } = this.#place
-    const client = new pg.Client(this.#config({ lock_timeout: '5s' }, listenUrl))
+    const client = new pg.Client({ ...this.#config({ lock_timeout: '5s' }, listenUrl), pipeline: true })
     client.on('error', () => {}) // whoever uses it gets the error
     await client.connect()
     return client

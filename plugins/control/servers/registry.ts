@@ -151,8 +151,8 @@ export class Registry {
     else await this.#takeName()
     await this.#beat()
     await store.upgrade?.requireOpen()
-    signals.send()
     const [since] = await signals.query<{ now: number }>(`select ${shared.now} as now`)
+    signals.send()
     for (;;) {
       const at = clock.monotonic()
       const others = await this.#beat()

@@ -7,7 +7,7 @@ import { slices } from '../../../kernel/store/sql/slices.ts'
 import { objectKey } from '../../../kernel/wire/control.ts'
 import type { Recorded, ServersOptions } from './own-servers.ts'
 
-interface Options extends Pick<ServersOptions, 'happenings'> {
+interface Options extends Pick<ServersOptions, 'happenings' | 'log'> {
   readonly signals: Signals
 }
 
@@ -25,25 +25,8 @@ interface Row extends ObjectKey, Pick<ManagedObject, 'revision' | 'removal'> {
 
 const keptMs = 60_000
 
-export function openResults({ signals, happenings }: Options) {
+export function openResults({ signals, happenings, log }: Options) {
   const watched = new Map<string, Watched>()
-  const keyOf = (object: ObjectKey): string => `${object.clientId} ${objectKey(object)}`
-
-  async function keep(recorded: readonly Recorded[], em: EntityManager): Promise<void> {
-    const last = new Map(recorded.map(({ row, result }) => [keyOf(row), { row, result }]))
-    for (const some of slices([...last.values()], 8))
-      await em.execute(
-        `insert into control_result (client_id, kind, id, revision, removal, status, code, message, at)
-         values ${some.map(() => `(?, ?, ?, ?, ?, ?, ?, ?, ${shared.now})`)}
-         on conflict (client_id, kind, id) do update set revision = excluded.revision, removal = excluded.removal,
-         status = excluded.status, code = excluded.code, message = excluded.message, at = excluded.at`,
-        some.flatMap(({ row: { clientId, kind, id, revision, removal }, result }) => [
-          ...[clientId, kind, id, revision, removal, result.status],
-          ...(result.status === 'refused' ? [result.code, result.message] : ['', ''])
-        ]),
-        'run'
-      )
-  }
 
   /** Resolves when a look finds the result, also one that is there already. */
   async function watch(object: ObjectKey, until: Promise<unknown>): Promise<void> {
@@ -57,11 +40,15 @@ export function openResults({ signals, happenings }: Options) {
       if (one.waits === 0) watched.delete(key)
     }
     until.then(leave, leave)
-    const [row] = await signals.query<{ revision: number }>(
-      'select revision from kernel_held where client_id = ? and kind = ? and id = ?',
-      [clientId, kind, id]
-    )
-    one.revision = Math.min(one.revision, row?.revision ?? 0)
+    try {
+      const [row] = await signals.query<{ revision: number }>(
+        'select revision from kernel_held where client_id = ? and kind = ? and id = ?',
+        [clientId, kind, id]
+      )
+      one.revision = Math.min(one.revision, row?.revision ?? 0)
+    } catch (error) {
+      log.debug('server.result_not_watched', String(error)) // the caller's time ends
+    }
   }
 
   async function look(): Promise<void> {
@@ -82,3 +69,21 @@ export function openResults({ signals, happenings }: Options) {
 
   return { keep, watch, look, tidy }
 }
+
+async function keep(recorded: readonly Recorded[], em: EntityManager): Promise<void> {
+  const last = new Map(recorded.map(({ row, result }) => [keyOf(row), { row, result }]))
+  for (const some of slices([...last.values()], 8))
+    await em.execute(
+      `insert into control_result (client_id, kind, id, revision, removal, status, code, message, at)
+       values ${some.map(() => `(?, ?, ?, ?, ?, ?, ?, ?, ${shared.now})`)}
+       on conflict (client_id, kind, id) do update set revision = excluded.revision, removal = excluded.removal,
+       status = excluded.status, code = excluded.code, message = excluded.message, at = excluded.at`,
+      some.flatMap(({ row: { clientId, kind, id, revision, removal }, result }) => [
+        ...[clientId, kind, id, revision, removal, result.status],
+        ...(result.status === 'refused' ? [result.code, result.message] : ['', ''])
+      ]),
+      'run'
+    )
+}
+
+const keyOf = (object: ObjectKey): string => `${object.clientId} ${objectKey(object)}`

@@ -1,4 +1,6 @@
 // A server that others may join: what it has in the store for them, and looks for there.
+import { Fault, storeOutcomeUnknown } from '../../../kernel/base/errors.ts'
+import type { Sharing } from '../../../kernel/store/open.ts'
 import { shared } from '../../../kernel/store/postgres/words.ts'
 import type { Signals } from '../../../kernel/store/sql/database.ts'
 import { Directory } from './directory.ts'
@@ -17,7 +19,7 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
   const mirrors = new Mirrors({ ...options, signals, registry })
   const directory = new Directory({ ...options, signals, registry, relay, dropped: mirrors.forget })
   const results = openResults({ ...options, signals })
-  store.share({ isShared: () => !registry.isAlone(), mayChange: registry.inForce })
+  store.share(sharingOf(registry))
 
   /** What others have changed since the last look. One that fails is made up for by the next one. */
   const look = openLook({
@@ -57,11 +59,7 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
       if (registry.isAlone()) return
       await results.keep(of, em)
     },
-    watch(object, until) {
-      results
-        .watch(object, until)
-        .then(look.now, error => log.debug('server.result_not_watched', String(error)))
-    },
+    watch: (object, until) => void results.watch(object, until).then(look.now),
     restored() {
       directory.restored()
       mirrors.restored()
@@ -73,6 +71,17 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
     }
   }
 }
+
+/** One that is paused in a change may be taken for dead: before the change is answered, the others know of it again. */
+const sharingOf = (registry: Registry): Sharing => ({
+  isShared: () => !registry.isAlone(),
+  mayChange: registry.inForce,
+  hasChanged: () =>
+    registry.inForce().catch((cause: unknown) => {
+      const message = 'the change is made, but the other servers cannot be told now; read the record'
+      throw new Fault(storeOutcomeUnknown, message, { cause })
+    })
+})
 
 function logWaiting({ store: { upgrade }, log }: ServersOptions): void {
   if (!upgrade || upgrade.waiting.length === 0) return
