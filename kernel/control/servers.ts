@@ -17,10 +17,6 @@ export interface Servers {
   isAlone(): boolean
   /** Those that live, or were seen within 60 s. */
   list(): Promise<readonly ServerRecord[]>
-  /** Tells the others that something has changed which they show. A signal may be lost. */
-  changed(): void
-  /** Calls `listener` when something may have changed at another server. */
-  onChanged(listener: () => void): void
   /** Runs `work` if the task is this server's. One server has it for as long as it lives: then another takes it. */
   onOne(task: string, work: () => unknown): Promise<void>
   /** Shows the other servers what is known of clients that are connected here. Returns what is to be called when it has changed. */

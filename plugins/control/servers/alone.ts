@@ -24,7 +24,6 @@ export function openAlone({ clock, version, id, happenings }: Options): OwnServe
       await work()
     },
     changed() {},
-    onChanged() {},
     mirror: () => () => {},
     inForce: async sessions => new Set(sessions.map(({ sessionId }) => sessionId)),
     take: async () => {},

@@ -29,6 +29,8 @@ export interface OwnServers extends Servers {
   take(taken: readonly Taken[], em: EntityManager): Promise<void>
   /** The sessions have ended. Those in force are no server's from then on, and are returned. */
   left(sessions: readonly Session[], em: EntityManager): Promise<readonly string[]>
+  /** Tells the others that something has changed. A signal may be lost: they look by themselves, too. */
+  changed(): void
   /** Keeps results for others, who may wait for them. */
   keepResults(of: readonly Recorded[], em: EntityManager): Promise<void>
   /** Looks for the result of an object that another server sends, until the promise is settled. */

@@ -54,7 +54,6 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
     changed() {
       if (!registry.isAlone()) signals.send()
     },
-    onChanged: listener => void signals.onSignal(listener),
     async keepResults(of, em) {
       if (registry.isAlone()) return
       await results.keep(of, em)

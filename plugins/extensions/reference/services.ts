@@ -60,8 +60,6 @@ const control: Control = {
     isAlone: () => true,
     list: async () => [],
     onOne: notRunning,
-    changed() {},
-    onChanged() {},
     mirror: () => () => {},
     inForce: notRunning
   },
