@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { Database } from '../kernel/store/open.ts'
-import type { PostgresPlace } from '../kernel/store/sql/database.ts'
+import type { PostgresPlace, Signals } from '../kernel/store/sql/database.ts'
 
 const template = process.env['SLUICE_TEST_STORE_URL']
 
@@ -57,6 +57,10 @@ export function tellingWork(opened: Database): Database {
     }
   return {
     ...opened,
+    signals: opened.signals && {
+      ...opened.signals,
+      query: telling(opened.signals.query) as Signals['query']
+    },
     read: telling(opened.read) as Database['read'],
     change: telling(opened.change) as Database['change'],
     remembered: (tables, load) => telling(opened.remembered(tables, load))

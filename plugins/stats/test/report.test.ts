@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Server } from '../../../kernel/kernel.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import type { Database } from '../../../kernel/store/open.ts'
 import { recordStatements } from '../../../test/support/statements.ts'
@@ -304,6 +305,9 @@ t.test(
   }
 )
 
+const sessionOf = (server: Server, clientId: string): string =>
+  server.control.peers.find(clientId)?.sessionId ?? ''
+
 t.test('a fleet that reports at once costs a few statements, not some for each report', async t => {
   let statements = 0
   const storeOf = (opened: Database): Database => ({
@@ -324,7 +328,7 @@ t.test('a fleet that reports at once costs a few statements, not some for each r
   const { ingest, flush } = (server.depsOf('stats') as unknown as { readonly stats: ServerHalf }).stats
   const reportAll = async (seq: number, bytes_in: number): Promise<void> => {
     const reports = edges.map(({ clientId, ruleId }) => ({
-      ...{ clientId, sessionId: '', epoch, seq, part: 0, last: true, live: [] },
+      ...{ clientId, sessionId: sessionOf(server, clientId), epoch, seq, part: 0, last: true, live: [] },
       rows: [
         row(ruleId, 'minute', minute, { bytes_in }),
         row(ruleId, 'rule', '', { connections: seq }),
@@ -355,7 +359,7 @@ t.test('two reports of an agent in one transaction are committed one after the o
   const { clientId, ruleId } = await edge()
   const { ingest, flush } = (server.depsOf('stats') as unknown as { readonly stats: ServerHalf }).stats
   const reportOf = (seq: number, bytes_in: number) => ({
-    ...{ clientId, sessionId: '', epoch, seq, part: 0, last: true, live: [] },
+    ...{ clientId, sessionId: sessionOf(server, clientId), epoch, seq, part: 0, last: true, live: [] },
     rows: [row(ruleId, 'minute', minute, { bytes_in })]
   })
 
