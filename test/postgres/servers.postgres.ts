@@ -172,10 +172,8 @@ t.test('the journal of an agent that goes to another server does not say that it
     `select to_value as "to" from journal_entry where subject = $1 and kind = 'edge' order by id`,
     [paris.id]
   )
-  t.strictSame(
-    rows.map(({ to }) => to),
-    ['"connected"', '"connected"']
-  )
+  // The first server's own note may have come too late: then the second's says it.
+  t.strictSame([...new Set(rows.map(({ to }) => to))], ['"connected"'])
 })
 
 t.test('a client that is revoked at one server loses its stream at another', async t => {
@@ -264,7 +262,7 @@ t.test('a second server of the same name is refused, with the remedy', async t =
 t.test(
   'a second server of the same name is refused also when the first one has lost its connections',
   async t => {
-    const { server, place } = await fixture(t)
+    const { dir, server, place, files } = await fixture(t)
     const a = await server('a')
     const database = await connectTo(t, place)
     await database.query(
@@ -279,10 +277,8 @@ t.test(
       found => found.rows.length > 0
     )
     t.equal(rows.length, 1)
-    const other = start(t, ['server', '--data-dir', join(t.testdir(), 'other')], {
-      SVC_STORE_URL: place.url,
-      SVC_SERVER_ID: 'a'
-    })
+    const env = { ...files, SVC_STORE_URL: place.url, SVC_SERVER_ID: 'a' }
+    const other = start(t, ['server', '--data-dir', join(dir, 'other')], env)
     t.equal(await other.exit, 78)
     t.match(other.output(), /another server has the name a/)
   }
