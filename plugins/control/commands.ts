@@ -1,24 +1,14 @@
-import { join } from 'node:path'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
-import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { placeOf } from '../../kernel/store/sql/database.ts'
-import { openKeep } from './keep.ts'
-import { renewLost } from './lost-certificate.ts'
-import { namesOf, Rotation } from './rotation.ts'
-import { certificateSettings } from './settings.ts'
-import { showCertificate } from './show.ts'
+import { defineCommand } from '../../kernel/cli/command.ts'
+
+const work = () => import('./certificate-work.ts')
 
 const show = defineCommand({
   name: 'cert show',
   summary: 'Show the certificate that agents pin, and the next one; the server may run.',
   needs: 'data',
-  async run(call) {
-    const [dir, keys] = [call.dataDir(), call.keys()]
-    const place = placeOf(keys, join(dir, 'sluice.db'))
-    const shown = await showCertificate(dir, certificateSettings(keys), place)
-    call.print.data({ ...shown, waiting_for: shown.waiting_for.map(({ name }) => name) })
-  }
+  run: async call => (await work()).show(call)
 })
 
 const reissue = defineCommand({
@@ -47,9 +37,7 @@ const reissue = defineCommand({
       throw new Fault(wrongUsage, 'give either --san NAME... or --from FILE')
     const source =
       from === undefined ? { names: san ?? [] } : { from: { certPath: from, keyPath: key ?? from } }
-    const rotation = await rotationOf(call)
-    call.print.data(await rotation.reissue(source, rotate === true ? 'rotate' : 'replace'))
-    if (rotate === true) call.print.line('Start the server: clients learn it as they connect. See cert show.')
+    await (await work()).reissue(call, source, rotate === true ? 'rotate' : 'replace')
   }
 })
 
@@ -65,16 +53,7 @@ const activate = defineCommand({
     )
   }),
   needs: 'data',
-  async run(call) {
-    const isForced = call.args.force === true
-    const { fingerprint, lost, isShadowed } = await rotationOf(call).then(
-      rotation => rotation.activate(isForced ? 'force' : 'careful'),
-      error => (isForced ? renewLost(error, call) : Promise.reject(error))
-    )
-    call.print.data({ fingerprint, lost })
-    if (lost.length > 0) call.print.line(`To be enrolled again: ${namesOf(lost)}`)
-    if (isShadowed) call.print.line('tls_cert_path still names another certificate: point it at the new one')
-  }
+  run: async call => (await work()).activate(call, call.args.force === true)
 })
 
 const servers = defineCommand({
@@ -92,9 +71,3 @@ const servers = defineCommand({
 })
 
 export const commands = [show, reissue, activate, servers]
-
-async function rotationOf(call: Pick<CommandCall<object>, 'open' | 'dataDir' | 'keys'>) {
-  const { store, log } = await call.open('control')
-  const keep = await openKeep({ dir: call.dataDir(), store, log })
-  return new Rotation({ keep, settings: certificateSettings(call.keys()), store })
-}
