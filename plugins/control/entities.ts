@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
-/** See generations.ts. */
+/** See client-generations.ts. */
 export const ClientGeneration = defineEntity({
   name: 'ClientGeneration',
   tableName: 'control_generation',

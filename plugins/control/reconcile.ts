@@ -4,7 +4,7 @@ import type { ApplyResult, ManagedObject } from '../../kernel/control/managed-ob
 import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import { digestOf, Inventory, type InventoryPage, objectKey } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import { renewGeneration } from './generations.ts'
+import { renewGeneration } from './client-generations.ts'
 import { writeRow } from './managed-objects.ts'
 import type { OutboxOptions, PushWindow } from './push-window.ts'
 
