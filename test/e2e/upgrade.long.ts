@@ -153,7 +153,7 @@ t.test('an older build refuses a newer store and does not change it', async t =>
 
   await t.rejects(openStore(join(copy, 'sluice.db'), firstRelease), {
     errorCode: { code: 'startup.schema_version_too_new', exit: 78 },
-    message: /^audit: the database has schema 4, this build knows 1; start the newer build again$/
+    message: /^kernel: the database has schema 2, this build knows 1; start the newer build again$/
   })
 
   const db = new Database(join(dir, 'sluice.db'))
