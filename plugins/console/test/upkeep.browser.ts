@@ -27,8 +27,9 @@ async function open({ page, server }: Walk, path: string, title: string): Promis
   await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor()
 }
 
+/** The list behind the dialog, which comes last, may show one of them already. */
 const both = async ({ page }: Walk, theirs: string, mine: string): Promise<void> => {
-  for (const name of [theirs, mine]) await page.getByRole('cell', { name, exact: true }).waitFor()
+  for (const name of [theirs, mine]) await page.getByRole('cell', { name, exact: true }).last().waitFor()
 }
 
 async function cancelsCommand(walk: Walk): Promise<void> {
