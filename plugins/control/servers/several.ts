@@ -1,4 +1,5 @@
 // A server that others may join: what it has in the store for them, and looks for there.
+import { systemClock } from '../../../kernel/base/clock.ts'
 import { Fault, storeOutcomeUnknown } from '../../../kernel/base/errors.ts'
 import type { Sharing } from '../../../kernel/store/open.ts'
 import { shared } from '../../../kernel/store/postgres/words.ts'
@@ -12,9 +13,10 @@ import { Relay } from './relay.ts'
 import { openResults } from './results.ts'
 
 export function openSeveral(options: ServersOptions, signals: Signals): OwnServers {
-  const { store, clock, log } = options
+  const { store, log } = options
   logWaiting(options)
-  const registry = new Registry({ ...options, signals })
+  const clock = systemClock // leases are by the time of the database, which no other clock moves
+  const registry = new Registry({ ...options, clock, signals })
   const relay = new Relay({ ...options, signals, key: registry.key })
   const mirrors = new Mirrors({ ...options, signals, registry })
   const directory = new Directory({ ...options, signals, registry, relay, dropped: mirrors.forget })
