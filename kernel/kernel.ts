@@ -30,6 +30,7 @@ export interface ServerOptions extends GivenConfig {
   readonly log: Log
   readonly clock?: Clock
   readonly clockOf?: (plugin: string) => Clock | undefined // a plugin's own, in place of `clock`
+  readonly isShared?: true // other servers may use the store meanwhile
   readonly openStore?: typeof openStore // in place of the kernel's own
   readonly storeOf?: (opened: Database) => Database // what all plugins get in its place
 }
@@ -49,7 +50,7 @@ export interface Server extends Pick<Wired, 'http' | 'control' | 'depsOf'> {
 
 /** Wires the plugins, mounts and starts each of them, then listens. A failure releases what was acquired. */
 export async function boot(options: ServerOptions): Promise<Server> {
-  const { plugins, depsOf, http, control, releases } = await wire(options, { isShared: true })
+  const { plugins, depsOf, http, control, releases } = await wire({ ...options, isShared: true })
   const abort = new AbortController()
   try {
     for (const plugin of plugins) {
@@ -88,11 +89,8 @@ function warnOfWeakToken({ keys: { operator_token: token }, log }: ServerOptions
     log.warn('startup.weak_operator_token', 'operator_token is short; let sluice gen-token make one')
 }
 
-/** Checks, orders and configures the plugins, and opens the store and all services, without starting anything. `isShared`: other servers may use the store meanwhile. */
-export async function wire(
-  { clock = systemClock, log, dataDir, ...options }: ServerOptions,
-  use: { readonly isShared?: true } = {}
-): Promise<Wired> {
+/** Checks, orders and configures the plugins, and opens the store and all services, without starting anything. */
+export async function wire({ clock = systemClock, log, dataDir, ...options }: ServerOptions): Promise<Wired> {
   throwProblems(pluginProblems(options.plugins))
   const plugins = inDependencyOrder(options.plugins)
   let depsOf = (name: string): Kernel => {
@@ -105,7 +103,7 @@ export async function wire(
   const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
   const releases = new Releases()
   try {
-    const place = placeOf({ ...server, ...use }, openDataDir(dataDir, releases.defer))
+    const place = placeOf(server, openDataDir(dataDir, releases.defer), options.isShared)
     const opened = await (options.openStore ?? openStore)(place, [kernelStore, ...plugins])
     releases.defer(opened.close)
     const store = options.storeOf?.(opened) ?? opened

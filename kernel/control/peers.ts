@@ -37,7 +37,10 @@ export interface Peer extends ForwardingChannel, AgentCapabilities {
   /** Aborted when the stream has ended. Its reason is for the log, such as 'token_revoked', 'replaced', 'closed'. */
   readonly ended: AbortSignal
   end(reason: string): void
-  /** A change for this session. Rejects with Refused, and changes nothing, if another session has replaced it. */
+  /**
+   * A change for this session. Rejects with Refused, and changes nothing, if another session has replaced it. Of a session at
+   * another server it rejects always: what an agent tells is stored by the server that it tells.
+   */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
 }
 

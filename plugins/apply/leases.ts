@@ -5,7 +5,7 @@ import { newId } from '../../kernel/base/id.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { timeOf } from '../../kernel/store/postgres/words.ts'
-import { storeFileOf } from '../../kernel/store/sql/database.ts'
+import { mayBeShared } from '../../kernel/store/sql/database.ts'
 import { Lease } from './entities.ts'
 
 export const applyInProgress = defineCode('apply_in_progress', 409, 5)
@@ -20,7 +20,7 @@ export function openLeases({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
 
   /** The clock of the database, or that of the only server. */
   const timeIn = (em: EntityManager): Promise<number> | number =>
-    storeFileOf(em) === null ? timeOf(em) : clock.steady()
+    mayBeShared(em) ? timeOf(em) : clock.steady()
 
   /** No lease lasts longer than a new one, whatever clock it was written under. */
   const isActive = ({ until }: Lease, now: number): boolean => until > now && until <= now + leaseMs

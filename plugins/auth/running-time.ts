@@ -5,7 +5,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { timeOf } from '../../kernel/store/postgres/words.ts'
-import { storeFileOf } from '../../kernel/store/sql/database.ts'
+import { mayBeShared } from '../../kernel/store/sql/database.ts'
 import { Failures } from './entities.ts'
 
 const markId = 'running-time' // of the row that keeps the time
@@ -37,7 +37,7 @@ export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'
   const keep = (): Promise<void> =>
     store.change(async em => {
       const own = await now(em)
-      const databaseMs = isShared(em) ? await timeOf(em) : null
+      const databaseMs = mayBeShared(em) ? await timeOf(em) : null
       const updatedAt = databaseMs === null ? own : Math.max(own, await othersNow(databaseMs, em))
       offsetMs = Math.max(offsetMs ?? 0, updatedAt - clock.monotonic())
       const times = databaseMs === null ? [] : [databaseMs]
@@ -49,11 +49,9 @@ export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'
     keep,
     async start(defer: (release: Release) => void): Promise<void> {
       defer(keep)
-      if (!(await store.read(async em => isShared(em)))) return
+      if (!(await store.read(async em => mayBeShared(em)))) return
       await keep()
       defer(clock.every(keepMs, keep))
     }
   }
 }
-
-const isShared = (em: EntityManager): boolean => storeFileOf(em) === null

@@ -13,7 +13,7 @@ export {
 } from './certificate.ts'
 export { forgetCluster } from './facts.ts'
 export { beginGeneration } from './generations.ts'
-export { isShared, namedCertificates } from './pinned-certificate.ts'
+export { namedCertificates } from './pinned-certificate.ts'
 export { type Served, servedBy } from './served.ts'
 export { endpointsIn } from './settings.ts'
 export { restoredFile, settleFiles } from './settle.ts'

@@ -1,6 +1,7 @@
 // Where a server keeps its own certificates: in files of its data directory, or, with PostgreSQL, in the store, so that
 // all servers of the store have the same.
 import { existsSync, rmSync } from 'node:fs'
+import { mayBeShared } from '../../kernel/store/sql/database.ts'
 import {
   type Certificate,
   type CertificateSettings,
@@ -12,7 +13,6 @@ import {
   readCertificate,
   saveCertificate
 } from './certificate.ts'
-import { isShared } from './pinned-certificate.ts'
 import { type Named, settleFiles } from './settle.ts'
 import type { Name } from './shared-certificate.ts'
 import { SharedKeep, type SharedKeepOptions } from './shared-keep.ts'
@@ -28,7 +28,7 @@ export interface Keep {
 }
 
 export async function openKeep(options: SharedKeepOptions): Promise<Keep> {
-  const isInStore = await options.store.read(async em => isShared(em))
+  const isInStore = await options.store.read(async em => mayBeShared(em))
   return isInStore ? new SharedKeep(options) : inFiles(options.dir)
 }
 

@@ -10,7 +10,7 @@ import { storeKeyUnusable } from './codes.ts'
 import { setStoreValue, storeValue, unawareClients } from './pinned-certificate.ts'
 import type { Activated } from './rotation.ts'
 import { certificateSettings } from './settings.ts'
-import { removeSealed } from './shared-certificate.ts'
+import { names, removeSealed } from './shared-certificate.ts'
 import { readStoreKey } from './store-key.ts'
 
 type Call = Pick<CommandCall<object>, 'open' | 'dataDir' | 'keys' | 'stores'>
@@ -31,7 +31,7 @@ export async function renewLost(error: unknown, call: Call): Promise<Activated> 
 
 async function forget(em: EntityManager): Promise<string | null> {
   const leaf = await storeValue('leaf', em)
-  for (const name of ['own', 'next'] as const) await removeSealed(name, em)
+  for (const name of names) await removeSealed(name, em)
   for (const name of ['leaf', 'next_leaf'] as const) await setStoreValue(name, null, em)
   return leaf
 }

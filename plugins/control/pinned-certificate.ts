@@ -3,7 +3,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { storeFileOf } from '../../kernel/store/sql/database.ts'
+import { mayBeShared } from '../../kernel/store/sql/database.ts'
 
 /** Names of the pinned certificate and of the next one; the value is its fingerprint. */
 type Name = 'leaf' | 'next_leaf'
@@ -12,9 +12,6 @@ export interface UnawareClient {
   readonly client_id: string
   readonly name: string
 }
-
-/** True for a store that several servers may use, all with the same certificate. */
-export const isShared = (em: EntityManager): boolean => storeFileOf(em) === null
 
 export async function storeValue(name: Name, em: EntityManager): Promise<string | null> {
   const rows = await em.execute<{ value: string }[]>('select value from kernel_fact where name = ?', [name])
@@ -60,7 +57,7 @@ export async function requirePinned(store: Kernel['store'], fingerprint: string)
     const pinned = await storeValue('leaf', em)
     if (pinned === fingerprint) return
     const count = pinned === null ? 0 : await countEnrolled(em)
-    if (pinned !== null && (count > 0 || isShared(em))) {
+    if (pinned !== null && (count > 0 || mayBeShared(em))) {
       const holders = count > 0 ? `${count} enrolled clients pin` : 'the servers of this store have'
       throw new Fault(
         tlsInvalid,

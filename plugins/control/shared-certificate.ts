@@ -3,12 +3,23 @@
 import { X509Certificate } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, reasonOf, tlsInvalid } from '../../kernel/base/errors.ts'
-import { type Certificate, certificateOf, fingerprintOf, type Pair } from './certificate.ts'
+import {
+  type Certificate,
+  certificateOf,
+  fingerprintOf,
+  nextFile,
+  ownFile,
+  type Pair
+} from './certificate.ts'
 import { storeKeyUnusable } from './codes.ts'
 import { makeStoreKey, readStoreKey, type StoreKey, storeKeyFile } from './store-key.ts'
 
 /** The server's own certificate, and the one that is staged. */
-export type Name = 'own' | 'next'
+export const names = ['own', 'next'] as const
+export type Name = (typeof names)[number]
+
+/** Where they are as files of a data directory. */
+export const fileOf: Readonly<Record<Name, (dir: string) => string>> = { own: ownFile, next: nextFile }
 
 export interface Sealed {
   readonly name: Name

@@ -4,21 +4,16 @@ import { join } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import {
-  type Certificate,
-  certificateOf,
-  nextFile,
-  ownFile,
-  type Pair,
-  readCertificate
-} from './certificate.ts'
+import { type Certificate, certificateOf, ownFile, type Pair, readCertificate } from './certificate.ts'
 import { namedCertificates, setStoreValue } from './pinned-certificate.ts'
 import { isOf, type Named } from './settle.ts'
 import {
+  fileOf,
   fingerprintIn,
   keyForSealing,
   moveToOwn,
   type Name,
+  names,
   putSealed,
   removeSealed,
   sealedIn,
@@ -29,10 +24,6 @@ import { storeKeyFile } from './store-key.ts'
 export interface SharedKeepOptions extends Pick<Kernel, 'store' | 'log'> {
   readonly dir: string // the data directory
 }
-
-const fileOf: Readonly<Record<Name, (dir: string) => string>> = { own: ownFile, next: nextFile }
-
-const names = ['own', 'next'] as const
 
 export class SharedKeep {
   readonly #dir: string

@@ -6,14 +6,14 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import type { Place } from '../../kernel/store/sql/database.ts'
+import { mayBeShared, type Place } from '../../kernel/store/sql/database.ts'
 import {
   type CertificateSettings,
   configuredFiles,
   currentCertificate,
   fingerprintOf
 } from './certificate.ts'
-import { countEnrolled, isShared, storeValue, unawareClients } from './pinned-certificate.ts'
+import { countEnrolled, storeValue, unawareClients } from './pinned-certificate.ts'
 import { sealedIn } from './shared-certificate.ts'
 
 export async function showCertificate(
@@ -46,7 +46,7 @@ async function readIn(place: Place) {
     return await store.read(async em => {
       const next = await storeValue('next_leaf', em)
       return {
-        own: isShared(em) ? await ownIn(em) : null,
+        own: mayBeShared(em) ? await ownIn(em) : null,
         pinned: await storeValue('leaf', em),
         enrolled_clients: await countEnrolled(em),
         next,

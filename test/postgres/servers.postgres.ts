@@ -109,6 +109,28 @@ t.test('two servers share a store: each knows the other, and the agents of both'
   ])
 })
 
+t.test('a server that was not seen for 60 s is not listed', async t => {
+  const { server, place } = await fixture(t)
+  const a = await server('a')
+  const seenSecsAgo = (id: string, secs: number) =>
+    `insert into control_server values ('${id}', '${id}', '2.0.0', 1, (extract(epoch from now()) - ${secs})::bigint * 1000, '')`
+  await runAt(place, [seenSecsAgo('late', 50), seenSecsAgo('gone', 61)])
+
+  const { body } = await a.call('GET', '/v1/servers')
+  t.same(
+    body.map(({ server_id }: { server_id: string }) => server_id),
+    ['a', 'late']
+  )
+})
+
+t.test('a server whose signals nobody hears is refused, with the remedy', async t => {
+  const { dir, files, place } = await fixture(t)
+  const env = { ...files, SVC_STORE_URL: place.url, SVC_STORE_LISTEN_URL: cluster.at('postgres').url }
+  const deaf = start(t, ['server', '--data-dir', join(dir, 'deaf')], env)
+  t.equal(await deaf.exit, 78)
+  t.match(deaf.output(), /startup\.store_unusable: .* cannot wake each other: .* store_listen_url/)
+})
+
 t.test('a rule that is made at one server for an agent at another is answered as by its own', async t => {
   const { server, client } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]

@@ -58,7 +58,7 @@ export class Sessions {
     return this.#cluster
   }
 
-  /** Opens the first connection. Throws Fault with exit status 78, or 75 if another server has the database. */
+  /** Opens the first connection. Throws Fault with exit status 78, or 75 where it is to be had alone and servers use it. */
   async open(): Promise<void> {
     try {
       this.#writer = await this.#connect()

@@ -16,6 +16,7 @@ interface Options {
 }
 
 const channel = 'sluice'
+const lockName = "select pg_try_advisory_lock(hashtext('sluice'), hashtext($1)) as locked"
 const restMs = 20 // between two signals: each wakes all servers
 const askMs = 5000
 const answerMs = 3000
@@ -30,6 +31,7 @@ export class PostgresSignals implements Signals {
   #opening: Promise<Client> | null = null
   #next: NodeJS.Timeout | null = null // the next signal may be sent then
   #isWanted = false
+  #name: string | null = null
   #hasClosed = false
   #heard: ((payload: string) => void) | null = null // while the start waits for its own signal
 
@@ -56,7 +58,8 @@ export class PostgresSignals implements Signals {
     if (!isHeard)
       throw new Fault(
         storeUnusable,
-        'the servers of this database cannot wake each other: a pooler in transaction mode is between; name the database itself in store_listen_url'
+        'the servers of this database cannot wake each other: store_url leads to a pooler in transaction mode, whose ' +
+          'database itself is to be named in store_listen_url; or that names another database'
       )
   }
 
@@ -75,6 +78,13 @@ export class PostgresSignals implements Signals {
       if (fault !== error) this.#leave(this.#client) // it is lost, or does not answer
       throw fault
     }
+  }
+
+  hold = async (name: string): Promise<boolean> => {
+    const client = await this.#connected()
+    const isHeld = await holds(client, name)
+    if (isHeld) this.#name = name
+    return isHeld
   }
 
   send = (): void => {
@@ -133,6 +143,7 @@ export class PostgresSignals implements Signals {
         )
       })
       await client.query(`listen ${channel}`)
+      if (this.#name !== null) await holds(client, this.#name) // it was free since the connection before was lost
     } catch (error) {
       this.#leave(client)
       throw error
@@ -156,6 +167,11 @@ export class PostgresSignals implements Signals {
 }
 
 const nothing = (): void => {}
+
+async function holds(client: Client, name: string): Promise<boolean> {
+  const { rows } = await client.query<{ locked: boolean }>(lockName, [name])
+  return rows[0]?.locked === true
+}
 
 /** The backend's, which is with each of its notifications. */
 const processIdOf = (client: Client): unknown => Reflect.get(client, 'processID')

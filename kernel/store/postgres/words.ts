@@ -48,7 +48,5 @@ export const shared = {
   changeNumber: 'pg_current_xact_id()::text::bigint',
   oldest: 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
   /** Keeps the rows that are read as they are until the end of the change. */
-  keep: 'for share',
-  /** True if no other connection has locked this name, which is ours until the end of this connection. */
-  lockName: "pg_try_advisory_lock(hashtext('sluice'), hashtext(?))"
+  keep: 'for share'
 } as const

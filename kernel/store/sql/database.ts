@@ -13,7 +13,7 @@ export interface PostgresPlace {
   readonly url: string // postgres://USER@HOST:PORT/DATABASE, without a password
   readonly password: string | undefined // undefined: as PGPASSWORD or ~/.pgpass has it, or none
   readonly listenUrl?: string | undefined // of the database itself, where `url` is that of a pooler
-  readonly isShared?: true // with other servers
+  readonly isShared?: boolean // with other servers
 }
 
 /** How servers of one database tell each other that something has changed, without saying what. */
@@ -22,6 +22,8 @@ export interface Signals {
   send(): void
   /** Calls `listener` at each signal of another server, and when some may have been lost. */
   onSignal(listener: () => void): () => void
+  /** Locks a name for this server, also on each connection that follows; false where another server has it. */
+  hold(name: string): Promise<boolean>
   /** A statement for itself, outside of changes, on a connection of its own: it waits for none of them. */
   query<Row extends object>(sql: string, params?: readonly unknown[]): Promise<readonly Row[]>
 }
@@ -89,8 +91,8 @@ export function isStoreUrl(text: string): boolean {
   )
 }
 
-/** Returns the place that keys of the configuration name, in which `file` is the one of the data directory, and whether it is shared. Throws Fault. */
-export function placeOf(keys: Readonly<Record<string, unknown>>, file: string): Place {
+/** Returns the place that keys of the configuration name, in which `file` is the one of the data directory. Throws Fault. */
+export function placeOf(keys: Readonly<Record<string, unknown>>, file: string, isShared = false): Place {
   const {
     store_url: url,
     store_listen_url: listen,
@@ -99,9 +101,8 @@ export function placeOf(keys: Readonly<Record<string, unknown>>, file: string): 
   } = keys
   if (typeof url !== 'string' || url === 'sqlite:') return file
   const listenUrl = typeof listen === 'string' ? listen : undefined
-  const shared = keys['isShared'] === true && { isShared: true as const }
-  if (typeof password === 'string') return { url, listenUrl, password, ...shared }
-  return { url, listenUrl, password: typeof from === 'string' ? passwordIn(from) : undefined, ...shared }
+  if (typeof password === 'string') return { url, listenUrl, password, isShared }
+  return { url, listenUrl, password: typeof from === 'string' ? passwordIn(from) : undefined, isShared }
 }
 
 function passwordIn(file: string): string {
@@ -113,6 +114,9 @@ function passwordIn(file: string): string {
     throw new Fault(startupInvalid, `store_password_file cannot be read: ${reasonOf(cause)}`, { cause })
   }
 }
+
+/** True for a store that several servers may use: a database, not a file. */
+export const mayBeShared = (em: EntityManager): boolean => storeFileOf(em) === null
 
 /** Returns the file of an open store; null if it is none. */
 export const storeFileOf = (em: EntityManager): string | null =>

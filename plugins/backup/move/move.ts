@@ -6,9 +6,9 @@ import { sync, syncDir } from '../../../config/sync.ts'
 import { Fault, reasonOf, storeOutcomeUnknown, storeUnavailable } from '../../../kernel/base/errors.ts'
 import { Releases } from '../../../kernel/base/releases.ts'
 import type { CopiedTable, Kind } from '../../../kernel/store/sql/copy.ts'
-import type { Place, PostgresPlace } from '../../../kernel/store/sql/database.ts'
+import { mayBeShared, type Place, type PostgresPlace } from '../../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../../kernel/store/sql/migrations.ts'
-import { type Carried, carriedFrom, forgetCluster, isShared, sealCarried } from '../../control/exports.ts'
+import { type Carried, carriedFrom, forgetCluster, sealCarried } from '../../control/exports.ts'
 import { copyDiffers, notMovable, targetNotEmpty } from '../codes.ts'
 import { requireNoOthers, writeFiles } from './certificates.ts'
 import { type End, openEnd } from './end.ts'
@@ -155,7 +155,7 @@ async function copyAll(source: End, target: End, move: Move, into: EntityManager
 
 /** Null from one PostgreSQL to another: rows stay sealed by the same key. */
 async function carriedBetween(from: EntityManager, into: EntityManager, move: Move): Promise<Carried | null> {
-  if (isShared(from) && isShared(into)) return null
+  if (mayBeShared(from) && mayBeShared(into)) return null
   const carried = await carriedFrom(move.dataDir, from)
   if (typeof move.to === 'string') requireNoOthers(dirname(move.to), carried)
   return carried

@@ -216,27 +216,36 @@ export class Directory {
     return ids
   }
 
-  /** Ends sessions whose token is no longer that of the client, and forgets rows of streams that ended before they joined. */
-  async tidy(): Promise<void> {
-    for (const clientId of this.#sessions.keys())
-      if (this.#options.happenings.find(clientId)) this.#drop(clientId, moved)
-    const rows = await this.#options.signals.query<
-      Session & { readonly connectedAt: number; readonly isRevoked: boolean }
-    >(
-      `select session.client_id as "clientId", session.session_id as "sessionId", session.connected_at as "connectedAt",
-       client.token_hash is distinct from session.token_hash as "isRevoked"
-       from control_session session left join kernel_client client on client.id = session.client_id where session.boot = ?`,
-      [this.#options.registry.key]
+  /** Ends sessions whose token is no longer that of the client: the server that has revoked it may not have told. */
+  async endRevoked(): Promise<void> {
+    const { happenings, signals, registry } = this.#options
+    for (const clientId of this.#sessions.keys()) if (happenings.find(clientId)) this.#drop(clientId, moved)
+    const rows = await signals.query<Session>(
+      `select session.client_id as "clientId", session.session_id as "sessionId"
+       from control_session session left join kernel_client client on client.id = session.client_id
+       where session.boot = ? and client.token_hash is distinct from session.token_hash`,
+      [registry.key]
     )
-    for (const { clientId, sessionId, connectedAt, isRevoked } of rows) {
-      if (this.#options.happenings.isAway(clientId)) continue
-      const own = this.#options.happenings.find(clientId)
-      if (own?.sessionId === sessionId && isRevoked) own.end('token_revoked')
-      if (own?.sessionId !== sessionId && connectedAt < this.#options.clock.now() - joiningMs)
-        await this.#options.signals.query(
-          `update control_session set boot = null, changed = ${shared.changeNumber} where client_id = ? and session_id = ?`,
-          [clientId, sessionId]
-        )
+    for (const { clientId, sessionId } of rows) {
+      const own = happenings.find(clientId)
+      if (own?.sessionId === sessionId) own.end('token_revoked')
     }
+  }
+
+  /** Forgets rows of streams that ended before they joined. */
+  async tidy(): Promise<void> {
+    const { happenings, signals, registry, clock } = this.#options
+    const rows = await signals.query<Session>(
+      `select client_id as "clientId", session_id as "sessionId" from control_session
+       where boot = ? and connected_at < ?`,
+      [registry.key, clock.now() - joiningMs]
+    )
+    const isLost = ({ clientId, sessionId }: Session): boolean =>
+      !happenings.isAway(clientId) && happenings.find(clientId)?.sessionId !== sessionId
+    for (const { clientId, sessionId } of rows.filter(isLost))
+      await signals.query(
+        `update control_session set boot = null, changed = ${shared.changeNumber} where client_id = ? and session_id = ?`,
+        [clientId, sessionId]
+      )
   }
 }

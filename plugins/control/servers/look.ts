@@ -10,6 +10,7 @@ interface Options extends Pick<Kernel, 'clock' | 'log'> {
 }
 
 const everyMs = 2000
+export const ticksOfMinute = 60_000 / everyMs
 const restMs = 5 // signals of several servers share a look
 
 export function openLook({ clock, log, signals, work }: Options) {

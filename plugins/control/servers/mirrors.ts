@@ -11,9 +11,13 @@ interface Options extends Pick<ServersOptions, 'happenings'> {
   readonly registry: Registry
 }
 
-interface Row {
+/** What a plugin knows of a client. */
+interface Shown {
   readonly clientId: string
   readonly key: string
+}
+
+interface Row extends Shown {
   readonly boot: string
   readonly value: string // JSON
 }
@@ -21,7 +25,7 @@ interface Row {
 export class Mirrors {
   readonly #options: Options
   readonly #mirrored = new Map<string, Mirrored<unknown>>()
-  readonly #changed = new Map<string, { readonly clientId: string; readonly key: string }>()
+  readonly #changed = new Map<string, Shown>()
   #joins = 0 // of the registry, when all was shown last
   #seen = 0 // all changes below this number were looked at
 
@@ -33,32 +37,47 @@ export class Mirrors {
     const { key } = mirrored
     this.#mirrored.set(key, mirrored as Mirrored<unknown>) // its values are its own, in JSON
     return clientId => {
-      if (!this.#options.registry.isAlone()) this.#changed.set(`${key} ${clientId}`, { clientId, key })
+      if (!this.#options.registry.isAlone()) this.#mark({ clientId, key })
     }
   }
 
-  /** Shows what has changed; all to a server that has come. */
-  async show(): Promise<void> {
-    const { registry, signals, happenings } = this.#options
-    if (this.#joins !== registry.joins)
-      for (const { clientId } of happenings.all())
-        for (const key of this.#mirrored.keys()) this.#changed.set(`${key} ${clientId}`, { clientId, key })
-    this.#joins = registry.joins
-    const changed = [...this.#changed.values()].filter(({ clientId }) => happenings.find(clientId))
-    this.#changed.clear()
-    for (const some of slices(changed, 4))
-      await signals.query(
-        `insert into control_mirror (client_id, key, boot, value, changed)
-         values ${some.map(() => `(?, ?, ?, ?, ${shared.changeNumber})`).join(', ')}
-         on conflict (client_id, key) do update set boot = excluded.boot, value = excluded.value, changed = excluded.changed`,
-        some.flatMap(({ clientId, key }) => [
-          ...[clientId, key, registry.key],
-          JSON.stringify(this.#mirrored.get(key)?.value(clientId) ?? null)
-        ])
-      )
+  #mark(shown: Shown): void {
+    this.#changed.set(`${shown.key} ${shown.clientId}`, shown)
   }
 
+  /** Shows what has changed; all to a server that has come. What could not be shown is shown the next time. */
+  async show(): Promise<void> {
+    const { registry, happenings } = this.#options
+    if (this.#joins !== registry.joins)
+      for (const { clientId } of happenings.all())
+        for (const key of this.#mirrored.keys()) this.#mark({ clientId, key })
+    this.#joins = registry.joins
+    const changed = [...this.#changed.values()].filter(({ clientId }) => happenings.find(clientId))
+    this.#changed.clear() // what changes from here on is shown once more
+    try {
+      for (const some of slices(changed, 4)) await this.#put(some)
+    } catch (error) {
+      for (const one of changed) this.#mark(one)
+      throw error
+    }
+  }
+
+  async #put(some: readonly Shown[]): Promise<void> {
+    const { registry, signals } = this.#options
+    await signals.query(
+      `insert into control_mirror (client_id, key, boot, value, changed)
+       values ${some.map(() => `(?, ?, ?, ?, ${shared.changeNumber})`).join(', ')}
+       on conflict (client_id, key) do update set boot = excluded.boot, value = excluded.value, changed = excluded.changed`,
+      some.flatMap(({ clientId, key }) => [
+        ...[clientId, key, registry.key],
+        JSON.stringify(this.#mirrored.get(key)?.value(clientId) ?? null)
+      ])
+    )
+  }
+
+  /** What was shown may be lost, and the numbers of changes begin anew. */
   readonly restored = (): void => {
+    this.#joins = -1
     this.#seen = 0
   }
 

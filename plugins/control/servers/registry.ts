@@ -70,7 +70,6 @@ export class Registry {
   async renew(): Promise<void> {
     if (!this.#isTrusted()) return this.inForce()
     const at = this.#options.clock.monotonic()
-    await this.#lockName() // it is free since the connection was lost
     await this.#beat()
     this.#beatAt = at
   }
@@ -147,8 +146,7 @@ export class Registry {
   /** Until the others know that this server lives, they may remember what it changes. */
   async #join(): Promise<void> {
     const { store, clock, signals } = this.#options
-    if (this.#isNamed) await this.#lockName()
-    else await this.#takeName()
+    if (!this.#isNamed) await this.#takeName()
     await this.#beat()
     await store.upgrade?.requireOpen()
     const [since] = await signals.query<{ now: number }>(`select ${shared.now} as now`)
@@ -167,16 +165,9 @@ export class Registry {
   /** A row of the same name is of a process that has ended: it had the name until then. */
   async #takeName(): Promise<void> {
     const { signals, id } = this.#options
-    if (!(await this.#lockName()))
+    if (!(await signals.hold(id)))
       throw new Fault(startupInvalid, `server_id: another server has the name ${id}; give each its own`)
     await signals.query('delete from control_server where server_id = ?', [id])
     this.#isNamed = true
-  }
-
-  /** The name is ours while the connection of the signals is there that has it. */
-  async #lockName(): Promise<boolean> {
-    const { signals, id } = this.#options
-    const [row] = await signals.query<{ isOurs: boolean }>(`select ${shared.lockName} as "isOurs"`, [id])
-    return row?.isOurs === true
   }
 }

@@ -5,7 +5,7 @@ import type { Sharing } from '../../../kernel/store/open.ts'
 import { shared } from '../../../kernel/store/postgres/words.ts'
 import type { Signals } from '../../../kernel/store/sql/database.ts'
 import { Directory } from './directory.ts'
-import { openLook } from './look.ts'
+import { openLook, ticksOfMinute } from './look.ts'
 import { Mirrors } from './mirrors.ts'
 import type { OwnServers, ServersOptions } from './own-servers.ts'
 import { Registry } from './registry.ts'
@@ -21,6 +21,7 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
   const mirrors = new Mirrors({ ...options, signals, registry })
   const directory = new Directory({ ...options, signals, registry, relay, dropped: mirrors.forget })
   const results = openResults({ ...options, signals })
+  const doChores = openChores({ directory, relay, results, mirrors })
   store.share(sharingOf(registry))
 
   /** What others have changed since the last look. One that fails is made up for by the next one. */
@@ -33,10 +34,7 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
       await directory.look()
       await relay.look()
       await results.look()
-      if (!isTick) return
-      await mirrors.show()
-      await mirrors.look()
-      await Promise.all([directory, relay, results, mirrors].map(part => part.tidy()))
+      if (isTick) await doChores()
     }
   })
 
@@ -70,6 +68,25 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
       await registry.close()
       signals.send()
     }
+  }
+}
+
+interface Parts {
+  readonly directory: Directory
+  readonly mirrors: Mirrors
+  readonly relay: Pick<Relay, 'tidy'>
+  readonly results: Pick<ReturnType<typeof openResults>, 'tidy'>
+}
+
+/** Returns what is done every 2 s, while others live. */
+function openChores({ directory, relay, results, mirrors }: Parts): () => Promise<void> {
+  let ticks = 0
+  return async () => {
+    await mirrors.show()
+    await mirrors.look()
+    await directory.endRevoked()
+    if (ticks++ % ticksOfMinute === 0)
+      await Promise.all([directory, relay, results, mirrors].map(part => part.tidy()))
   }
 }
 
