@@ -12,6 +12,7 @@ import { acceptingScript } from '../../kit/accepting-agent.ts'
 import { connectAgent } from '../../kit/scripted-agent.ts'
 import { makeCertificate } from '../../plugins/control/self-signed.ts'
 import { start } from '../support/process.ts'
+import { startedServer, until } from '../support/started-server.ts'
 import { makeCluster } from './cluster.ts'
 
 const cluster = await makeCluster()
@@ -65,25 +66,7 @@ async function fixture(t: Test) {
     )
   }
 
-  async function server(id: string, release: Release) {
-    const child = launch(id, release)
-    const started = await child.until('server.started')
-    const origin = String(started['origin'])
-    const at = { port: Number(started['control_port']), fingerprint: String(started['server_cert_sha256']) }
-    const call = async (method: string, path: string, body?: object) => {
-      const reply = await fetch(`${origin}${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${operator}`,
-          ...(body && { 'content-type': 'application/json' })
-        },
-        ...(body && { body: JSON.stringify(body) })
-      })
-      const text = await reply.text()
-      return { status: reply.status, body: text === '' ? null : JSON.parse(text) }
-    }
-    return { ...child, at, call }
-  }
+  const server = (id: string, release: Release) => startedServer(launch(id, release), operator)
 
   const client = new pg.Client(place.url)
   client.on('error', () => {}) // the cluster is removed
@@ -251,12 +234,3 @@ t.test('a server that is alone stops at once', async t => {
   t.equal(await a.exit, 0)
   t.ok(performance.now() - stoppedAt < 1_900)
 })
-
-/** Asks again until the answer fits. */
-async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
-  for (;;) {
-    const answer = await ask()
-    if (fits(answer)) return answer
-    await wait(10)
-  }
-}

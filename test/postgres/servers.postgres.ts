@@ -1,7 +1,6 @@
 // Several real servers on one PostgreSQL, with agents that a test controls.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { newId } from '../../kernel/base/id.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
@@ -11,6 +10,7 @@ import { connectAgent, type Script } from '../../kit/scripted-agent.ts'
 import { makeCertificate } from '../../plugins/control/self-signed.ts'
 import { StatsReport } from '../../plugins/stats/wire.ts'
 import { start } from '../support/process.ts'
+import { startedServer, until } from '../support/started-server.ts'
 import { makeCluster } from './cluster.ts'
 import { connectTo } from './empty-database.ts'
 
@@ -42,18 +42,7 @@ async function fixture(t: Test) {
       SVC_CONTROL_LISTEN: '127.0.0.1:0',
       SVC_METRICS_LISTEN: '127.0.0.1:0'
     })
-    const started = await child.until('server.started')
-    const at = { port: Number(started['control_port']), fingerprint: String(started['server_cert_sha256']) }
-    const call = async (method: string, path: string, body?: object, token = operator) => {
-      const reply = await fetch(`${started['origin']}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
-        ...(body && { body: JSON.stringify(body) })
-      })
-      const text = await reply.text()
-      return { status: reply.status, body: text === '' ? null : JSON.parse(text) }
-    }
-    return { ...child, at, call, id }
+    return startedServer(child, operator)
   }
 
   async function client(name: string) {
@@ -67,15 +56,6 @@ async function fixture(t: Test) {
   }
 
   return { dir, place, files, server, client }
-}
-
-/** Asks again until the answer fits. */
-async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
-  for (;;) {
-    const answer = await ask()
-    if (fits(answer)) return answer
-    await wait(10)
-  }
 }
 
 type Server = Awaited<ReturnType<Awaited<ReturnType<typeof fixture>>['server']>>

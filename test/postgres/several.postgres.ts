@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, connect as dial } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { type CommandResult, type Process, sluice, start } from '../support/process.ts'
+import { until } from '../support/started-server.ts'
 import { openDebian, shown } from './several/host.ts'
 
 const names = ['gate-1', 'gate-2', 'gate-3'] as const
@@ -185,15 +185,6 @@ async function markAt(port: number): Promise<string> {
   const [mark] = await once(socket, 'data', { signal: AbortSignal.timeout(10_000) })
   socket.destroy()
   return String(mark)
-}
-
-/** Asks again until the answer fits. */
-async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
-  for (;;) {
-    const answer = await ask()
-    if (fits(answer)) return answer
-    await wait(50)
-  }
 }
 
 function found<T>(value: T | undefined): T {

@@ -1,0 +1,28 @@
+// A server process that has started, as a caller of its API and an agent see it.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Process } from './process.ts'
+
+/** Resolves when it listens. `token`: that of the operator, unless a call has another. */
+export async function startedServer(child: Process, token: string) {
+  const started = await child.until('server.started')
+  const at = { port: Number(started['control_port']), fingerprint: String(started['server_cert_sha256']) }
+  const call = async (method: string, path: string, body?: object, bearer = token) => {
+    const reply = await fetch(`${started['origin']}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${bearer}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) })
+    })
+    const text = await reply.text()
+    return { status: reply.status, body: text === '' ? null : JSON.parse(text) }
+  }
+  return { ...child, at, call }
+}
+
+/** Asks another process again until the answer fits. */
+export async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await ask()
+    if (fits(answer)) return answer
+    await pause(20)
+  }
+}
