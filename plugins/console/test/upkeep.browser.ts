@@ -140,4 +140,21 @@ async function setsEndpoint(walk: Walk): Promise<void> {
   await both(walk, 'localhost:8443', 'localhost:7443')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('set here').waitFor()
+  await waitsForTheForm(walk)
+}
+
+/** What is pressed in a form that is about to go would be lost. */
+async function waitsForTheForm({ page }: Walk): Promise<void> {
+  const read = Promise.withResolvers<void>()
+  await page.route('**/v1/settings/advertised-endpoint', async route => {
+    if (route.request().method() === 'GET') await read.promise
+    await route.continue()
+  })
+  const clear = page.getByRole('button', { name: 'Use the configuration' })
+  await page.getByLabel('Another address').fill('localhost:9443')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await clear.and(page.locator(':disabled')).waitFor()
+  read.resolve()
+  await clear.click()
+  await page.getByText('this machine only').waitFor()
 }

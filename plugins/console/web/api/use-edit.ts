@@ -6,7 +6,8 @@ import { errorOf } from './error.ts'
 interface Edit<T, V> {
   readonly read: () => Promise<Versioned<T>>
   readonly save: (values: V, headers: { readonly 'if-match': string }) => Promise<unknown>
-  readonly onSaved: () => void
+  /** The change is pending until it is over: whoever reads anew and begins another form returns when that is there. */
+  readonly onSaved: () => void | Promise<void>
 }
 
 /**

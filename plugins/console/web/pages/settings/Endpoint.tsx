@@ -34,7 +34,7 @@ export function Endpoint({ read, again }: Props) {
           {text.settings.loopback}
         </Alert>
       )}
-      <Override key={form} opened={read} onSaved={() => void again().then(() => setForm(form + 1))} />
+      <Override key={form} opened={read} onSaved={() => again().then(() => setForm(form + 1))} />
     </Stack>
   )
 }
@@ -44,7 +44,7 @@ function Override({
   onSaved
 }: {
   readonly opened: Versioned<Setting>
-  readonly onSaved: () => void
+  readonly onSaved: () => Promise<void>
 }) {
   const [value, setValue] = useState(opened.value.override ?? '')
   const { change, theirs } = useEdit<Setting, string | null>(opened, {
@@ -83,7 +83,7 @@ function Override({
       )}
       {opened.value.override !== null && (
         <Group>
-          <Button variant="default" size="xs" onClick={() => change.mutate(null)}>
+          <Button variant="default" size="xs" disabled={change.isPending} onClick={() => change.mutate(null)}>
             {text.settings.clear}
           </Button>
         </Group>

@@ -41,7 +41,7 @@ export function Detail({ name }: { readonly name: string }) {
               <Entries
                 key={form}
                 opened={opened}
-                onSaved={() => void list.refetch().then(() => setForm(form + 1))}
+                onSaved={() => list.refetch().then(() => setForm(form + 1))}
               />
             </>
           )}
@@ -53,7 +53,7 @@ export function Detail({ name }: { readonly name: string }) {
 
 interface EntriesProps {
   readonly opened: Versioned<List>
-  readonly onSaved: () => void
+  readonly onSaved: () => Promise<void>
 }
 
 function Entries({ opened, onSaved }: EntriesProps) {
@@ -65,7 +65,7 @@ function Entries({ opened, onSaved }: EntriesProps) {
       call('PUT /v1/source-lists/{list_name}', { path: { list_name: name }, body: { entries }, headers }),
     onSaved: () => {
       notify(text.sources.made(name))
-      onSaved()
+      return onSaved()
     }
   })
   const { at, rest } = formErrors(change.error, { entries: ['limit_reached'] })

@@ -16,7 +16,7 @@ interface Props {
   readonly user: string
   readonly client_id: string
   readonly name: string // of the edge
-  readonly onSaved: () => void
+  readonly onSaved: () => void | Promise<void>
 }
 
 const nothing = { client_id: '', owner_id: '', rate_limit: {}, enforced: false, updated_at: '' }
@@ -34,7 +34,7 @@ export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
       }),
     onSaved: () => {
       notify(text.saved)
-      onSaved()
+      return onSaved()
     }
   })
   const { at, rest } = formErrors(
@@ -78,7 +78,7 @@ interface RemoveProps {
   readonly path: { readonly client_id: string; readonly owner_id: string }
   readonly user: string
   readonly name: string
-  readonly onSaved: () => void
+  readonly onSaved: () => void | Promise<void>
 }
 
 function Remove({ path, user, name, onSaved }: RemoveProps) {
@@ -88,7 +88,7 @@ function Remove({ path, user, name, onSaved }: RemoveProps) {
     onSuccess: () => {
       notify(text.limits.removed)
       ask(false)
-      onSaved()
+      return onSaved()
     }
   })
   return (
