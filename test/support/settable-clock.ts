@@ -1,39 +1,34 @@
-// Sets the wall clock of single processes with libfaketime (Debian package `libfaketime`). Their monotonic clock stays.
-import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+// Sets the wall clock of single processes. Their monotonic clock stays.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 
-const library = ['x86_64', 'aarch64']
-  .map(machine => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`)
-  .find(existsSync)
-
-/** The option `skip` of tests that need the library. */
-export const noSettableClock = library === undefined && 'libfaketime is not installed'
+const source = join(import.meta.dirname, '../../native/test/clock.c')
 
 export interface SettableClock {
   /** For the processes that show this clock. */
   readonly env: Readonly<Record<string, string>>
-  /** Sets how far it is ahead of the machine's, such as '+40d' or '-2h'. */
-  set(ahead: string): void
+  /** Sets how many seconds it is ahead of the machine's; below 0, how many it is behind. */
+  set(aheadSecs: number): void
 }
 
-export function settableClock(t: Pick<Test, 'teardown'>, ahead = '+0'): SettableClock {
+export function settableClock(t: Pick<Test, 'teardown'>, aheadSecs = 0): SettableClock {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-clock-'))
-  t.teardown(() => rmSync(dir, { recursive: true }))
-  const file = join(dir, 'ahead')
-  const set = (ahead: string): void => {
-    writeFileSync(`${file}.new`, `${ahead}\n`)
-    renameSync(`${file}.new`, file) // a process never reads half of it
+  chmodSync(dir, 0o755) // also for processes of another user
+  const [library, file] = [join(dir, 'clock.so'), join(dir, 'ahead')]
+  execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', library, source, '-ldl'])
+  const fd = openSync(file, 'w+', 0o644)
+  t.teardown(() => {
+    closeSync(fd)
+    rmSync(dir, { recursive: true })
+  })
+  const set = (secs: number): void => {
+    const nanoseconds = Buffer.alloc(8)
+    nanoseconds.writeBigInt64LE(BigInt(Math.round(secs * 1000)) * 1_000_000n)
+    writeSync(fd, nanoseconds, 0, 8, 0) // in place: processes have it mapped
   }
-  set(ahead)
-  return {
-    env: {
-      LD_PRELOAD: library ?? '',
-      FAKETIME_TIMESTAMP_FILE: file,
-      FAKETIME_NO_CACHE: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1'
-    },
-    set
-  }
+  set(aheadSecs)
+  return { env: { LD_PRELOAD: library, CLOCK_AHEAD: file }, set }
 }
