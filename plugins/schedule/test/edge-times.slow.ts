@@ -8,7 +8,7 @@ import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { engines } from '../../../test/matrix/world.ts'
 import { freePort } from '../../../test/support/ports.ts'
-import { noSettableClock, type SettableClock, settableClock } from '../../../test/support/settable-clock.ts'
+import { type SettableClock, settableClock } from '../../../test/support/settable-clock.ts'
 import {
   type RunningAgent,
   startAgent,
@@ -69,8 +69,8 @@ const turns = {
 
 interface World {
   readonly cluster: TestCluster
-  /** Ahead of the machine's clock; what the edge's clock adds is in seconds. */
-  readonly ahead: (secs?: number) => string
+  /** Returns how many seconds a clock is ahead of the machine's: the server's, or one that is `secs` ahead of that. */
+  readonly ahead: (secs?: number) => number
 }
 
 interface Edge extends RunningAgent {
@@ -168,55 +168,48 @@ const runs = Object.entries(turns).flatMap(([season, turn], at) =>
 const chosen = runs.filter(({ isFirst }) => isFirst || process.env['EDGE_TIMES'] === 'all')
 
 for (const { season, at: turn, cases, server } of chosen)
-  t.test(
-    `rules follow the turn in ${season} with the server ${server}`,
-    { skip: noSettableClock },
-    async t => {
-      const turnAt = Date.now() + leadMs // by the machine's clock
-      const ahead = (secs = 0): string => {
-        const sum = (turn - turnAt) / 1000 + secs
-        return `${sum < 0 ? '' : '+'}${sum}`
-      }
-      const cluster = await testCluster(t, settableClock(t, ahead()).env)
-      const world = { cluster, ahead }
-      const edges = await Promise.all(
-        Object.keys(stories).map((_, at) =>
-          openEdge(t, world, { name: `edge-${at}`, turn, cases }, engines[at % engines.length] ?? 'portable')
-        )
+  t.test(`rules follow the turn in ${season} with the server ${server}`, async t => {
+    const turnAt = Date.now() + leadMs // by the machine's clock
+    const ahead = (secs = 0): number => (turn - turnAt) / 1000 + secs
+    const cluster = await testCluster(t, settableClock(t, ahead()).env)
+    const world = { cluster, ahead }
+    const edges = await Promise.all(
+      Object.keys(stories).map((_, at) =>
+        openEdge(t, world, { name: `edge-${at}`, turn, cases }, engines[at % engines.length] ?? 'portable')
       )
-      if (server === 'away') {
-        cluster.server.signal('SIGKILL')
-        await cluster.server.exit
-      }
-      await Promise.all(Object.values(stories).map((story, at) => edges[at] && story(world, edges[at])))
-      t.ok(Date.now() < turnAt, `${turnAt - Date.now()} ms before the turn`)
-
-      const late: number[] = []
-      await Promise.all(
-        edges.flatMap((edge, at) =>
-          Object.entries(cases).map(
-            async ([
-              what,
-              {
-                opens: [before, then]
-              }
-            ]) => {
-              const seen = await watch(edge.ports.get(what) ?? 0, turnAt + watchedMs)
-              const name = `${what}, on an edge ${Object.keys(stories)[at]}`
-              t.same(
-                seen.map(([, open]) => open),
-                before === then ? [before] : [before, then],
-                name
-              )
-              const [, change] = seen
-              if (!change) return
-              late.push(change[0] - turnAt)
-              t.ok(change[0] >= turnAt, `${name}: not early (${change[0] - turnAt} ms)`)
-            }
-          )
-        )
-      )
-      late.sort((a, b) => a - b)
-      t.comment(`${late.length} changes, ${late[0]} to ${late.at(-1)} ms after their time`)
+    )
+    if (server === 'away') {
+      cluster.server.signal('SIGKILL')
+      await cluster.server.exit
     }
-  )
+    await Promise.all(Object.values(stories).map((story, at) => edges[at] && story(world, edges[at])))
+    t.ok(Date.now() < turnAt, `${turnAt - Date.now()} ms before the turn`)
+
+    const late: number[] = []
+    await Promise.all(
+      edges.flatMap((edge, at) =>
+        Object.entries(cases).map(
+          async ([
+            what,
+            {
+              opens: [before, then]
+            }
+          ]) => {
+            const seen = await watch(edge.ports.get(what) ?? 0, turnAt + watchedMs)
+            const name = `${what}, on an edge ${Object.keys(stories)[at]}`
+            t.same(
+              seen.map(([, open]) => open),
+              before === then ? [before] : [before, then],
+              name
+            )
+            const [, change] = seen
+            if (!change) return
+            late.push(change[0] - turnAt)
+            t.ok(change[0] >= turnAt, `${name}: not early (${change[0] - turnAt} ms)`)
+          }
+        )
+      )
+    )
+    late.sort((a, b) => a - b)
+    t.comment(`${late.length} changes, ${late[0]} to ${late.at(-1)} ms after their time`)
+  })
