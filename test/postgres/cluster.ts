@@ -31,34 +31,48 @@ export interface Cluster {
   stop(): void
   /** As a host ends it that has no memory left. */
   kill(): void
+  /** Sends a signal to all of its processes. */
+  signal(name: NodeJS.Signals): void
   /** Makes a copy that runs, and follows this one. */
   standby(): Promise<Standby>
   /** Stops it, and deletes its files. */
   remove(): void
 }
 
-export interface Standby extends Pick<Cluster, 'at' | 'kill' | 'standby' | 'remove'> {
+export interface Standby extends Cluster {
   /** Makes it what the other was. */
   promote(): void
 }
 
-/** Makes one that does not run yet. `settings` are lines of postgresql.conf; '' has what PostgreSQL has. */
-export async function makeCluster(settings = quick): Promise<Cluster> {
+type Env = Readonly<Record<string, string>>
+
+/** Makes one that does not run yet. `settings` are lines of postgresql.conf; '' has what PostgreSQL has. `env`: of its processes. */
+export async function makeCluster(settings = quick, env: Env = {}): Promise<Cluster> {
   const dir = emptyDir()
   run(dir, 'initdb', ['-D', join(dir, 'data'), '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', ...locale])
-  return clusterIn(dir, await freePort(), settings)
+  return clusterIn(dir, await freePort(), settings, env)
 }
 
 /** One in a directory, with its files in `data`. */
-function clusterIn(dir: string, port: number, settings: string): Cluster & Standby {
+function clusterIn(dir: string, port: number, settings: string, env: Env): Standby {
   const data = join(dir, 'data')
   appendFileSync(
     join(data, 'postgresql.conf'),
     `${settings}\nlisten_addresses = '127.0.0.1'\nport = ${port}\nunix_socket_directories = '${dir}'\n`
   )
   const pgCtl = (...more: readonly string[]): void =>
-    run(dir, 'pg_ctl', ['-D', data, '-w', '-l', join(dir, 'log'), ...more])
+    run(dir, 'pg_ctl', ['-D', data, '-w', '-l', join(dir, 'log'), ...more], env)
   const pid = (): number => Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10)
+  /** The one that has started all others is the first. */
+  const processes = (): readonly number[] => {
+    const children = readFileSync(`/proc/${pid()}/task/${pid()}/children`, 'utf8').split(' ')
+    return [pid(), ...children.filter(Boolean).map(Number)]
+  }
+  const signal = (name: NodeJS.Signals): readonly number[] => {
+    const all = processes()
+    for (const each of all) process.kill(each, name)
+    return all
+  }
   let isRunning = false
   const control = (word: 'start' | 'stop'): void => {
     if (isRunning === (word === 'start')) return
@@ -72,18 +86,17 @@ function clusterIn(dir: string, port: number, settings: string): Cluster & Stand
     start: () => control('start'),
     stop: () => control('stop'),
     kill() {
-      const children = readFileSync(`/proc/${pid()}/task/${pid()}/children`, 'utf8').split(' ')
-      const all = [pid(), ...children.filter(Boolean).map(Number)]
-      for (const each of all) process.kill(each, 'SIGKILL')
+      const all = signal('SIGKILL')
       while (all.some(isRunningStill)) execFileSync('sleep', ['0.01'])
       for (const file of [join(data, 'postmaster.pid'), join(dir, `.s.PGSQL.${port}.lock`)]) rmSync(file) // a zombie of this number may be left, where nobody waits for it
       isRunning = false
     },
+    signal: name => void signal(name),
     async standby() {
       const copy = emptyDir()
       const from = ['-h', '127.0.0.1', '-p', String(port), '-U', 'sluice', '-R', '-c', 'fast']
       run(copy, 'pg_basebackup', ['-D', join(copy, 'data'), ...from])
-      const standby = clusterIn(copy, await freePort(), '')
+      const standby = clusterIn(copy, await freePort(), '', env)
       standby.start()
       return standby
     },
@@ -102,12 +115,13 @@ function emptyDir(): string {
   return dir
 }
 
-function run(dir: string, program: string, words: readonly string[]): void {
+function run(dir: string, program: string, words: readonly string[], env: Env = {}): void {
   const [bin = ''] = globSync('/usr/lib/postgresql/*/bin').sort(
     (one, other) => versionOf(other) - versionOf(one)
   )
   if (versionOf(bin) < 15) throw new Error('PostgreSQL 15 or newer is missing: apt-get install postgresql')
-  execFileSync(join(bin, program), words, { ...ownerOfPostgres(), cwd: dir, stdio: 'ignore' })
+  const own = { ...ownerOfPostgres(), cwd: dir, env: { ...process.env, ...env } }
+  execFileSync(join(bin, program), words, { ...own, stdio: 'ignore' })
 }
 
 function versionOf(path: string): number {

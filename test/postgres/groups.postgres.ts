@@ -6,6 +6,7 @@ import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { type Database, openStore } from '../../kernel/store/open.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
+import { unanswered } from '../../kernel/store/unanswered.ts'
 import { makeCluster } from './cluster.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { proxyTo } from './proxy.ts'
@@ -24,14 +25,14 @@ async function opened(t: Test, place?: PostgresPlace) {
   return { store, at, ids }
 }
 
-/** Begins a change that lasts until all of these wait for it: then they are a group. Resolves when all have ended. */
+/** Begins a change that lasts until all of these wait: then they are of its group. Resolves when all have ended. */
 async function together<T>(store: Database, works: readonly ((em: EntityManager) => Promise<T>)[]) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const first = store.change(() => promise)
   const all = works.map(work => store.change(work))
   resolve()
-  await first
-  return Promise.allSettled(all)
+  const [, ...results] = await Promise.allSettled([first, ...all])
+  return results as PromiseSettledResult<T>[]
 }
 
 const transactionOf = async (em: EntityManager): Promise<string> => {
@@ -43,20 +44,23 @@ const transactionOf = async (em: EntityManager): Promise<string> => {
 const prepared = (em: EntityManager) =>
   em.execute<{ text: string }[]>('select statement as text from pg_prepared_statements where name <> ?', [''])
 
-t.test('changes that wait are made in one transaction, at most 8 of them', async t => {
-  const { store } = await opened(t)
+t.test(
+  'changes that wait, and those that come meanwhile, are made in one transaction, at most 8 of them',
+  async t => {
+    const { store } = await opened(t)
 
-  const results = await together(
-    store,
-    Array.from({ length: 20 }, () => transactionOf)
-  )
+    const results = await together(
+      store,
+      Array.from({ length: 20 }, () => transactionOf)
+    )
 
-  const numbers = results.map(result => (result.status === 'fulfilled' ? result.value : null))
-  t.same(
-    [...Map.groupBy(numbers, number => number).values()].map(({ length }) => length),
-    [8, 8, 4]
-  )
-})
+    const numbers = results.map(result => (result.status === 'fulfilled' ? result.value : null))
+    t.same(
+      [...Map.groupBy(numbers, number => number).values()].map(({ length }) => length),
+      [7, 8, 5] // the first ones have come while another was made
+    )
+  }
+)
 
 t.test('a change that fails is undone alone, whatever it has done, and its own error is told', async t => {
   const { store, ids } = await opened(t)
@@ -224,6 +228,66 @@ t.test('when the database does not answer, all that wait are refused together', 
   )
 })
 
+t.test('a statement that nobody waits for fails its change, and no other one', async t => {
+  const { store, ids } = await opened(t)
+  const runs: string[] = []
+  const work = (id: string, added: string) => async (em: EntityManager) => {
+    runs.push(id)
+    await em.insert(User, userOf(added), unanswered(em))
+    return id
+  }
+
+  const results = await together(store, [
+    work('first', 'ann'),
+    work('same', 'ann'),
+    work('next', 'bob'),
+    async em => {
+      await em.insert(User, userOf('carl'), unanswered(em))
+      throw new Error('no')
+    }
+  ])
+
+  t.match(
+    results.map(result => (result.status === 'fulfilled' ? result.value : String(result.reason))),
+    ['first', /duplicate key/, 'next', 'Error: no']
+  )
+  t.same(runs.slice(-3), ['first', 'same', 'next'], 'each is made again, alone')
+  t.same(await ids(), ['ann', 'bob'])
+  await t.rejects(store.change(work('alone', 'ann')), /duplicate key/)
+})
+
+t.test('a conflict of a statement that nobody waits for is one: the change is made again', async t => {
+  const { store, at } = await opened(t)
+  await store.change(adding('ann'))
+  let runs = 0
+
+  await store.change(async em => {
+    const seen = await em.findOne(User, { id: 'ann' })
+    if (runs++ === 0) await runAt(at, [`update kernel_user set display_name = 'other'`])
+    await em.nativeUpdate(User, { id: 'ann' }, { displayName: `${seen?.displayName}, mine` }, unanswered(em))
+  })
+
+  t.equal(runs, 2)
+  t.equal((await store.read(em => em.findOne(User, { id: 'ann' })))?.displayName, 'other, mine')
+})
+
+t.test(
+  'without an answer to its commit, a change whose last statement is unanswered is unknown, too',
+  async t => {
+    const proxy = await proxyTo(t, await emptyDatabase(t))
+    const { store, ids } = await opened(t, proxy.place)
+    proxy.cutAt('commit')
+
+    const [result] = await Promise.allSettled([
+      store.change(em => em.insert(User, userOf('ann'), unanswered(em)))
+    ])
+
+    t.match(result, { status: 'rejected', reason: { errorCode: { code: 'store_outcome_unknown' } } })
+
+    t.same(await ids(), ['ann'])
+  }
+)
+
 t.test('what a change asks at once is one message; the beginning and the end of it are none', async t => {
   const proxy = await proxyTo(t, await emptyDatabase(t))
   const { store } = await opened(t, proxy.place)
@@ -234,9 +298,10 @@ t.test('what a change asks at once is one message; the beginning and the end of 
   await store.change(async em => {
     await Promise.all([ask(em), ask(em), ask(em)])
     await ask(em)
+    await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Bea' }, unanswered(em))
   })
 
-  t.equal(proxy.received() - before, 3, 'three questions, a fourth, and the commit')
+  t.equal(proxy.received() - before, 4, 'three questions, a fourth, what is not answered, and the commit')
 })
 
 t.test('a statement is prepared once, and a connection keeps 500', async t => {

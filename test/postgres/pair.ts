@@ -40,13 +40,7 @@ export async function pairOf(t: Test): Promise<Pair> {
     url: `postgres://ordinary@127.0.0.1:${link.port}/sluice`,
     primary: client,
     at: database => inForce.at(database),
-    async detach() {
-      const { rows } = await client.query('select pg_current_wal_lsn()::text as lsn')
-      await untilTrue(follower, `select pg_last_wal_replay_lsn() >= '${rows[0].lsn}' as yes`)
-      await follower.query(`alter system set primary_conninfo = ''`)
-      await follower.query('select pg_reload_conf()')
-      await untilTrue(follower, 'select not exists (select from pg_stat_wal_receiver) as yes')
-    },
+    detach: () => detach(client, follower),
     failOver() {
       primary.kill()
       promote()
@@ -55,6 +49,15 @@ export async function pairOf(t: Test): Promise<Pair> {
     },
     divide: promote
   }
+}
+
+/** What the primary commits from now on does not reach its standby, which has all that was before. */
+export async function detach(primary: pg.Client, standby: pg.Client): Promise<void> {
+  const { rows } = await primary.query('select pg_current_wal_lsn()::text as lsn')
+  await untilTrue(standby, `select pg_last_wal_replay_lsn() >= '${rows[0].lsn}' as yes`)
+  await standby.query(`alter system set primary_conninfo = ''`)
+  await standby.query('select pg_reload_conf()')
+  await untilTrue(standby, 'select not exists (select from pg_stat_wal_receiver) as yes')
 }
 
 async function clientOf(t: Test, { at }: Pick<Standby, 'at'>): Promise<pg.Client> {

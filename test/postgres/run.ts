@@ -1,5 +1,5 @@
-// Runs the tests of the store, and those of plugins that use it most, on a PostgreSQL of their own: npm run test:postgres.
-// Arguments are options of tap, and test files; without any file, all of tests.ts.
+// Runs tests on a PostgreSQL of their own: npm run test:postgres. Those of the store, and of plugins that use it most; with
+// --whole, all of npm test that may open a store. Arguments are options of tap, and test files in place of these.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -25,8 +25,9 @@ async function test(): Promise<number> {
   const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
   await (await openStore(at('sluice'), [kernelStore, ...inDependencyOrder(plugins)])).close()
   const given = process.argv.slice(2)
-  const isWhole = given.every(word => word.startsWith('-'))
-  const words = isWhole ? [...given, ...testsOnPostgres(root)] : given
+  const options = given.filter(word => word !== '--whole')
+  const files = testsOnPostgres(root, given.includes('--whole') ? 'whole' : 'chosen')
+  const words = options.every(word => word.startsWith('-')) ? [...options, ...files] : options
   const run = spawn(join(root, 'node_modules/.bin/tap'), ['--disable-coverage', ...words], {
     cwd: root,
     stdio: 'inherit',

@@ -8,6 +8,7 @@ import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import { acceptingScript } from '../../kit/accepting-agent.ts'
 import { connectAgent, type Script } from '../../kit/scripted-agent.ts'
 import { makeCertificate } from '../../plugins/control/self-signed.ts'
+import { freePorts } from '../../plugins/doctor/test/provoke.ts'
 import { StatsReport } from '../../plugins/stats/wire.ts'
 import { start } from '../support/process.ts'
 import { startedServer, until } from '../support/started-server.ts'
@@ -87,6 +88,21 @@ t.test('two servers share a store: each knows the other, and the agents of both'
     { server_id: 'a', sessions: 0 },
     { server_id: 'b', sessions: 1 }
   ])
+})
+
+t.test('a server that has just started knows the agents of the others', async t => {
+  const { server, client } = await fixture(t)
+  const b = await server('b')
+  const paris = await client('paris')
+  await paris.connect(b)
+
+  const a = await server('a')
+
+  t.match(await a.call('GET', `/v1/clients/${paris.id}`), { body: { connected: true } })
+  t.match(await a.call('POST', '/v1/rules', ruleOf('paris', 8001)), {
+    status: 201,
+    body: { state: 'active' }
+  })
 })
 
 t.test('a server that was not seen for 60 s is not listed', async t => {
@@ -259,6 +275,27 @@ t.test('a second server of the same name is refused, with the remedy', async t =
   const other = start(t, ['server', '--data-dir', join(dir, 'other')], env)
   t.equal(await other.exit, 78)
   t.match(other.output(), /server_id: another server has the name a; give each its own/)
+})
+
+t.test('a server waits for its name until the database sees that its last process has ended', async t => {
+  const { dir, place, files } = await fixture(t)
+  const database = await connectTo(t, place)
+  const name = `hashtext('sluice'), hashtext('a')`
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and query like '%max(seen_at)%'
+    and pid <> pg_backend_pid()`
+  await database.query(`select pg_advisory_lock(${name})`)
+  const env = { ...files, SVC_STORE_URL: place.url, SVC_SERVER_ID: 'a', SVC_OPERATOR_TOKEN: operator }
+  const early = start(t, ['server', '--data-dir', join(dir, 'a')], { ...env, ...freePorts })
+  t.equal(await early.exit, 75)
+  t.match(early.output(), /server_id: the database still holds the name a .*; start again in some seconds/)
+
+  const next = start(t, ['server', '--data-dir', join(dir, 'a')], { ...env, ...freePorts })
+  await until(
+    () => database.query(waiting),
+    ({ rows }) => rows.length > 0
+  )
+  await database.query(`select pg_advisory_unlock(${name})`)
+  await next.until('server.started')
 })
 
 t.test(

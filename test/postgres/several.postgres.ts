@@ -230,7 +230,10 @@ t.test(
       const agentAt = await kill(t, { id, at, agent, traffic })
       const changer = at(found(names.find(name => name !== id && name !== agentAt)))
       const mark = id === 'gate-2' ? 'A' : 'B'
-      await changer.json('rule', 'set', rule, `targets=127.0.0.1:${targets['AB'.indexOf(mark)]}`)
+      const changed = await changer.json<{ state: string }>(
+        ...['rule', 'set', rule, `targets=127.0.0.1:${targets['AB'.indexOf(mark)]}`]
+      )
+      t.match(changed, { state: 'active' }, 'the agent has applied the change')
       t.equal(await markAt(Number(listen)), mark, 'new connections go to the new target')
       await at(id).start()
       await traffic.goesOn()

@@ -2,13 +2,17 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { raw } from '@mikro-orm/sql'
+import pg from 'pg'
 import { parse } from 'smol-toml'
 import t, { type Test } from 'tap'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
+import { abandon } from '../../kernel/store/postgres/abandon.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
+import { Group } from '../../kernel/store/postgres/transaction.ts'
 import { type PostgresPlace, placeOf } from '../../kernel/store/sql/database.ts'
 import { openTestStore } from '../../kit/test-store.ts'
 import { proxyTo } from './proxy.ts'
@@ -122,28 +126,82 @@ t.test('rows come as they went: names in the order of bytes, null first, and lis
   )
 })
 
-t.test('numbers are exact to 2^53, and refused above; a text with U+0000 is refused', async t => {
-  const { store } = await opened(t)
-  await store.change(em => em.insert(Client, clientOf('a', { revision: Number.MAX_SAFE_INTEGER })))
+t.test(
+  'numbers are exact to 2^53, and refused above; a text with U+0000 is refused, and equals none',
+  async t => {
+    const { store } = await opened(t)
+    await store.change(em => em.insert(Client, clientOf('a', { revision: Number.MAX_SAFE_INTEGER })))
 
-  t.equal((await store.read(em => em.findOne(Client, { id: 'a' })))?.revision, Number.MAX_SAFE_INTEGER)
-  t.match(
-    await store.read(em => em.execute('select coalesce(?, 0) as a, ? as b, ? as c', [2 ** 40, 'x', true])),
-    [{ a: 2 ** 40, b: 'x', c: true }]
-  )
-  await store.change(em => em.execute('update kernel_client set revision = revision + 1', [], 'run'))
-  await t.rejects(
-    store.read(em => em.findOne(Client, { id: 'a' })),
-    { message: /above 2\^53/ }
-  )
-  await t.rejects(
-    store.change(em => em.insert(Client, clientOf('b', { name: 'b\0' }))),
-    {
-      errorCode: { code: 'validation.schema', http: 400 },
-      message: /U\+0000/
-    }
-  )
-})
+    t.equal((await store.read(em => em.findOne(Client, { id: 'a' })))?.revision, Number.MAX_SAFE_INTEGER)
+    t.match(
+      await store.read(em => em.execute('select coalesce(?, 0) as a, ? as b, ? as c', [2 ** 40, 'x', true])),
+      [{ a: 2 ** 40, b: 'x', c: true }]
+    )
+    await store.change(em => em.execute('update kernel_client set revision = revision + 1', [], 'run'))
+    await t.rejects(
+      store.read(em => em.findOne(Client, { id: 'a' })),
+      { message: /above 2\^53/ }
+    )
+    await t.rejects(
+      store.change(em => em.insert(Client, clientOf('b', { name: 'b\0' }))),
+      {
+        errorCode: { code: 'validation.schema', http: 400 },
+        message: /U\+0000/
+      }
+    )
+    t.equal(await store.read(em => em.findOne(Client, { name: 'a\0' })), null)
+    t.equal(await store.read(em => em.count(Client, { name: ['a', 'a\0'] })), 1)
+    t.equal(await store.change(em => em.nativeDelete(Client, { name: 'a\0' })), 0)
+  }
+)
+
+t.test(
+  'the database does nothing more for a connection that is left, also where it waits for a lock of others',
+  async t => {
+    const { url } = await databaseOf(t)
+    const [holder, left] = [new pg.Client(url), new pg.Client(url)]
+    await Promise.all([holder.connect(), left.connect()])
+    t.teardown(() => holder.end())
+    left.on('error', () => {}) // it is ended
+    const lock = 'select pg_advisory_xact_lock(1)'
+    await holder.query(`begin; ${lock}`)
+    left.query(lock).catch(() => {}) // it is never answered
+    const waiting = async () =>
+      (await holder.query(`select 1 from pg_locks where locktype = 'advisory' and not granted`)).rows.length
+    while ((await waiting()) === 0) await wait(20)
+
+    abandon(left)
+
+    while ((await waiting()) > 0) await wait(20)
+    t.pass('nothing waits there')
+  }
+)
+
+t.test(
+  'a change that waits for a row is not taken for one that commits, and ends when it is given up',
+  async t => {
+    const { url } = await databaseOf(t)
+    const [holder, left] = [new pg.Client(url), new pg.Client({ connectionString: url, pipeline: true })]
+    await Promise.all([holder.connect(), left.connect()])
+    t.teardown(() => holder.end())
+    left.on('error', () => {}) // it is ended
+    await holder.query('create table note as select 1 as id')
+    await holder.query('begin; update note set id = 2')
+    const group = new Group(left, () => [], true) // without limits of its own, as where their clock has stepped back
+    await group.run({ text: 'update note set id = 3', values: [] }, false)
+    const failed = t.rejects(group.commit(), 'nobody is told that it was made')
+    const waiting = async () => (await holder.query('select 1 from pg_locks where not granted')).rows.length
+    while ((await waiting()) === 0) await wait(20)
+
+    left.connection.stream.destroy() // as the driver does after its limit of 20 s
+    abandon(left, group.isCommitting)
+
+    while ((await waiting()) > 0) await wait(20)
+    await failed
+    await holder.query('commit')
+    t.match(await holder.query('select id from note'), { rows: [{ id: 2 }] })
+  }
+)
 
 t.test('what MikroORM makes itself runs, too', async t => {
   const { store } = await opened(t)

@@ -1,6 +1,7 @@
-// The fleet, as the parts of the run use it.
+// Fleets of agents, as the parts of the run use them.
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Helper, startHelper } from '../bench/scale/processes.ts'
-import type { Arrivals, FleetOrder, Where } from './fleet.ts'
+import type { Arrivals, Books, FleetOrder, Where } from './fleet.ts'
 import { type Agent, type Place, until } from './place.ts'
 
 export interface Fleet {
@@ -8,41 +9,84 @@ export interface Fleet {
   /** The agents of each server, by its id; 'none' are those without a server. */
   where(): Promise<ReadonlyMap<string, readonly string[]>>
   arrivals(): Promise<Arrivals>
+  /** Some agents end as if killed, and start again. */
+  restart(clientIds: readonly string[]): Promise<void>
+  /** Whether the agents count bytes of their rules. */
+  count(more: boolean): Promise<void>
+  books(): Promise<Books>
+  signal(name: NodeJS.Signals): void
+  /** Kills the process, and starts it again after a while: with the same books, if it has a file of them. */
+  kill(restMs: number): Promise<void>
 }
 
-const ask = <A>(helper: Helper, order: FleetOrder): Promise<A> => helper.ask<A>(order)
+interface Options {
+  readonly first?: number // of the addresses of the agents
+  readonly ports?: ReadonlyMap<number, string> // on which servers are found
+  readonly env?: Readonly<Record<string, string>>
+  readonly books?: string // file
+}
+
 const joinMs = 300_000
 
-/** Starts agents, and waits until all are connected. */
-export async function startFleet(place: Place, count: number): Promise<Fleet> {
-  const helper = startHelper('../../servers/fleet.ts')
-  place.teardown(() => helper.end())
+/** Starts agents in a process, and waits until all are connected. */
+export async function startFleet(place: Place, count: number, options: Options = {}): Promise<Fleet> {
+  const ofServers = new Map(place.servers.map(({ id, controlPort }) => [controlPort, id]))
+  const { first = 0, ports: ids = ofServers, env = {}, books = '' } = options
   const agents = await place.addClients(count)
-  const [ports, ids] = [
-    place.servers.map(({ controlPort }) => controlPort),
-    new Map(place.servers.map(({ id, controlPort }) => [controlPort, id]))
-  ]
+  const ports = [...ids.keys()]
   const fingerprint = place.servers[0]?.fingerprint() ?? ''
-  await ask(helper, { do: 'begin', agents, ports, fingerprint })
+  let helper: Helper
+  let isCounting = false
+  const ask = <A>(order: FleetOrder): Promise<A> => helper.ask<A>(order)
+  const begin = async (): Promise<void> => {
+    helper = startHelper('../../servers/fleet.ts', env)
+    await ask({ do: 'begin', agents, first, ports, fingerprint, books })
+    await ask({ do: 'count', more: isCounting })
+  }
+  await begin()
+  place.teardown(() => helper.end())
   const fleet: Fleet = {
     agents,
     async where() {
-      const { ports: of } = await ask<Where>(helper, { do: 'where' })
+      const { ports: of } = await ask<Where>({ do: 'where' })
       return Map.groupBy(
         agents.map(({ clientId }) => clientId),
         clientId => ids.get(of[clientId] ?? 0) ?? 'none'
       )
     },
-    arrivals: () => ask(helper, { do: 'arrivals' })
+    arrivals: () => ask({ do: 'arrivals' }),
+    restart: clientIds => ask({ do: 'restart', clientIds }),
+    async count(more) {
+      isCounting = more
+      await ask({ do: 'count', more })
+    },
+    books: () => ask({ do: 'books' }),
+    signal: name => helper.signal(name),
+    async kill(restMs) {
+      await helper.end()
+      await pause(restMs)
+      await begin()
+    }
   }
   const last = await allConnected(fleet, joinMs)
   if (last.has('none')) throw new Error(`${last.get('none')?.length} agents were not let in`)
   return fleet
 }
 
+/** Several fleets in one. */
+export function whereAll(fleets: readonly Fleet[]): Fleet['where'] {
+  return async () => {
+    const found = await Promise.all(fleets.map(({ where }) => where()))
+    const rows = found.flatMap(where => [...where])
+    return new Map(
+      [...Map.groupBy(rows, ([id]) => id)].map(([id, all]) => [id, all.flatMap(([, ids]) => ids)])
+    )
+  }
+}
+
 /** Waits until each agent has a server. */
-export const allConnected = (fleet: Fleet, withinMs: number) =>
-  until(fleet.where, where => !where.has('none'), { withinMs, everyMs: 100 })
+export const allConnected = ({ where }: Pick<Fleet, 'where'>, withinMs: number) =>
+  until(where, where => !where.has('none'), { withinMs, everyMs: 100 })
 
 export const distribution = (where: ReadonlyMap<string, readonly string[]>): string =>
   [...where]

@@ -7,7 +7,8 @@ import { type Call, oneOf, type Place, type Reply, ruleOf, type Server } from '.
 export type Outcome = Reply & { readonly tries: number; readonly servers: readonly string[] }
 
 /** True if the change is in the store: 504 is made, and waits for its agent. */
-export const isMade = ({ status }: Reply): boolean => (status >= 200 && status < 300) || status === 504
+export const isMade = ({ status }: Pick<Reply, 'status'>): boolean =>
+  (status >= 200 && status < 300) || status === 504
 
 /** Whether the same call may be made again, with its key. */
 const isOpen = ({ status, body }: Reply): boolean =>
@@ -63,8 +64,8 @@ export function makeRules(
       const body = ruleOf(clientId, lowestPort + (ports++ % 40_000))
       const reply = await decide(servers, { method: 'POST', path: '/v1/rules', body })
       waits.push(performance.now() - began)
-      const ruleId = reply.body['rule_id'] ?? ruleOfTimeout(reply)
-      if (isMade(reply) && typeof ruleId === 'string') made.push({ ruleId, clientId })
+      const ruleId = ruleIdOf(reply)
+      if (ruleId !== null) made.push({ ruleId, clientId })
       else refused.set(whyOf(reply), (refused.get(whyOf(reply)) ?? 0) + 1)
       await pause(restMs)
     }
@@ -81,8 +82,12 @@ export function makeRules(
   }
 }
 
-/** An error of a change that waits for its agent names the rule. */
-const ruleOfTimeout = ({ body }: Reply): unknown =>
-  (body['error'] as { readonly details?: { readonly rule_id?: unknown } } | undefined)?.details?.rule_id
+/** Of a rule that was made; an error of a change that waits for its agent names it, too. */
+export function ruleIdOf(reply: Reply): string | null {
+  const { body } = reply
+  const error = body['error'] as { readonly details?: { readonly rule_id?: unknown } } | undefined
+  const ruleId = body['rule_id'] ?? error?.details?.rule_id
+  return isMade(reply) && typeof ruleId === 'string' ? ruleId : null
+}
 
 const whyOf = ({ status, body }: Reply): string => `${status} ${codeOf(body)}`.trim()

@@ -1,67 +1,164 @@
-// Servers are killed and paused, and cut off their database, by chance. What callers saw is checked afterwards.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+// Servers, agents and their database are broken by chance, and a standby that is behind takes over. What callers saw and
+// agents counted is judged afterwards, from a log of every call.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { freePort } from '../support/ports.ts'
-import { allConnected, distribution, startFleet } from './agents.ts'
+import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
+import { type SettableClock, settableClock } from '../support/settable-clock.ts'
+import { allConnected, distribution, type Fleet, startFleet, whereAll } from './agents.ts'
 import type { Report } from './checks.ts'
+import { endOf } from './end.ts'
+import { breakOne, databaseVictim, fleetVictim, serverVictim, supervise, type Victim } from './faults.ts'
+import { judge } from './judge.ts'
 import { requireOneSession } from './killed.ts'
-import { oneOf, type Place, type Server, until } from './place.ts'
-import { firstValue, type Register, runRegisters, unexplained } from './register.ts'
+import { type Link, openLink } from './link.ts'
+import { oneOf, type Place, type Teardown } from './place.ts'
+import { promote, recordRestored } from './promotion.ts'
+import { isWritten, type Line, openRecorder, type Recorder, readRecord, recorded } from './record.ts'
+import { firstValue, runRegisters } from './register.ts'
+import { runRevocations } from './revocations.ts'
 
 interface Options {
   readonly minutes: number
-  readonly agents: number
+  readonly agents: number // in three processes
   readonly registers: number
-  readonly forwarders: ReadonlyMap<string, Forwarder>
-}
-
-export interface Forwarder {
-  readonly port: number
-  begin(to: number): Promise<void>
-  signal(name: NodeJS.Signals): void
+  readonly log: string // file, or '' for one that is deleted unless a check fails
 }
 
 const calmMs = 4_000
 const mostMs = 15_000 // of a fault: longer than the lease of a server
+const databaseName = 'database'
 const agentMs = 30_000 // until an agent that hears nothing leaves
 
-/** One that does not run yet. */
-export async function forwarderOf(): Promise<Forwarder> {
-  const port = await freePort()
-  let child: ChildProcess | null = null
+/** What is between servers and their database, and their clocks: to be there before servers start. */
+export function chaosOf(ids: readonly string[]) {
+  const links = new Map<string, Link>()
+  const clocks = new Map<string, SettableClock>()
   return {
-    port,
-    async begin(to) {
-      child = spawn(process.execPath, [join(import.meta.dirname, 'forwarder.ts'), String(port), String(to)], {
-        stdio: ['ignore', 'pipe', 'inherit']
-      })
-      if (child.stdout) await once(child.stdout, 'data')
+    databaseEnv(t: Teardown) {
+      const clock = settableClock(t)
+      clocks.set(databaseName, clock)
+      return clock.env
     },
-    signal: name => void child?.kill(name)
+    async ready({ url }: PostgresPlace, t: Teardown): Promise<void> {
+      for (const id of ids) {
+        links.set(id, await linkTo(Number(new URL(url).port), t))
+        clocks.set(id, settableClock(t))
+      }
+    },
+    urlOf: (id: string, url: string): string =>
+      Object.assign(new URL(url), { port: of(links, id).port }).href,
+    envOf: (id: string) => of(clocks, id).env,
+    run: (place: Place, report: Report, options: Options) =>
+      chaos(place, report, { ...options, links, clocks })
   }
 }
 
-export async function chaos(place: Place, report: Report, options: Options): Promise<void> {
-  const fleet = await startFleet(place, options.agents)
-  const ruleIds = await rulesOf(
-    place,
-    fleet.agents.slice(0, options.registers).map(({ clientId }) => clientId)
-  )
-  const running = runRegisters(place, ruleIds)
-  const faults = new Map<string, number>()
-  const endAt = performance.now() + options.minutes * 60_000
-  while (performance.now() < endAt) {
-    await pause(Math.random() * calmMs)
-    const some = place.servers.toSorted(() => Math.random() - 0.5).slice(0, oneOf([1, 1, 2]))
-    await Promise.all(some.map(server => fault(server, options.forwarders, faults)))
+async function linkTo(port: number, t: Teardown): Promise<Link> {
+  const link = await openLink()
+  t.teardown(link.end)
+  await link.lead(port)
+  return link
+}
+
+function of<T>(all: ReadonlyMap<string, T>, id: string): T {
+  const found = all.get(id)
+  if (!found) throw new RangeError(`there is no ${id}`)
+  return found
+}
+
+interface Means extends Options {
+  readonly links: ReadonlyMap<string, Link> // to the database, by server
+  readonly clocks: ReadonlyMap<string, SettableClock> // of servers, and of the database
+}
+
+async function chaos(bare: Place, report: Report, options: Means): Promise<void> {
+  let isRight = false
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-chaos-')) // kept with the logs of all if something is wrong
+  bare.teardown(() => isRight && rmSync(dir, { recursive: true }))
+  const file = options.log === '' ? join(dir, 'calls.jsonl') : options.log
+  const recorder = openRecorder(file)
+  const place = recordedPlace(bare, recorder)
+  const { fleets, victims } = await populate(place, dir, options)
+  const clientIds = fleets.flatMap(({ agents }) => agents.map(({ clientId }) => clientId))
+  const ruleIds = await rulesOf(place, clientIds)
+  await Promise.all(fleets.map(fleet => fleet.count(true)))
+  const [registers, revocations] = [
+    runRegisters(place, ruleIds.slice(0, options.registers)),
+    await runRevocations(place)
+  ]
+  const watches = place.servers.map(server => supervise(server, recorder))
+  place.teardown(async () => {
+    for (const watch of watches) watch.end()
+    for (const { id, output } of place.servers) writeFileSync(join(dir, `server-${id}.log`), output())
+    await Promise.all([registers.end(), revocations.end()])
+  })
+  await breakAll(place, victims, { ...options, recorder, clientIds: clientIds.slice(-3) })
+  await Promise.all([registers.end(), revocations.end()])
+
+  const where = whereAll(fleets)
+  report.figure('at the end', distribution(await allConnected({ where }, agentMs * 3)))
+  recorder.add(await endOf(place, fleets))
+  isRight = judgeLog(readRecord(file), report)
+  await requireOneSession(place, report, clientIds.length)
+  if (options.log !== '' || !isRight) report.figure('log of all calls', file)
+  if (!isRight) report.figure('logs of the servers', dir)
+}
+
+const recordedPlace = (place: Place, recorder: Recorder): Place => ({
+  ...{ ...place, servers: place.servers.map(server => recorded(server, recorder)) },
+  get cluster() {
+    return place.cluster // another one after a while
   }
-  await running.end()
-  report.figure('faults', [...faults].map(([name, count]) => `${name} ${count}`).join(', '))
-  await judge(place, report, running.registers)
-  report.figure('at the end', distribution(await allConnected(fleet, agentMs * 3)))
-  await requireOneSession(place, report, fleet.agents.length)
+})
+
+/** Reports what is found; true if all is right. */
+export function judgeLog(lines: readonly Line[], report: Report): boolean {
+  const faults = lines
+    .filter(line => line.kind === 'fault')
+    .map(({ fault, of }) => `${fault} (${of.split(' ')[0]})`)
+  const counts = [...Map.groupBy(faults, name => name)].map(([name, { length }]) => `${name} ${length}`)
+  report.figure('faults', counts.toSorted().join(', '))
+  const calls = lines.filter(line => line.kind === 'call')
+  const of = (wanted: string): number => calls.filter(({ method }) => method === wanted).length
+  report.figure('calls', `${calls.length}: ${of('PATCH')} tries of writes, ${of('GET')} reads`)
+  for (const promoted of lines.filter(line => line.kind === 'promoted')) {
+    const lost = calls.filter(
+      one => isWritten(one) && one.began > promoted.began && one.ended < promoted.killed
+    )
+    report.figure('acknowledged while the standby was behind', `${lost.length} writes`)
+  }
+  const verdicts = judge(lines)
+  for (const { check, found } of verdicts)
+    report.check(check, found.length === 0, { count: found.length, of: found.slice(0, 5) })
+  return verdicts.every(({ found }) => found.length === 0)
+}
+
+/** Starts the agents, and returns them with all that may break. */
+async function populate(place: Place, dir: string, { agents, links, clocks }: Means) {
+  const servers: Victim[] = []
+  const ports = new Map<number, string>()
+  for (const server of place.servers) {
+    const way = await linkTo(server.controlPort, place)
+    ports.set(way.port, server.id)
+    const [clock, database] = [of(clocks, server.id), of(links, server.id)]
+    servers.push(serverVictim(server, { clock, database, agents: way }))
+  }
+  const fleets: Fleet[] = []
+  const processes: Victim[] = []
+  const count = Math.ceil(agents / 3)
+  for (const at of [0, 1, 2]) {
+    const clock = settableClock(place)
+    const books = join(dir, `agents-${at}.jsonl`)
+    const fleet = await startFleet(place, count, { first: at * count, ports, env: clock.env, books })
+    fleets.push(fleet)
+    processes.push(fleetVictim(`agents ${at}`, fleet, clock))
+  }
+  return {
+    fleets,
+    victims: { servers, all: [...servers, ...processes, databaseVictim(place, of(clocks, databaseName))] }
+  }
 }
 
 async function rulesOf(
@@ -79,85 +176,36 @@ async function rulesOf(
   return ids
 }
 
-async function fault(
-  server: Server,
-  forwarders: ReadonlyMap<string, Forwarder>,
-  faults: Map<string, number>
+interface Breaking {
+  readonly minutes: number
+  readonly links: ReadonlyMap<string, Link>
+  readonly recorder: Recorder
+  readonly clientIds: readonly string[]
+}
+
+/** Breaks one or two at a time. In the middle, a standby takes over. */
+async function breakAll(
+  place: Place,
+  { servers, all }: { readonly servers: readonly Victim[]; readonly all: readonly Victim[] },
+  { minutes, links, recorder, clientIds }: Breaking
 ): Promise<void> {
-  const name = oneOf(['kill', 'pause', 'partition'])
-  faults.set(name, (faults.get(name) ?? 0) + 1)
-  const forMs = Math.random() * mostMs
-  if (name === 'kill') {
-    server.process().signal('SIGKILL')
-    await server.process().exit
-    await pause(forMs / 3)
-    await server.restart()
-    return
+  const standby = await place.cluster.standby()
+  place.teardown(standby.remove)
+  const someMs = (): number => Math.random() * mostMs
+  const breakUntil = async (endAt: number): Promise<void> => {
+    while (performance.now() < endAt) {
+      await pause(Math.random() * calmMs)
+      const some = all.toSorted(() => Math.random() - 0.5).slice(0, oneOf([1, 1, 2]))
+      await Promise.all(some.map(victim => breakOne(victim, someMs(), recorder)))
+    }
   }
-  const signal = (of: NodeJS.Signals): void =>
-    name === 'pause' ? server.process().signal(of) : forwarders.get(server.id)?.signal(of)
-  signal('SIGSTOP')
-  await pause(forMs)
-  signal('SIGCONT')
+  const halfMs = minutes * 30_000
+  const middleAt = performance.now() + halfMs
+  await breakUntil(middleAt)
+  const [promoted] = await Promise.all([
+    promote(place, { standby, recorder, links: [...links.values()], clientIds }),
+    breakOne(oneOf(servers), someMs(), recorder)
+  ])
+  await recordRestored(place, promoted, recorder)
+  await breakUntil(middleAt + halfMs)
 }
-
-async function judge({ query }: Place, report: Report, registers: readonly Register[]): Promise<void> {
-  const writes = registers.flatMap(({ writes }) => writes)
-  const reads = registers.flatMap(({ reads }) => reads)
-  const refused = registers.flatMap(({ refused }) => refused)
-  report.figure('registers', `${registers.length}, with ${writes.length} writes and ${reads.length} reads`)
-  if (refused.length > 0)
-    report.figure(
-      'writes that were refused',
-      [...Map.groupBy(refused, code => code)].map(([code, { length }]) => `${code}: ${length}`).join(', ')
-    )
-  const bad = registers.flatMap(unexplained)
-  report.check('no read goes behind an acknowledged write or an earlier read', bad.length === 0, {
-    count: bad.length,
-    of: bad.slice(0, 3)
-  })
-
-  const ids = registers.map(({ ruleId }) => ruleId)
-  const rows = await query<{ id: string; targets: string }>(
-    'select id, targets from rules where id = any($1)',
-    [ids]
-  )
-  const stored = new Map(
-    rows.map(({ id, targets }) => [id, (JSON.parse(targets) as { port: number }[])[0]?.port])
-  )
-  const behind = registers.filter(
-    ({ ruleId, writes }) => (writes.findLast(isAcknowledged)?.value ?? 0) > (stored.get(ruleId) ?? 0)
-  )
-  report.check(
-    'the last acknowledged write of each is in the store',
-    behind.length === 0,
-    behind.map(({ ruleId }) => ruleId)
-  )
-
-  const audited = await query<{ id: string; count: number }>(
-    `select resource_id as id, count(*)::int as count from audit_entry
-     where action = 'rule.patch' and changes is not null and resource_id = any($1) group by 1`,
-    [ids]
-  )
-  const entries = new Map(audited.map(({ id, count }) => [id, count]))
-  const wrong = registers
-    .map(({ ruleId, writes }) => ({
-      ruleId,
-      made: writes.filter(isAcknowledged).length,
-      entries: entries.get(ruleId) ?? 0
-    }))
-    .filter(({ made, entries }) => made !== entries)
-  report.check(
-    'the audit log has one entry for each acknowledged write',
-    wrong.length === 0,
-    wrong.slice(0, 5)
-  )
-  const open = await until(
-    () => query(`select id, state from rules where id = any($1) and state <> 'active'`, [ids]),
-    rows => rows.length === 0,
-    { withinMs: 90_000 }
-  )
-  report.check('all rules are in force at the end', open.length === 0, open.slice(0, 5))
-}
-
-const isAcknowledged = ({ endedAt }: { readonly endedAt: number }): boolean => Number.isFinite(endedAt)

@@ -3,9 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { newId } from '../../kernel/base/id.ts'
 import { codeOf, decide, isMade, type Outcome } from './changes.ts'
 import { type Report, spread } from './checks.ts'
-import { type Place, until } from './place.ts'
+import { type Place, type Server, until } from './place.ts'
 
 const callers = 9
+const mostGrants = 500 // of a user, who may have 1,000
 const upMs = 4_000 // of traffic between two kills
 
 interface Made {
@@ -19,14 +20,15 @@ export async function database(
   report: Report,
   { kills }: { readonly kills: number }
 ): Promise<void> {
-  const { cluster, servers, query } = place
-  const users = Array.from({ length: callers }, (_, at) => `user${at}`)
-  for (const user_id of users)
-    await servers[0]?.call({ method: 'POST', path: '/v1/users', body: { user_id, display_name: user_id } })
+  const { cluster, servers } = place
   const made: Made[] = []
   let isEnding = false
-  const running = users.map(async userId => {
-    while (!isEnding) made.push(await grant(place, userId))
+  const running = Array.from({ length: callers }, async (_, caller) => {
+    let userId = ''
+    for (let number = 0; !isEnding; number++) {
+      if (number % mostGrants === 0) userId = await addUser(servers, `user${caller}-${number}`)
+      made.push(await grant(place, userId))
+    }
   })
   for (let kill = 0; kill < kills; kill++) {
     await pause(upMs)
@@ -41,7 +43,12 @@ export async function database(
   )
   isEnding = true
   await Promise.all(running)
+  report.figure('kills of PostgreSQL', kills)
+  await judge(place, report, made)
+}
 
+/** Compares what callers know of their changes with what is in the store. */
+async function judge({ query }: Place, report: Report, made: readonly Made[]): Promise<void> {
   const stored = await query<{ note: string; count: number }>(
     'select note, count(*)::int as count from grants group by note'
   )
@@ -61,7 +68,6 @@ export async function database(
     found => found === 0
   )
   const tries = made.reduce((sum, { outcome }) => sum + outcome.tries, 0)
-  report.figure('kills of PostgreSQL', kills)
   report.figure('changes', `${made.length} in ${tries} calls; ${spread(made.map(({ ms }) => ms))}`)
   const undecided = made.filter(({ outcome }) => !isMade(outcome))
   const codes = Map.groupBy(undecided, ({ outcome }) => `${outcome.status} ${codeOf(outcome.body)}`)
@@ -83,6 +89,16 @@ export async function database(
     audited[0]?.count === rows,
     `${audited[0]?.count} of ${rows}`
   )
+}
+
+async function addUser(servers: readonly Server[], user_id: string): Promise<string> {
+  const reply = await decide(servers, {
+    method: 'POST',
+    path: '/v1/users',
+    body: { user_id, display_name: user_id }
+  })
+  if (reply.status !== 201) throw new Error(`no user: ${JSON.stringify(reply)}`)
+  return user_id
 }
 
 /** A caller of little patience: while its first call may still run, it asks another server. */

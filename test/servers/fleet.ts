@@ -1,21 +1,37 @@
 // Agents in a process of their own that know all servers. At the end of its stream, each goes on to the next server.
 import { setTimeout as pause } from 'node:timers/promises'
+import { newId } from '../../kernel/base/id.ts'
+import { openCodec } from '../../kernel/wire/codec.ts'
+import { Refused } from '../../kernel/wire/message.ts'
 import { connectAgent, type ScriptedAgent, scriptedResponse } from '../../kit/scripted-agent.ts'
-import { messages, RulePush, RuleRemove, updateCapability } from '../../plugins/rules/wire.ts'
+import { RulePush, RuleRemove, messages as ruleMessages, updateCapability } from '../../plugins/rules/wire.ts'
+import {
+  CommittedEpochs,
+  StatsReport,
+  messages as statsMessages,
+  welcomePart
+} from '../../plugins/stats/wire.ts'
 import { addressOf } from '../bench/scale/address.ts'
 import { serveOrders } from '../bench/scale/processes.ts'
+import { type Book, type Counted, type Held, openBooks } from './books.ts'
 import type { Agent } from './place.ts'
 
 export type FleetOrder =
   | {
       readonly do: 'begin'
       readonly agents: readonly Agent[]
+      readonly first: number // of their addresses
       readonly ports: readonly number[]
       readonly fingerprint: string
+      readonly books: string // file in which they count, or ''
     }
   | { readonly do: 'where' }
   /** When each rule came to its agent the last time. */
   | { readonly do: 'arrivals' }
+  /** Some agents end as if killed, and start again. */
+  | { readonly do: 'restart'; readonly clientIds: readonly string[] }
+  | { readonly do: 'count'; readonly more: boolean }
+  | { readonly do: 'books' }
 
 /** Where each agent is connected: the port of its server, or 0. */
 export interface Where {
@@ -25,33 +41,43 @@ export interface Where {
 /** In ms since 1970, by client and rule. */
 export type Arrivals = Readonly<Record<string, number>>
 
+export interface Books {
+  readonly pending: number // reports that are not acknowledged
+  readonly counted: readonly Counted[]
+  readonly held: readonly Held[]
+}
+
 interface Edge extends Agent {
   readonly at: number
-  readonly rules: Map<string, number>
-  generation: string
+  readonly book: Book
+  instanceId: string
   port: number
   stream: ScriptedAgent | null
 }
 
 const connectMs = 15_000
+const countMs = 1_000
 const t = { teardown() {} } // the process ends
-let edges: readonly Edge[] = []
+const messages = [...ruleMessages, ...statsMessages]
+const codec = openCodec(messages)
 const arrivals = new Map<string, number>()
+let edges: readonly Edge[] = []
+let isCounting = false
 
-const scriptOf = ({ clientId, token, at, rules, generation }: Edge) => ({
-  ...{ token, generation, messages },
+const scriptOf = ({ clientId, token, at, book, instanceId }: Edge) => ({
+  ...{ token, messages, instanceId },
+  generation: book.generation,
   localAddress: addressOf(at),
-  instanceId: token,
   capabilities: { [updateCapability.id]: updateCapability.since },
-  inventory: [...rules].map(([id, revision]) => ({ kind: 'rule', id, revision })),
+  inventory: (generation: string) => book.inventoryIn(generation),
   responses: [
-    scriptedResponse(RulePush, ({ rule_id, revision }) => {
-      rules.set(rule_id, revision)
+    scriptedResponse(RulePush, ({ rule_id, revision, listen_from, targets }) => {
+      book.take({ ruleId: rule_id, revision, port: listen_from, value: targets[0]?.port ?? 0 })
       arrivals.set(`${clientId} ${rule_id}`, Date.now())
       return { rule_id, revision }
     }),
     scriptedResponse(RuleRemove, ({ rule_id, revision }) => {
-      rules.delete(rule_id)
+      book.drop(rule_id)
       return { rule_id, revision }
     })
   ]
@@ -67,10 +93,9 @@ async function live(edge: Edge, ports: readonly number[], fingerprint: string): 
     try {
       edge.stream = await connectAgent(t, { ...scriptOf(edge), port, fingerprint, signal: giveUp.signal })
       clearTimeout(timer)
-      edge.generation = edge.stream.welcome.generation
       edge.port = port
       failed = 0
-      await edge.stream.closed()
+      await join(edge, edge.stream)
       edge.port = 0
       await edge.stream.close()
     } catch {
@@ -83,14 +108,77 @@ async function live(edge: Edge, ports: readonly number[], fingerprint: string): 
   }
 }
 
-await serveOrders(async (order: FleetOrder) => {
-  if (order.do === 'begin') {
-    const { agents, ports, fingerprint } = order
-    const fresh = { generation: '', port: 0, stream: null }
-    edges = agents.map((agent, at) => ({ ...agent, ...fresh, at, rules: new Map() }))
-    for (const edge of edges) void live(edge, ports, fingerprint)
-    return {}
+/** Resolves when the stream has ended. */
+async function join({ book }: Edge, stream: ScriptedAgent): Promise<void> {
+  const part = stream.welcome.parts[welcomePart]
+  book.inventoryIn(stream.welcome.generation)
+  book.reconcile(part ? codec.decode(CommittedEpochs, part).booked : {})
+  let isReporting = false
+  const timer = setInterval(async () => {
+    if (isReporting) return
+    isReporting = true
+    await report(book, stream)
+    isReporting = false
+  }, countMs)
+  await stream.closed()
+  clearInterval(timer)
+}
+
+/** What is not acknowledged is part of the next report. */
+async function report(book: Book, { channel, ended }: ScriptedAgent): Promise<void> {
+  try {
+    for (const body of book.pending()) {
+      const { epoch, seq } = await channel.request(StatsReport, body)
+      book.acknowledge(epoch, seq)
+    }
+  } catch (error) {
+    if (!ended.aborted && !(error instanceof Refused)) throw error // the store or the answer was away
   }
-  if (order.do === 'arrivals') return Object.fromEntries(arrivals) satisfies Arrivals
-  return { ports: Object.fromEntries(edges.map(({ clientId, port }) => [clientId, port])) } satisfies Where
-})
+}
+
+function restart(clientIds: readonly string[]): void {
+  for (const edge of edges.filter(({ clientId }) => clientIds.includes(clientId))) {
+    edge.instanceId = newId(Date.now())
+    edge.book.begin()
+    void edge.stream?.close()
+  }
+}
+
+const answers: {
+  readonly [D in FleetOrder['do']]: (order: Extract<FleetOrder, { readonly do: D }>) => object
+} = {
+  begin({ agents, first, ports, fingerprint, books }) {
+    const bookOf = openBooks(books)
+    edges = agents.map((agent, i) => ({
+      ...{ ...agent, at: first + i, port: 0, stream: null },
+      ...{ book: bookOf(agent.clientId), instanceId: newId(Date.now()) }
+    }))
+    for (const edge of edges) {
+      edge.book.begin()
+      void live(edge, ports, fingerprint)
+    }
+    return {}
+  },
+  where: () =>
+    ({ ports: Object.fromEntries(edges.map(({ clientId, port }) => [clientId, port])) }) satisfies Where,
+  arrivals: () => Object.fromEntries(arrivals) satisfies Arrivals,
+  restart({ clientIds }) {
+    restart(clientIds)
+    return {}
+  },
+  count({ more }) {
+    isCounting = more
+    return {}
+  },
+  books: () =>
+    ({
+      pending: edges.reduce((sum, { book }) => sum + [...book.pending()].length, 0),
+      counted: edges.flatMap(({ book }) => book.counted()),
+      held: edges.flatMap(({ book }) => [...book.rules.values()])
+    }) satisfies Books
+}
+
+setInterval(() => {
+  if (isCounting) for (const { book } of edges) book.count()
+}, countMs)
+await serveOrders(async (order: FleetOrder) => answers[order.do](order as never))

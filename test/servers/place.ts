@@ -13,7 +13,13 @@ import { type Cluster, makeCluster } from '../postgres/cluster.ts'
 import { freePort } from '../support/ports.ts'
 import { type Process, start } from '../support/process.ts'
 
+const settings = `
+max_connections = 300
+shared_buffers = 256MB
+wal_keep_size = 1GB
+` // of a PostgreSQL that syncs what it commits, and may have a standby
 const operator = 'operator-token-of-the-end-to-end-suite-0123456789'
+const byOperator: Holder = { name: 'operator', token: operator }
 export const leaseMs = 10_000 // of plugins/control/servers/registry.ts
 
 export interface Reply {
@@ -21,11 +27,18 @@ export interface Reply {
   readonly body: Readonly<Record<string, unknown>>
 }
 
+/** Who holds a bearer token. */
+export interface Holder {
+  readonly name: string
+  readonly token: string
+}
+
 export interface Call {
   readonly method: string
   readonly path: string
   readonly body?: object
   readonly key?: string // Idempotency-Key
+  readonly by?: Holder // if it is not the operator's call
   readonly withinMs?: number
 }
 
@@ -36,6 +49,8 @@ export interface Server {
   fingerprint(): string
   /** Its process, also one that has ended. */
   process(): Process
+  /** What all its processes have written. */
+  output(): string
   call(call: Call): Promise<Reply>
   /** Starts it again after it has ended. */
   restart(): Promise<void>
@@ -46,49 +61,64 @@ export interface Agent {
   readonly token: string
 }
 
-export interface Place {
+/** Releases run when the part has ended. */
+export interface Teardown {
+  teardown(release: () => unknown): void
+}
+
+export interface Place extends Teardown {
+  /** The database of the servers, which may become another one. */
   readonly cluster: Cluster
+  takeOver(cluster: Cluster): void
   readonly servers: readonly Server[]
   /** Asks the database itself. */
   query<R extends object>(sql: string, values?: readonly unknown[]): Promise<readonly R[]>
   addClients(count: number): Promise<readonly Agent[]>
-  /** Runs when the part has ended. */
-  teardown(release: () => unknown): void
 }
 
 interface Options {
   readonly servers: readonly string[]
   /** Where a server finds the database, if it is not the database itself. */
   readonly urlOf?: (id: string, url: string) => string
+  /** More of the environment of a server. */
+  readonly envOf?: (id: string) => Readonly<Record<string, string>>
+  /** More of the environment of the database. */
+  readonly databaseEnv?: (t: Teardown) => Readonly<Record<string, string>>
   /** Called with the place of the database, before servers start. */
-  readonly ready?: (at: PostgresPlace) => Promise<void>
+  readonly ready?: (at: PostgresPlace, t: Teardown) => Promise<void>
 }
 
 /** Gives `work` a database of its own, and servers that have started at once. */
 export async function withServers(
-  { servers: ids, urlOf = (_, url) => url, ready }: Options,
+  { servers: ids, urlOf = (_, url) => url, envOf = () => ({}), databaseEnv = () => ({}), ready }: Options,
   work: (place: Place) => Promise<void>
 ): Promise<void> {
   const releases: (() => unknown)[] = []
-  const t = { teardown: (release: () => unknown) => void releases.push(release) }
+  const t: Teardown = { teardown: (release: () => unknown) => void releases.push(release) }
   try {
-    const cluster = await makeCluster('max_connections = 300\nshared_buffers = 256MB\n')
+    let cluster: Cluster = await makeCluster(settings, databaseEnv(t))
     t.teardown(cluster.remove)
     cluster.start()
     await runAt(cluster.at('postgres'), ['create database sluice'])
     const url = cluster.at('sluice').url
-    await ready?.(cluster.at('sluice'))
+    await ready?.(cluster.at('sluice'), t)
     const dir = mkdtempSync(join(tmpdir(), 'sluice-servers-'))
     t.teardown(() => rmSync(dir, { recursive: true, force: true }))
     const files = await certificateIn(dir)
     const servers = await Promise.all(
-      ids.map(async id => serverOf(t, { id, dir, env: { ...files, SVC_STORE_URL: urlOf(id, url) } }))
+      ids.map(id => serverOf(t, { id, dir, env: { ...files, ...envOf(id), SVC_STORE_URL: urlOf(id, url) } }))
     )
     await Promise.all(servers.map(server => server.restart()))
     const query = async <R extends object>(sql: string, values: readonly unknown[] = []) =>
-      queryAt<R>(url, sql, values)
+      queryAt<R>(cluster.at('sluice').url, sql, values)
     await work({
-      ...{ cluster, servers, query },
+      ...{ servers, query },
+      get cluster() {
+        return cluster
+      },
+      takeOver(other) {
+        cluster = other
+      },
       teardown: t.teardown,
       addClients: count => add(query, count)
     })
@@ -112,10 +142,7 @@ interface ServerOptions {
 }
 
 /** Returns one that does not run yet. */
-async function serverOf(
-  t: { teardown(release: () => unknown): void },
-  { id, dir, env }: ServerOptions
-): Promise<Server> {
+async function serverOf(t: Teardown, { id, dir, env }: ServerOptions): Promise<Server> {
   const data = join(dir, id)
   mkdirSync(data, { mode: 0o700 })
   const [api, controlPort] = [await freePort(), await freePort()]
@@ -129,18 +156,21 @@ async function serverOf(
       SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
       SVC_METRICS_LISTEN: '127.0.0.1:0'
     })
-  let process: Process | null = null
+  const runs: Process[] = []
   let fingerprint = ''
   return {
     ...{ id, origin, controlPort },
     fingerprint: () => fingerprint,
     process() {
-      if (!process) throw new TypeError(`server ${id} was not started`)
-      return process
+      const last = runs.at(-1)
+      if (!last) throw new TypeError(`server ${id} was not started`)
+      return last
     },
+    output: () => runs.map(({ output }) => output()).join(''),
     call: call => callAt(origin, call),
     async restart() {
-      process = run()
+      const process = run()
+      runs.push(process)
       const started = await process.until('server.started')
       fingerprint = String(started['server_cert_sha256'])
     }
@@ -148,13 +178,16 @@ async function serverOf(
 }
 
 /** Returns status 0 where there is no answer: the outcome is not known. */
-async function callAt(origin: string, { method, path, body, key, withinMs = 30_000 }: Call): Promise<Reply> {
+async function callAt(
+  origin: string,
+  { method, path, body, key, by = byOperator, withinMs = 30_000 }: Call
+): Promise<Reply> {
   try {
     const reply = await fetch(origin + path, {
       method,
       signal: AbortSignal.timeout(Math.ceil(withinMs)),
       headers: {
-        authorization: `Bearer ${operator}`,
+        authorization: `Bearer ${by.token}`,
         ...(body && { 'content-type': 'application/json' }),
         ...(key !== undefined && { 'idempotency-key': key })
       },

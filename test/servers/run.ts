@@ -3,14 +3,15 @@
 import { parseArgs } from 'node:util'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
-import { chaos, type Forwarder, forwarderOf } from './chaos.ts'
+import { chaosOf, judgeLog } from './chaos.ts'
 import { openReport, type Report } from './checks.ts'
 import { database } from './database.ts'
 import { deaf } from './deaf.ts'
 import { killed } from './killed.ts'
 import { paused, roleOf } from './paused.ts'
-import { type Place, withServers } from './place.ts'
+import { type Place, type Teardown, withServers } from './place.ts'
 import { pushes } from './pushes.ts'
+import { readRecord } from './record.ts'
 
 const { values } = parseArgs({
   options: {
@@ -21,7 +22,9 @@ const { values } = parseArgs({
     cuts: { type: 'string', default: '100' },
     margin: { type: 'string', default: '1000' },
     kills: { type: 'string', default: '10' },
-    minutes: { type: 'string', default: '5' }
+    minutes: { type: 'string', default: '5' },
+    log: { type: 'string', default: '' },
+    judge: { type: 'string', default: '' }
   }
 })
 
@@ -29,13 +32,15 @@ interface Part {
   readonly shows: string
   readonly servers: readonly string[]
   readonly urlOf?: (id: string, url: string) => string
-  readonly ready?: (at: PostgresPlace) => Promise<void>
+  readonly envOf?: (id: string) => Readonly<Record<string, string>>
+  readonly databaseEnv?: (t: Teardown) => Readonly<Record<string, string>>
+  readonly ready?: (at: PostgresPlace, t: Teardown) => Promise<void>
   readonly run: (place: Place, report: Report) => Promise<void>
 }
 
 const three = ['a', 'b', 'c']
-const forwarders = new Map<string, Forwarder>()
-for (const id of three) forwarders.set(id, await forwarderOf())
+const five = ['a', 'b', 'c', 'd', 'e']
+const { run: runChaos, ...means } = chaosOf(three)
 
 const parts: Readonly<Record<string, Part>> = {
   killed: {
@@ -49,15 +54,15 @@ const parts: Readonly<Record<string, Part>> = {
     run: (place, report) => pushes(place, report, { agents: 60, pushes: Number(values.pushes) })
   },
   paused: {
-    shows: 'a server is paused for longer than its lease, and its agents go elsewhere',
-    servers: ['a', 'b'],
+    shows: 'servers are paused for longer than their lease, and their agents go elsewhere',
+    servers: five,
     urlOf: (id, url) => Object.assign(new URL(url), { username: roleOf(id) }).href,
     ready: ({ url, password }) =>
       runAt(
         { url, password },
-        ['a', 'b'].map(id => `create role ${roleOf(id)} superuser login`)
+        five.map(id => `create role ${roleOf(id)} superuser login`)
       ),
-    run: (place, report) => paused(place, report, { pauses: Number(values.pauses), agents: 20 })
+    run: (place, report) => paused(place, report, { pauses: Number(values.pauses), agents: 10 })
   },
   deaf: {
     shows: 'the connections on which servers hear each other are cut',
@@ -71,23 +76,21 @@ const parts: Readonly<Record<string, Part>> = {
     run: (place, report) => database(place, report, { kills: Number(values.kills) })
   },
   chaos: {
-    shows: 'servers are killed, paused and cut off by chance',
+    shows: 'servers, agents and their database are broken by chance, and a standby that is behind takes over',
     servers: three,
-    urlOf: (id, url) => Object.assign(new URL(url), { port: forwarders.get(id)?.port }).href,
-    async ready({ url }) {
-      for (const forwarder of forwarders.values()) await forwarder.begin(Number(new URL(url).port))
-    },
+    ...means,
     run: (place, report) =>
-      chaos(place, report, { minutes: Number(values.minutes), agents: 60, registers: 12, forwarders })
+      runChaos(place, report, { minutes: Number(values.minutes), agents: 60, registers: 12, log: values.log })
   }
 }
 
-const chosen = values.only === '' ? Object.keys(parts) : values.only.split(',')
+const report = openReport()
+if (values.judge !== '') judgeLog(readRecord(values.judge), report)
+const chosen = values.judge !== '' ? [] : values.only === '' ? Object.keys(parts) : values.only.split(',')
 for (const name of chosen)
   if (!parts[name])
     throw new RangeError(`--only: there is no part ${name}; there are ${Object.keys(parts).join(', ')}`)
 
-const report = openReport()
 for (const [name, { shows, run, ...options }] of Object.entries(parts)) {
   if (!chosen.includes(name)) continue
   const began = performance.now()
@@ -99,7 +102,6 @@ for (const [name, { shows, run, ...options }] of Object.entries(parts)) {
   }
   report.say(`  (${Math.round((performance.now() - began) / 1000)} s)`)
 }
-for (const { signal } of forwarders.values()) signal('SIGKILL')
 const { checked, failed } = report.counts()
 report.say(`${checked} checks, ${failed} failed`)
 process.exitCode = failed > 0 ? 1 : 0

@@ -1,0 +1,34 @@
+// Bodies of changes run twice, in tests that make changes of most kinds; npm run test:repeated does so in all.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import t from 'tap'
+
+const root = join(import.meta.dirname, '..')
+const preload = join(import.meta.dirname, 'repeated', 'preload.ts')
+
+/** Runs a test file as npm run test:repeated does. */
+async function run(file: string): Promise<{ code: number | null; output: string }> {
+  const env = { ...process.env, TAP_TIMEOUT: '280' } // in place of tap's own 30 s
+  const child = spawn(process.execPath, [`--import=${preload}`, join(root, file)], { cwd: root, env })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', text => {
+      output += text
+    })
+  const [code] = await once(child, 'close')
+  return { code, output }
+}
+
+const skip = process.env['SLUICE_TEST_REPEATED'] !== undefined && 'it is a part of this run'
+
+for (const file of [
+  'plugins/rules/test/remove.test.ts',
+  'plugins/rules/test/bulk.test.ts',
+  'plugins/rules/test/users.test.ts'
+])
+  t.test(`each change of ${file} is repeatable`, { skip }, async t => {
+    const { code, output } = await run(file)
+
+    t.equal(code, 0, output)
+  })

@@ -1,0 +1,26 @@
+// What kernel/store/open.ts exports, with changes that run twice. See preload.ts.
+import { appendFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { openStore as open } from '../../kernel/store/open.ts'
+import { type Caller, openRepeatedChanges } from '../../kit/repeated-changes.ts'
+import { foundIn } from './preload.ts'
+
+export * from '../../kernel/store/open.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const ofStore = /^(?:kernel\/store|kit\/repeated-changes\.ts|test\/repeated|test\/support|node_modules)\b/
+
+/** The line that asks for the change, and who has called that: bodies are often made elsewhere. */
+function placeOf(callers: readonly Caller[]): string {
+  const lines = callers
+    .map(({ file, line }) => `${relative(root, file).replaceAll(sep, '/')}:${line}`)
+    .filter(place => !ofStore.test(place))
+  return lines.slice(0, 4).join(' < ')
+}
+
+const repeated = openRepeatedChanges({
+  placeOf,
+  tell: problem => appendFileSync(foundIn, `${problem}\n`) // at once: a process may be killed
+})
+
+export const openStore: typeof open = async (...given) => repeated.storeOf(await open(...given))

@@ -1,0 +1,138 @@
+// What agents have counted and hold, in a file that outlives their process: as the journal and the state of a real agent.
+import { randomBytes } from 'node:crypto'
+import { existsSync, openSync, readFileSync, writeSync } from 'node:fs'
+import type { Static } from 'typebox'
+import { encodeRow, noCounts, type StatsReport } from '../../plugins/stats/wire.ts'
+
+/** A rule as its agent has it. */
+export interface Held {
+  readonly ruleId: string
+  readonly revision: number
+  readonly port: number // it listens on
+  readonly value: number // port of the first target
+}
+
+/** Bytes of a rule since the beginning of an epoch. */
+export interface Counted {
+  readonly ruleId: string
+  readonly epoch: string
+  readonly seq: number
+  readonly port: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+}
+
+type Change =
+  | { readonly begin: string } // epoch
+  | { readonly generation: string }
+  | { readonly held: Held }
+  | { readonly dropped: string }
+  | { readonly counted: Counted }
+
+interface Epoch {
+  readonly name: string
+  seq: number
+  committed: number // seq that the server has
+  readonly rows: Map<string, Counted>
+}
+
+export class Book {
+  generation = ''
+  readonly rules = new Map<string, Held>()
+  readonly #epochs: Epoch[] = []
+  readonly #keep: (change: Change) => void
+
+  constructor(keep: (change: Change) => void) {
+    this.#keep = keep
+  }
+
+  /** To be called at each start of the agent. */
+  readonly begin = (): void => this.#do({ begin: randomBytes(16).toString('hex') })
+  readonly take = (held: Held): void => this.#do({ held })
+  readonly drop = (ruleId: string): void => this.#do({ dropped: ruleId })
+
+  /** The rules with their revisions in this generation: those of another one mean nothing in it. */
+  inventoryIn(generation: string) {
+    if (generation !== this.generation) {
+      for (const held of this.rules.values()) this.take({ ...held, revision: 0 })
+      this.#do({ generation })
+    }
+    return [...this.rules.values()].map(({ ruleId: id, revision }) => ({ kind: 'rule', id, revision }))
+  }
+
+  /** Counts some bytes of each rule. */
+  count(): void {
+    const epoch = this.#epochs.at(-1)
+    if (!epoch) throw new TypeError('no epoch has begun')
+    for (const { ruleId, port } of this.rules.values()) {
+      const { bytesIn, bytesOut } = epoch.rows.get(ruleId) ?? noCounts
+      const more = { bytesIn: bytesIn + someBytes(), bytesOut: bytesOut + someBytes() }
+      this.#do({ counted: { ruleId, port, epoch: epoch.name, seq: epoch.seq + 1, ...more } })
+    }
+  }
+
+  /** What the server has not committed, the oldest epoch first. */
+  *pending(): Iterable<Static<(typeof StatsReport)['body']>> {
+    const open = this.#epochs.filter(({ seq, committed }) => seq > committed)
+    for (const [part, { name: epoch, seq, committed, rows }] of open.entries()) {
+      const fresh = [...rows.values()].filter(row => row.seq > committed)
+      const last = part === open.length - 1
+      yield { ...{ epoch, seq, part, last, live: [] }, rows: fresh.map(rowOf) }
+    }
+  }
+
+  acknowledge(epoch: string, seq: number): void {
+    const found = this.#epochs.find(({ name }) => name === epoch)
+    if (found) found.committed = Math.max(found.committed, seq)
+  }
+
+  /** A server tells what it has, which may be less than was acknowledged. */
+  reconcile(committed: Readonly<Record<string, number>>): void {
+    for (const epoch of this.#epochs) epoch.committed = committed[epoch.name] ?? 0
+  }
+
+  /** All that was ever counted. */
+  counted = (): readonly Counted[] => this.#epochs.flatMap(({ rows }) => [...rows.values()])
+
+  #do(change: Change): void {
+    this.#keep(change)
+    this.apply(change)
+  }
+
+  apply(change: Change): void {
+    if ('begin' in change) this.#epochs.push({ name: change.begin, seq: 0, committed: 0, rows: new Map() })
+    else if ('generation' in change) this.generation = change.generation
+    else if ('held' in change) this.rules.set(change.held.ruleId, change.held)
+    else if ('dropped' in change) this.rules.delete(change.dropped)
+    else {
+      const epoch = this.#epochs.find(({ name }) => name === change.counted.epoch)
+      if (!epoch) throw new TypeError('it has not begun')
+      epoch.seq = change.counted.seq
+      epoch.rows.set(change.counted.ruleId, change.counted)
+    }
+  }
+}
+
+const someBytes = (): number => Math.floor(Math.random() * 100_000)
+
+const rowOf = ({ ruleId, port, bytesIn, bytesOut }: Counted) =>
+  encodeRow({ ...noCounts, ruleId, kind: 'port', key: String(port), bytesIn, bytesOut })
+
+/** Returns the book of each agent, as the file has them. '' keeps none: an agent is a new one at each start. */
+export function openBooks(file: string): (clientId: string) => Book {
+  const books = new Map<string, Book>()
+  const lines = file !== '' && existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
+  const out = file === '' ? null : openSync(file, 'a')
+  const of = (clientId: string): Book => {
+    const book =
+      books.get(clientId) ??
+      new Book(change => void (out !== null && writeSync(out, `${JSON.stringify([clientId, change])}\n`)))
+    books.set(clientId, book)
+    return book
+  }
+  for (const line of lines) {
+    const [clientId, change] = JSON.parse(line) as readonly [string, Change]
+    of(clientId).apply(change)
+  }
+  return of
+}

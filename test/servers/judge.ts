@@ -1,0 +1,127 @@
+// Judges the log of a run: pure functions of its lines.
+import { isMade } from './changes.ts'
+import { acknowledgedAt, erasOf, isLoose, plain, type Register, registersOf } from './history.ts'
+import { unexplained } from './linear.ts'
+import type { Bytes, Called, End, Ended, Line, Promoted } from './record.ts'
+
+export interface Verdict {
+  readonly check: string
+  readonly found: readonly unknown[] // what is wrong
+}
+
+interface Story {
+  readonly calls: readonly Called[]
+  readonly registers: readonly Register[]
+  readonly promoted: Promoted | undefined
+  readonly ended: readonly Ended[]
+  readonly end: End
+}
+
+export function judge(lines: readonly Line[]): Verdict[] {
+  const end = lines.find(line => line.kind === 'end')
+  if (!end) return [{ check: 'the log has an end', found: ['it has none'] }]
+  const story: Story = {
+    ...{ end, promoted: lines.find(line => line.kind === 'promoted'), registers: registersOf(lines) },
+    ...{
+      calls: lines.filter(line => line.kind === 'call'),
+      ended: lines.filter(line => line.kind === 'ended')
+    }
+  }
+  return Object.entries(checks).map(([check, findIn]) => ({ check, found: findIn(story) }))
+}
+
+const checks: Readonly<Record<string, (story: Story) => readonly unknown[]>> = {
+  'one order of all calls explains each read of a register': ({ registers, promoted }) =>
+    registers.flatMap(register => unexplained(register, promoted)),
+  'a standby that takes over has what was acknowledged before its point': behindPoint,
+  'the last acknowledged write of each register is in the store': notStored,
+  'the audit log has one entry for each acknowledged write, and none twice': wrongEntries,
+  'each agent holds the rules of the store, with their values': notHeld,
+  'the totals of the store are what agents have counted': ({ end: { totals, counted, stored } }) =>
+    Object.keys(stored)
+      .map(ruleId => ({ ruleId, ...differenceOf(totals[ruleId], counted[ruleId]) }))
+      .filter(({ bytesIn, bytesOut }) => bytesIn !== 0 || bytesOut !== 0),
+  'what was revoked opens nothing': opened,
+  'no server has ended by itself': ({ ended }) => ended
+}
+
+const none: Bytes = { bytesIn: 0, bytesOut: 0 }
+
+const differenceOf = (total: Bytes = none, counted: Bytes = none): Bytes => ({
+  bytesIn: total.bytesIn - counted.bytesIn,
+  bytesOut: total.bytesOut - counted.bytesOut
+})
+
+function behindPoint({ registers, promoted }: Story): readonly unknown[] {
+  if (!promoted) return []
+  return registers.flatMap(({ ruleId, writes }) => {
+    const value = plain(promoted.stored[ruleId] ?? -1)
+    const least = writes.findLast(({ tries }) => tries.some(one => isMade(one) && one.ended < promoted.began))
+    const most = writes.findLast(({ began }) => began < promoted.killed)
+    const fits = value >= (least?.value ?? 0) && value <= (most?.value ?? 0)
+    return fits ? [] : [{ ruleId, value, least: least?.value, most: most?.value }]
+  })
+}
+
+function notStored({ registers, promoted, end }: Story): readonly unknown[] {
+  return registers.flatMap(({ ruleId, writes }) => {
+    const era = erasOf(ruleId, promoted).at(-1)
+    if (!era) return []
+    const value = plain(end.stored[ruleId] ?? -1)
+    const last = writes.findLast(write => Number.isFinite(acknowledgedAt(write, era)))?.value ?? era.first
+    const write = writes.find(one => one.value === value)
+    return value >= last || (write && isLoose(write, era)) ? [] : [{ ruleId, value, last }]
+  })
+}
+
+/** Of a write before a standby took over, the entry is where the write is: in the standby, or lost. */
+function wrongEntries({ registers, promoted, end }: Story): readonly unknown[] {
+  const counts = new Map<string, number>()
+  for (const [ruleId, value] of end.audited) {
+    const key = `${ruleId} ${value}`
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  const wrong = registers.flatMap(({ ruleId, writes }) => {
+    const [before, after] = erasOf(ruleId, promoted)
+    return writes.flatMap(write => {
+      const key = `${ruleId} ${write.value}`
+      const count = counts.get(key) ?? 0
+      counts.delete(key)
+      const isThere =
+        after === undefined || write.value <= after.first
+          ? before !== undefined && Number.isFinite(acknowledgedAt(write, before))
+          : Number.isFinite(acknowledgedAt(write, after))
+      return count > 1 || (isThere && count === 0) ? [{ ruleId, value: write.value, count }] : []
+    })
+  })
+  const known = new Set(registers.map(({ ruleId }) => ruleId))
+  const ofNone = [...counts.keys()].filter(key => known.has(key.split(' ')[0] ?? ''))
+  return [...wrong, ...ofNone.map(key => ({ key, why: 'an entry of no write' }))]
+}
+
+function notHeld({ end: { stored, held } }: Story): readonly unknown[] {
+  const agents = new Map(held)
+  const missing = Object.entries(stored).filter(([ruleId, value]) => agents.get(ruleId) !== value)
+  const surplus = held.filter(([ruleId]) => stored[ruleId] === undefined)
+  return [
+    ...missing.map(([ruleId, value]) => ({ ruleId, stored: value, held: agents.get(ruleId) })),
+    ...surplus.map(([ruleId, value]) => ({ ruleId, held: value }))
+  ]
+}
+
+const pathOfCredential = /\/credentials\/(\w+)$/
+
+/** Servers that do not know yet that a standby has taken over may still have to revoke again what it lacks. */
+function opened({ calls, promoted }: Story): readonly unknown[] {
+  const revokedAt = new Map<string, number>()
+  for (const one of calls) {
+    const id = one.method === 'DELETE' && isMade(one) ? pathOfCredential.exec(one.path)?.[1] : undefined
+    if (id !== undefined)
+      revokedAt.set(id, Math.min(one.ended, revokedAt.get(id) ?? Number.POSITIVE_INFINITY))
+  }
+  const isRestoring = ({ began, ended }: Called): boolean =>
+    promoted !== undefined && ended > promoted.killed && began < promoted.restored
+  return calls.filter(
+    one => one.status === 200 && one.began > (revokedAt.get(one.by) ?? Infinity) && !isRestoring(one)
+  )
+}

@@ -1,0 +1,60 @@
+// Whether one order of the calls explains what each read of a register has seen. Its writer writes ascending values, one
+// after another: a read must not be behind an acknowledged write or an earlier read, nor ahead of all writes.
+//
+// Two things blur that. A write that nobody has acknowledged may be made late, over later ones; and so may one that a
+// standby lacks which takes over, when a try of it still waits in a server: what it was known by is lost, too. Such a loose
+// write may be seen at any time, but never again after another one was seen, or written, over it.
+import { acknowledgedAt, type Era, erasOf, isLoose, type Read, type Register, type Write } from './history.ts'
+import type { Promoted } from './record.ts'
+
+/** Returns the reads that nothing explains. */
+export function unexplained(register: Register, promoted: Promoted | undefined): object[] {
+  const eras = erasOf(register.ruleId, promoted)
+  const judges = eras.map(era => ({ era, judge: judgeOf(register.writes, era) }))
+  return register.reads.flatMap(read => {
+    const whole = judges.filter(({ era }) => read.began > era.from && read.ended < era.until)
+    const verdicts = (whole.length > 0 ? whole : judges).map(({ judge }) => judge(read, whole.length > 0))
+    const why = verdicts.includes(null) ? null : verdicts[0]
+    return why ? [{ ruleId: register.ruleId, why, read }] : []
+  })
+}
+
+/** Judges reads of one era, in the order in which they began. One that may be of another era does not bind later ones. */
+function judgeOf(writes: readonly Write[], era: Era) {
+  const byValue = new Map(writes.map(write => [write.value, write]))
+  const acknowledged = writes
+    .map(write => ({ ...write, ended: acknowledgedAt(write, era) }))
+    .filter(({ ended }) => Number.isFinite(ended))
+  const ordinary = new Set([era.first, ...acknowledged.map(({ value }) => value)])
+  const seen: Read[] = []
+  const loose = new Map<number, Read>() // by value: the read of it that ended first
+
+  const leastOf = ({ began }: Read): number =>
+    Math.max(
+      era.first,
+      acknowledged.findLast(({ ended }) => ended < began)?.value ?? 0,
+      ...seen.filter(({ ended }) => ended < began).map(({ value }) => value)
+    )
+  /** Whether another value was there after `earlier`, and before `read`. */
+  const isOver = (earlier: Read, read: Read): boolean =>
+    [...seen, ...acknowledged].some(({ began, ended }) => began > earlier.ended && ended < read.began)
+
+  function ofLoose(read: Read, binds: boolean): string | null {
+    const earlier = loose.get(read.value)
+    if (earlier && isOver(earlier, read)) return 'back after another one was written over it'
+    if (binds && (!earlier || read.ended < earlier.ended)) loose.set(read.value, read)
+    return null
+  }
+
+  return (read: Read, binds: boolean): string | null => {
+    if (read.value !== 0 && (byValue.get(read.value)?.began ?? Infinity) > read.ended)
+      return 'not written yet'
+    if (!ordinary.has(read.value)) {
+      const write = byValue.get(read.value)
+      return write && isLoose(write, era) ? ofLoose(read, binds) : 'of a write that was lost'
+    }
+    if (read.value < leastOf(read)) return 'behind an acknowledged write or an earlier read'
+    if (binds) seen.push(read)
+    return null
+  }
+}
