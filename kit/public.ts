@@ -91,11 +91,12 @@ export async function testAgent(
   const { server, clock } = app
   const { clientId, agent } = await connectAcceptingAgent(contextOf(t), app, name, script)
   const stats = () => (server.depsOf('stats') as Kernel & { readonly stats: Stats }).stats // its own export
+  const session = () => ({ clientId, sessionId: server.control.peers.find(clientId)?.sessionId ?? '' })
   return {
     ...agent,
     clientId,
     pushed: async n => (await agent.until(RulePush.name, n)).body as Static<(typeof RulePush)['body']>,
-    deliver: openTestJournal(clientId, stats, clock)
+    deliver: openTestJournal(session, stats, clock)
   }
 }
 

@@ -1,6 +1,6 @@
 // Runs the body of each change twice, as a store may: undone, then for good. What differs is not repeatable.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { EntityManager } from '@mikro-orm/sql'
@@ -26,24 +26,41 @@ export interface RepeatedChanges {
   readonly close: () => void
 }
 
+interface Options {
+  /** Names the change by who has asked for it; null: it runs once, as it would. Default: those with code of strangers. */
+  readonly placeOf?: (callers: readonly Caller[]) => string | null
+  /** Takes each problem as soon as it is found. */
+  readonly tell?: (problem: string) => void
+}
+
 /** Changes go on as they would, whatever is found. */
-export function openRepeatedChanges(): RepeatedChanges {
+export function openRepeatedChanges({
+  placeOf = placeOfStranger,
+  tell = () => {}
+}: Options = {}): RepeatedChanges {
   const found = new Set<string>()
   const bodies = new AsyncLocalStorage<{ readonly place: string }>()
-  const report = (place: string, seen: string) =>
-    found.add(
+  const report = (place: string, seen: string) => {
+    const problem =
       `${place}: this change is not repeatable, and a store may run its body again: ${seen}. Keep to \`em\` in the body; ` +
-        'do all else after `change` has returned'
-    )
+      'do all else after `change` has returned'
+    if (!found.has(problem)) tell(problem)
+    found.add(problem)
+  }
 
   const connecting = () => {
     const body = bodies.getStore()
     if (body) report(body.place, 'it opens a connection, or sends a request')
   }
-  for (const channel of channels) subscribe(channel, connecting)
+  const logging = (event: unknown) => {
+    const body = bodies.getStore()
+    if (body) report(body.place, `it logs ${event}`)
+  }
+  for (const channel of connections) subscribe(channel, connecting)
+  subscribe(logged.name, logging)
 
   async function change<T>(opened: Database, work: Work<T>): Promise<T> {
-    const place = placeOfCaller()
+    const place = placeOf(callers())
     if (place === null) return opened.change(work)
     const counted = (em: EntityManager) => bodies.run({ place }, () => countRows(em, work))
     return opened.change(async em => {
@@ -63,13 +80,17 @@ export function openRepeatedChanges(): RepeatedChanges {
     storeOf: opened => ({ ...opened, change: work => change(opened, work) }),
     problems: () => [...found],
     close() {
-      for (const channel of channels) unsubscribe(channel, connecting)
+      for (const channel of connections) unsubscribe(channel, connecting)
+      unsubscribe(logged.name, logging)
     }
   }
 }
 
+/** Of logs of tests: the names of events. */
+export const logged = channel('sluice.test.logged')
+
 /** Of Node: sockets of clients, and requests of `http` and of `fetch`, which may go over an open connection. */
-const channels = ['net.client.socket', 'http.client.request.start', 'undici:request:create']
+const connections = ['net.client.socket', 'http.client.request.start', 'undici:request:create']
 
 /** Runs the work and undoes it. The transaction goes on, so that no other change comes between this run and the next. */
 async function undone<T>(em: EntityManager, work: Work<T>): Promise<T> {
@@ -134,9 +155,30 @@ const isData = (value: unknown): value is object =>
   Symbol.toStringTag in value === false &&
   !(value instanceof Date)
 
+/** A line of a stack, of a file. */
+export interface Caller {
+  readonly text: string
+  readonly file: string
+  readonly line: string
+}
+
+const lineOfFile = /(?:\(|at |file:\/\/)(\/[^()?\n]+?)(?:\?[^:\n]*)?:(\d+):\d+\)?$/
+
+/** The innermost first. */
+function callers(): Caller[] {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 50
+  const { stack = '' } = new Error('here')
+  Error.stackTraceLimit = stackTraceLimit
+  return stack.split('\n').flatMap(text => {
+    const [, file, line = ''] = lineOfFile.exec(text) ?? []
+    return file === undefined ? [] : { text, file, line }
+  })
+}
+
 const root = fileURLToPath(new URL('..', import.meta.url))
 const own = ['kernel', 'kit', 'plugins', 'agent', 'config'].map(folder => root + folder + sep)
-const isOwn = (file: string): boolean =>
+const isOwn = ({ file }: Caller): boolean =>
   file.includes(`${sep}node_modules${sep}`) || own.some(folder => file.startsWith(folder))
 /** `change` of a route's call, and of `act`: their bodies call hooks of other plugins. */
 const sharedChange = /at (?:async )?change \(.*[/\\]plugins[/\\]http[/\\](?:request-decisions|act)\.[jt]s/
@@ -145,16 +187,11 @@ const sharedChange = /at (?:async )?change \(.*[/\\]plugins[/\\]http[/\\](?:requ
  * Returns the line of the plugin's file that makes the change, or the name of the built-in plugin whose route does. Null for
  * changes that built-in plugins make for themselves: no body of another plugin is in them.
  */
-function placeOfCaller(): string | null {
-  const { stackTraceLimit } = Error
-  Error.stackTraceLimit = 50
-  const { stack = '' } = new Error('here')
-  Error.stackTraceLimit = stackTraceLimit
-  const lines = [...stack.matchAll(/(?:\(|at |file:\/\/)(\/[^()?\n]+?)(?:\?[^:\n]*)?:(\d+):\d+\)?$/gm)]
-  const files = lines.map(([, file = '', line]) => ({ file, line }))
-  const outside = files.find(({ file }) => !isOwn(file))
+function placeOfStranger(callers: readonly Caller[]): string | null {
+  const outside = callers.find(caller => !isOwn(caller))
   if (outside) return `${outside.file}:${outside.line}`
   const plugin = runningPlugin()
   if (plugin !== undefined && !(plugin in builtin)) return plugin
-  return sharedChange.test(stack) ? `${plugin ?? 'sluice'}, or a hook that it calls` : null
+  const isShared = callers.some(({ text }) => sharedChange.test(text))
+  return isShared ? `${plugin ?? 'sluice'}, or a hook that it calls` : null
 }

@@ -74,7 +74,8 @@ export interface Script extends Endpoint {
   readonly capabilities?: Readonly<Record<string, string>> | null // null: a Hello without the map
   readonly instanceId?: string
   readonly generation?: string // of the inventory
-  readonly inventory?: readonly InventoryRow[]
+  /** A function is called with the generation of the server, in which revisions of another one mean nothing. */
+  readonly inventory?: readonly InventoryRow[] | ((generation: string) => readonly InventoryRow[])
   readonly digest?: string // overrides the digest of the inventory
   readonly messages?: readonly Message[] // of the plugins under test
   /** See `scriptedResponse`. */
@@ -117,6 +118,7 @@ export async function connectAgent(t: Teardown, script: Script): Promise<Scripte
   const { socket, raw } = await dial(script)
   const messages = new ReceivedMessages()
   let endCode: string | null = null
+  const generation = Promise.withResolvers<string>()
   const codec = codecOf(script.messages ?? none)
   const handlers: BoundHandler[] = [
     ...bindHandlers(
@@ -127,7 +129,7 @@ export async function connectAgent(t: Teardown, script: Script): Promise<Scripte
         }),
         respond(Inventory, async (_: null, body) => {
           messages.add(Inventory.name, body)
-          return page(script.inventory ?? [], body.after)
+          return page(inventoryOf(script, await generation.promise), body.after)
         })
       ],
       () => null
@@ -146,6 +148,8 @@ export async function connectAgent(t: Teardown, script: Script): Promise<Scripte
     await close()
     throw error
   })
+
+  generation.resolve(welcome.generation)
 
   return {
     welcome,
@@ -229,9 +233,12 @@ const helloOf = (script: Script): Static<typeof Hello.body> => ({
     script.digest ??
     digestOf(
       script.generation ?? '',
-      (script.inventory ?? []).filter(({ state = 'applied' }) => state === 'applied')
+      inventoryOf(script, script.generation ?? '').filter(({ state = 'applied' }) => state === 'applied')
     )
 })
+
+const inventoryOf = ({ inventory = [] }: Script, generation: string): readonly InventoryRow[] =>
+  typeof inventory === 'function' ? inventory(generation) : inventory
 
 const pageSize = 100
 

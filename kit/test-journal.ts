@@ -1,5 +1,6 @@
 // Reports traffic to the plugin stats as an agent's journal does.
 import type { Clock } from '../kernel/base/clock.ts'
+import type { Session } from '../kernel/control/servers.ts'
 import type { Stats } from '../plugins/stats/exports.ts'
 import { encodeRow, type JournalRow, noCounts } from '../plugins/stats/wire.ts'
 
@@ -8,7 +9,7 @@ export type Delivered = Readonly<Partial<Record<'in' | 'out', number>>> // bytes
 const epoch = '0'.repeat(32)
 
 /** Returns a function that reports further bytes of a rule: it adds them to the minute's total, which reports carry. */
-export function openTestJournal(clientId: string, stats: () => Stats, clock: Clock) {
+export function openTestJournal(session: () => Session, stats: () => Stats, clock: Clock) {
   const rows = new Map<string, JournalRow>()
   let seq = 0
 
@@ -18,7 +19,7 @@ export function openTestJournal(clientId: string, stats: () => Stats, clock: Clo
     const row = { ...before, bytesIn: before.bytesIn + bytesIn, bytesOut: before.bytesOut + bytesOut }
     rows.set(`${ruleId} ${minute}`, row)
     seq += 1
-    const report = { clientId, epoch, seq, part: 0, last: true, rows: [encodeRow(row)], live: [] }
+    const report = { ...session(), epoch, seq, part: 0, last: true, rows: [encodeRow(row)], live: [] }
     const committed = stats().ingest(report)
     await stats().flush()
     await committed

@@ -7,9 +7,11 @@ import { Client } from '../kernel/identity/entities.ts'
 import { hashOf } from '../kernel/identity/secret.ts'
 import { boot, type Server, type ServerOptions } from '../kernel/kernel.ts'
 import { definePlugin, type Plugin } from '../kernel/plugin.ts'
+import { afterCommit } from '../kernel/store/after-commit.ts'
 import type { Database } from '../kernel/store/open.ts'
 import { type Decision, decisionSlot } from '../plugins/http/exports.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
+import { logged } from './repeated-changes.ts'
 import type { Teardown } from './scripted-agent.ts'
 import { openTestStore, tellingWork } from './test-store.ts'
 
@@ -28,6 +30,7 @@ export function recordLog(lines: LogLine[], added = () => {}): Log {
     (level: string) =>
     (event: string, message: string, fields: object = {}) => {
       lines.push({ level, event, message, fields: { ...fields } })
+      logged.publish(event)
       added()
     }
   return { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') }
@@ -189,13 +192,15 @@ export const decisionRecorder = (decisions: Decision[]): Plugin =>
     needs: { http: '^1.0.0' },
     fills: [
       decisionSlot.fill({
-        async write(decision) {
-          decisions.push(decision)
+        async write(decision, em) {
+          afterCommit(em, () => decisions.push(decision))
         },
-        async complete(id, status, reason) {
-          const at = decisions.findIndex(decision => decision.id === id)
-          const found = decisions[at]
-          if (found) decisions[at] = { ...found, status, reason }
+        async complete(id, status, reason, em) {
+          afterCommit(em, () => {
+            const at = decisions.findIndex(decision => decision.id === id)
+            const found = decisions[at]
+            if (found) decisions[at] = { ...found, status, reason }
+          })
         }
       })
     ]

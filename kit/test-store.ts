@@ -20,8 +20,19 @@ export interface TestStore {
  * file of SQLite in that directory.
  */
 export async function openTestStore(dir: string, from: 'template' | 'empty'): Promise<TestStore | null> {
-  if (template === undefined) return null
+  const database = testDatabaseOf(dir, from)
+  if (!database) return null
   const { runAt } = await import('../kernel/store/postgres/sessions.ts')
+  const { place, by, create, drop } = database
+  await runAt(by, [create]).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === duplicate)) throw error
+  })
+  return { place, drop: () => runAt(by, [drop]) }
+}
+
+/** The database of a data directory that exists, and what makes and deletes it `by` another one. */
+export function testDatabaseOf(dir: string, from: 'template' | 'empty') {
+  if (template === undefined) return null
   const { ino, birthtimeMs } = statSync(dir) // another test may have had a directory of this name
   const name = `test_${createHash('sha256').update(`${dir} ${ino} ${birthtimeMs}`).digest('hex').slice(0, 24)}`
   const at = (database: string): PostgresPlace => {
@@ -30,12 +41,11 @@ export async function openTestStore(dir: string, from: 'template' | 'empty'): Pr
     return { url: url.href, password: undefined }
   }
   const source = from === 'template' ? new URL(template).pathname.slice(1) : 'template0'
-  await runAt(at('postgres'), [`create database ${name} template ${source}`]).catch((error: unknown) => {
-    if (!(error instanceof Error && 'code' in error && error.code === duplicate)) throw error
-  })
   return {
     place: at(name),
-    drop: () => runAt(at('postgres'), [`drop database if exists ${name} with (force)`])
+    by: at('postgres'),
+    create: `create database ${name} template ${source}`,
+    drop: `drop database if exists ${name} with (force)`
   }
 }
 

@@ -23,6 +23,7 @@ export { type Call, defineRoute, type Media } from '../kernel/http/route.ts'
 export { type Metric, metricsSlot } from '../kernel/metrics.ts'
 export { definePlugin, type Kernel, type PeerCall, type Plugin, type Scope } from '../kernel/plugin.ts'
 export { defineSlot, type Slot, type SlotReader } from '../kernel/slot.ts'
+export { afterCommit } from '../kernel/store/after-commit.ts'
 export { type Revocation, revocationSlot } from '../kernel/store/revocation.ts'
 export { noteRevoked } from '../kernel/store/sql/watch.ts'
 export {

@@ -17,7 +17,7 @@ export interface Servers {
   isAlone(): boolean
   /** Those that live, or were seen within 60 s. */
   list(): Promise<readonly ServerRecord[]>
-  /** Runs `work` if the task is this server's. One server has it for as long as it lives: then another takes it. */
+  /** Runs `work`, which may be done twice, if the task is this server's. One has it for as long as it lives: then another takes it. */
   onOne(task: string, work: () => unknown): Promise<void>
   /** Shows the other servers what is known of clients that are connected here. Returns what is to be called when it has changed. */
   mirror<T>(mirrored: Mirrored<T>): (clientId: string) => void

@@ -73,6 +73,8 @@ export interface Resource {
   readonly id: string
   /** Returns what changes with every change of the record, and only then: makes the ETag. Null: there is no record. */
   version?(em: EntityManager): Promise<number | readonly unknown[] | null>
+  /** The same of what `work` has returned, where that tells it: then the store is not asked. */
+  versionIn?(made: never): number | readonly unknown[]
   changes?(): readonly FieldChange[] // of its fields, for the decision; no secrets
 }
 export type FieldChange = { readonly field: string; readonly from: unknown; readonly to: unknown }

@@ -24,11 +24,17 @@ interface Options {
   readonly operatorToken: string | null
 }
 
+type Bearer = Omit<Credential, 'label' | 'tokenHash' | 'createdAt'> & Pick<User, 'role' | 'disabled'>
+
 /** Returns who has the token with this hash. */
-async function findBearer(tokenHash: string, em: EntityManager) {
-  const credential = await em.findOne(Credential, { tokenHash })
-  const user = credential && (await em.findOne(User, { id: credential.userId }))
-  return user && { credential, user }
+async function findBearer(tokenHash: string, em: EntityManager): Promise<Bearer | null> {
+  const [found] = await em.execute<Bearer[]>(
+    `select credential.id, user_id as "userId", role, disabled, last_used_at as "lastUsedAt", expires_at as "expiresAt",
+     revoked_at as "revokedAt" from kernel_credential credential join kernel_user own on own.id = user_id
+     where token_hash = ?`,
+    [tokenHash]
+  )
+  return found ? { ...found, disabled: Boolean(found.disabled) } : null // which is a number in SQLite
 }
 
 export function openIdentity({ store, clock, operatorToken }: Options): Identity {
@@ -44,17 +50,17 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
     const [, token = ''] = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization) ?? []
     const hash = hashOf(token)
     if (operatorHash !== null && isSame(hash, operatorHash)) return operator
-    const { credential, user } = (await bearerOf(hash, em)) ?? {}
+    const bearer = await bearerOf(hash, em)
     const now = latest(clock)
-    if (!credential || !user || credential.revokedAt !== null || (credential.expiresAt ?? now + 1) <= now)
+    if (!bearer || bearer.revokedAt !== null || (bearer.expiresAt ?? now + 1) <= now)
       throw new Fault(unauthenticated, 'the bearer token is not known here, has expired, or was revoked')
-    if (user.disabled) throw new Fault(userDisabled, `user ${user.id} is disabled`)
-    const principal = { userId: user.id, role: user.role, method: 'api_token' } as const
-    return { principal, touch: () => touch(credential) }
+    const { userId, role } = bearer
+    if (bearer.disabled) throw new Fault(userDisabled, `user ${userId} is disabled`)
+    return { principal: { userId, role, method: 'api_token' }, touch: () => touch(bearer) }
   }
 
   /** Writes at most once a minute for each credential. */
-  async function touch({ id, lastUsedAt }: Credential): Promise<void> {
+  async function touch({ id, lastUsedAt }: Bearer): Promise<void> {
     const now = clock.now()
     if (Math.abs(now - (lastUsedAt ?? 0)) < 60_000) return
     await store.change(em => em.nativeUpdate(Credential, { id }, { lastUsedAt: now }))

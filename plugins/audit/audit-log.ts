@@ -3,6 +3,8 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { afterCommit } from '../../kernel/store/after-commit.ts'
+import { unanswered } from '../../kernel/store/unanswered.ts'
 import { type Decision, type DecisionSink, parseTime } from '../http/exports.ts'
 import { Entry } from './entities.ts'
 import { formatCursor, parseCursor } from './parsing.ts'
@@ -23,13 +25,13 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
   const sink: DecisionSink = {
     async write(decision, em) {
       const entry = entryOf(decision)
-      // A flood of denied or refused requests must neither fill the disk nor push out the entries of others.
-      const isRefusal = entry.outcome === 'deny' || entry.reason != null
-      const added = isRefusal ? refusals.add(entry) : entry
+      const added = isRefusal(entry) ? refusals.add(decision, entry) : entry
       if (!added) return
-      await em.insert(Entry, added)
-      entriesWritten[added.outcome]++
-      retention.countEntry(added)
+      await em.insert(Entry, added, unanswered(em))
+      afterCommit(em, () => {
+        entriesWritten[added.outcome]++
+        retention.countEntry(added)
+      })
     },
     async complete(id, status, reason, em) {
       await em.nativeUpdate(Entry, { id }, { status, reason })
@@ -73,6 +75,9 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
     }
   }
 }
+
+/** A flood of denied or refused requests must neither fill the disk nor push out the entries of others. */
+const isRefusal = ({ outcome, reason }: Entry): boolean => outcome === 'deny' || reason != null
 
 const entryOf = (decision: Decision): Entry => ({
   ...decision,

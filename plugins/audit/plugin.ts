@@ -46,7 +46,7 @@ export default definePlugin<RouteDeps>({
     const report = (error: unknown) =>
       log.error('audit.not_counted', `counts of refusals were not written, retrying: ${String(error)}`)
     defer(clock.every(secondMs, () => void auditLog.flush().catch(report)))
-    const tidy = (): void => void control.servers.onOne('audit.retention', auditLog.tidy)
+    const tidy = (): Promise<void> => control.servers.onOne('audit.retention', auditLog.tidy)
     defer(clock.every(minuteMs, tidy))
   }
 })

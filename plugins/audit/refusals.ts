@@ -3,6 +3,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { networkOf } from '../../kernel/base/network.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { Decision } from '../http/exports.ts'
 import { Entry } from './entities.ts'
 
 const minuteMs = 60_000
@@ -58,7 +59,7 @@ export function openRefusals({ store, clock }: Pick<Kernel, 'store' | 'clock'>) 
   }
 
   return {
-    add,
+    add: once(add),
     /** Writes the pending counts, one write at a time: none is counted twice. */
     flush(): Promise<void> {
       lastWrite = lastWrite.then(write, write)
@@ -74,6 +75,17 @@ export function openRefusals({ store, clock }: Pick<Kernel, 'store' | 'clock'>) 
         if (entry.actor == null) anonymous = { minute: minuteOf(entry), count: anonymous.count + 1 }
       }
     }
+  }
+}
+
+/** The change that writes it may run again: a refusal is judged once. */
+function once(judge: (refusal: Entry) => Entry | null) {
+  const judged = new WeakMap<Decision, Entry | null>()
+  return (decision: Decision, refusal: Entry): Entry | null => {
+    const before = judged.get(decision)
+    const entry = before === undefined ? judge(refusal) : before
+    judged.set(decision, entry)
+    return entry
   }
 }
 

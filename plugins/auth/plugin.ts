@@ -70,7 +70,7 @@ export default definePlugin<Deps>({
     const { store, clock, control, sessions, runningTime, onboarding } = deps
     await runningTime.start(defer)
     await store.change(sessions.redate)
-    defer(clock.every(60 * 60_000, () => void control.servers.onOne('auth.sweep', () => sweep(deps))))
+    defer(clock.every(60 * 60_000, () => control.servers.onOne('auth.sweep', () => sweep(deps))))
     await onboarding.announce()
   }
 })

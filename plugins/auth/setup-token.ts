@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { StoreValue } from '../../kernel/identity/entities.ts'
 import { hashOf, isSame, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { afterCommit } from '../../kernel/store/after-commit.ts'
 import type { RunningTime } from './running-time.ts'
 
 const lifeMs = 30 * 60_000
@@ -41,7 +42,9 @@ export function openSetupToken({ store, runningTime }: Deps) {
         return isSame(hashOf(candidate), hash) && (await runningTime.now(em)) < Number(until)
       }),
     async end(em: EntityManager): Promise<void> {
-      untold = null
+      afterCommit(em, () => {
+        untold = null
+      })
       await em.nativeDelete(StoreValue, { name })
     }
   }

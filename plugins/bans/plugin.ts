@@ -48,6 +48,6 @@ export default definePlugin<Deps>({
   routes,
   commands,
   async start({ deps: { bans, clock, control }, defer }) {
-    defer(clock.every(minuteMs, () => void control.servers.onOne('bans.tidy', bans.tidy)))
+    defer(clock.every(minuteMs, () => control.servers.onOne('bans.tidy', bans.tidy)))
   }
 })

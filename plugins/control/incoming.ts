@@ -50,7 +50,7 @@ export function openIncoming({ handshake, counters, sessions, budgets, ...servic
     const chargedCodec: Codec = {
       ...countingCodec,
       encode: (message, body) => payer.spend(() => countingCodec.encode(message, body)),
-      decode: (message, bytes) => payer.spend(() => countingCodec.decode(message, bytes))
+      decode: (message, bytes) => payer.spendOn(bytes.length, () => countingCodec.decode(message, bytes))
     }
     const limits = { frameBytes: handshakeFrameLimit }
     const stream = new Stream({ socket, codec: chargedCodec, handlers, clock, log, limits })

@@ -1,4 +1,5 @@
 // The managed objects as plugins see them: their rows in the store, and the wait for an agent's result.
+import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type {
   ManagedObject,
@@ -41,11 +42,13 @@ export function openManagedObjects(services: Services): ManagedObjects {
     const ofClient = Map.groupBy(objects, ({ clientId }) => clientId)
     const single = objects.length === 1 ? [] : objects.filter(key => ofClient.get(key.clientId)?.length === 1)
     const revisions = new Map<ObjectKey, number>()
-    for (const some of slices(single, 4))
+    for (const some of slices(single, 4)) {
       for (const [key, revision] of await putTogether(em, some, changeNumber)) {
         requestIds.note({ clientId: key.clientId, revision })
         revisions.set(key, revision)
       }
+      if (revisions.size < single.length) await setImmediate() // a transaction of the embedded store does not yield to the event loop
+    }
     for (const key of objects) if (!revisions.has(key)) revisions.set(key, await change(em, key, null))
     return revisions.get(objects.at(-1) as ObjectKey) ?? 0
   }

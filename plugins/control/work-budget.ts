@@ -6,6 +6,7 @@ import type { BoundHandler } from '../../kernel/wire/message.ts'
 const share = 0.1
 const burstMs = 1_000
 const longestWaitMs = 5_000 // shorter than the time that a handler has
+const [measuredBytes, smallMs] = [1024, 0.01] // a message below takes that long
 const turnMs = 5 // of work; then others have their turn
 const enduredMs = 30_000
 
@@ -36,6 +37,13 @@ export class WorkBudget {
       this.#isSpending = false
       this.charge(cpuMsSince(before))
     }
+  }
+
+  /** As `spend`, for the work of a message in bytes. To measure that of a small one would take as long as the work. */
+  spendOn<T>(bytes: number, work: () => T): T {
+    if (bytes >= measuredBytes) return this.spend(work)
+    if (!this.#isSpending) this.charge(smallMs)
+    return work()
   }
 
   charge(ms: number): void {

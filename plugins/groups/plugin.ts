@@ -1,6 +1,7 @@
 import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
+import { afterCommit } from '../../kernel/store/after-commit.ts'
 import { changedSlot } from '../clients/exports.ts'
 import { type Rules, removedSlot } from '../rules/exports.ts'
 import { invalidClients } from './clients.ts'
@@ -33,16 +34,20 @@ export default definePlugin<Deps>({
     ...commandFills,
     changedSlot.fillWith(
       ({ membership }: Deps) =>
-        async ({ id }) =>
-          membership.changed(id)
+        async ({ id }, em) =>
+          afterCommit(em, () => membership.changed(id))
     ),
     connectionSlot.fillWith(({ membership }: Deps) => ({
       joined: ({ clientId }) => membership.freed(clientId)
     })),
-    removedSlot.fillWith(({ membership }: Deps) => async ({ clientId, parent }) => {
-      if (parent !== undefined) membership.lost(clientId, parent)
-      else if (clientId !== '') membership.freed(clientId)
-    })
+    removedSlot.fillWith(
+      ({ membership }: Deps) =>
+        async ({ clientId, parent }, em) =>
+          afterCommit(em, () => {
+            if (parent !== undefined) membership.lost(clientId, parent)
+            else if (clientId !== '') membership.freed(clientId)
+          })
+    )
   ],
   async start({ deps: { clock, membership, rules }, defer }) {
     await rules.settle()

@@ -61,10 +61,9 @@ export function openAct({ store, clock, recorder }: Deps): Act {
     async function recordRefusal(error: unknown): Promise<void> {
       const { http: status, code } = error instanceof Fault ? error.errorCode : internal
       if (!recorder.isNeeded() || isUnavailable(status, code)) return
+      const made = decisionWith(status, code, null) // one, also where the change runs again
       await store.change(em =>
-        recorded
-          ? recorder.complete(recorded, status, code, em)
-          : recorder.write(decisionWith(status, code, null), em)
+        recorded ? recorder.complete(recorded, status, code, em) : recorder.write(made, em)
       )
     }
 

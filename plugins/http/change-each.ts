@@ -1,7 +1,7 @@
 // Several changes of one request, each with an entry of its own in the audit log.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
-import { Fault } from '../../kernel/base/errors.ts'
+import type { Fault } from '../../kernel/base/errors.ts'
 import type { Call, Resource, Work } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { ActCall } from './act.ts'
@@ -40,8 +40,8 @@ export class PartRefused extends Error {
   readonly at: number // index of the part
   readonly fault: Fault
 
-  constructor(at: number, fault: Fault) {
-    super(fault.message, { cause: fault })
+  constructor(at: number, fault: Fault, cause: unknown = fault) {
+    super(fault.message, { cause })
     this.at = at
     this.fault = fault
   }
@@ -78,7 +78,14 @@ interface Made {
   readonly decision: Decision
 }
 
-type Outcome = Made | Fault | null // null: the part was refused before it asked
+interface Refused {
+  readonly fault: Fault
+  readonly error: unknown // the fault, or what it stands for
+}
+
+type Outcome = Made | Refused | null // null: the part was refused before it asked
+
+const isRefused = (outcome: Outcome): outcome is Refused => outcome !== null && 'fault' in outcome
 
 /** Undoes a transaction, and ends the parts whose changes do not stay. */
 class Undone extends Error {
@@ -108,7 +115,8 @@ class Group {
     const asked = await Promise.all(started.map(({ asked }) => asked))
     const outcomes = await this.#change(parts, asked, first, started).catch((error: unknown) => {
       if (error instanceof Undone && this.#options.isRehearsal) return error.outcomes
-      for (const wanted of asked) wanted?.reject(new Undone())
+      for (const [at, wanted] of asked.entries())
+        wanted?.reject(error instanceof PartRefused && error.at === first + at ? error.cause : new Undone())
       throw error
     })
     for (const [at, outcome] of outcomes.entries()) this.#settle(asked[at], outcome)
@@ -150,8 +158,9 @@ class Group {
         await setImmediate() // a transaction of the embedded store does not yield to the event loop
         const wanted = asked[at]
         const outcome = wanted ? await this.#make(part, wanted, em) : null
-        const refusal = outcome instanceof Fault ? outcome : wanted ? null : await started[at]?.result
-        if (isAtomic && refusal) throw new PartRefused(first + at, refusal)
+        const unasked = wanted ? null : await started[at]?.result
+        if (isAtomic && unasked) throw new PartRefused(first + at, unasked)
+        if (isAtomic && isRefused(outcome)) throw new PartRefused(first + at, outcome.fault, outcome.error)
         outcomes.push(outcome)
       }
       if (isRehearsal) throw new Undone(outcomes)
@@ -160,7 +169,7 @@ class Group {
   }
 
   /** Makes one change, with its entry; what is refused is undone by itself. */
-  async #make(part: Part, { of, work }: Asked, em: EntityManager): Promise<Made | Fault> {
+  async #make(part: Part, { of, work }: Asked, em: EntityManager): Promise<Made | Refused> {
     try {
       return await em.transactional(async em => {
         const result = await work(em)
@@ -169,12 +178,12 @@ class Group {
         return { result, decision: await this.#deps.recorder.write(decision, em) }
       })
     } catch (error) {
-      return this.#faultOf(error)
+      return { error, fault: faultOf(error, this.#call.requestId) } // logged by who waits for it: this may run again
     }
   }
 
   #settle(asked: Asked | null | undefined, outcome: Outcome): void {
-    if (outcome instanceof Fault) asked?.reject(outcome)
+    if (isRefused(outcome)) asked?.reject(outcome.error)
     else if (this.#options.isRehearsal) asked?.reject(new Undone())
     else if (outcome) asked?.resolve(outcome.result as never)
   }
@@ -183,10 +192,9 @@ class Group {
     const { store, recorder } = this.#deps
     const { http: status, code: reason } = errorCode
     if (!recorder.isNeeded() || isUnavailable(status, reason)) return
+    const made = this.#decisionOf(part, { status, reason, resource: null }) // one, also where the change runs again
     await store.change(em =>
-      decision
-        ? recorder.complete(decision, status, reason, em)
-        : recorder.write(this.#decisionOf(part, { status, reason, resource: null }), em)
+      decision ? recorder.complete(decision, status, reason, em) : recorder.write(made, em)
     )
   }
 

@@ -18,6 +18,10 @@ export async function etagOf({ version }: Resource, em: EntityManager): Promise<
   return found === null ? null : etagText(found)
 }
 
+/** As `etagOf`, of a record that a change has just made or left. */
+export const etagAfter = (resource: Resource, made: unknown, em: EntityManager) =>
+  resource.versionIn ? etagText(resource.versionIn(made as never)) : etagOf(resource, em)
+
 /** Returns the ETag of a version: for records that show theirs. */
 export const etagText = (version: number | readonly unknown[]): string =>
   `"${typeof version === 'number' ? version : hashOf(JSON.stringify(version)).slice(0, 16)}"`

@@ -47,7 +47,13 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
     refuseAccess(context, caller)
   }
 
-  /** Refuses who was authorized before and is not now, in the transaction of the change; also one of another role. */
+  /** Runs `work` in the transaction of the change; refuses who was authorized before and is not now, also one of another role. */
+  async function confirmed<T>(context: RequestContext, em: EntityManager, work: () => Promise<T>) {
+    const confirming = confirm(context, em)
+    if (context.requestInfo.authorization === undefined) await confirming
+    return madeFor(confirming, work()) // a token is one question, which goes out with the first of `work`
+  }
+
   async function confirm(context: RequestContext, em: EntityManager): Promise<void> {
     if (context.route.access === 'public') return
     const caller = await authenticate(context.requestInfo, em)
@@ -63,7 +69,15 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
     refuseOtherRole(principal, context.principal)
   }
 
-  return { authorize, confirm, recheck }
+  return { authorize, confirmed, recheck }
+}
+
+/** What was made for one who is refused is undone, whatever came of it. */
+async function madeFor<T>(confirming: Promise<void>, making: Promise<T>): Promise<T> {
+  const [caller, made] = await Promise.allSettled([confirming, making])
+  if (caller.status === 'rejected') throw caller.reason
+  if (made.status === 'rejected') throw made.reason
+  return made.value
 }
 
 /** What fails in `admit` has failed in the authenticator. */

@@ -107,7 +107,7 @@ function openRows(clock: HttpOptions['clock']) {
 
   /** Returns false where another server has been first. Deletes records that are too old, and the oldest beyond the maximum. */
   async function insert({ id, principal, bodyMac }: Claim, resource: Resource | null, em: EntityManager) {
-    const createdAt = clock.now()
+    const createdAt = await nextTime(principal, em)
     await em.nativeDelete(IdempotencyRecord, { principal, createdAt: { $lte: tooOld() } })
     const newestFirst = { createdAt: 'desc', id: 'desc' } as const
     const page = { orderBy: newestFirst, offset: maxPerPrincipal - 1, limit: maxPerPrincipal }
@@ -119,6 +119,18 @@ function openRows(clock: HttpOptions['clock']) {
     if (await recordOf(id, em)) return false
     await em.upsert(IdempotencyRecord, { ...row, status: null, answer: null })
     return true
+  }
+
+  /** Later than all that the principal has, and not before its user was made: clocks of servers differ, and step. */
+  async function nextTime(principal: string, em: EntityManager): Promise<number> {
+    const newestFirst = { orderBy: { createdAt: 'desc' }, limit: 1 } as const
+    const [[newest], user] = await Promise.all([
+      em.find(IdempotencyRecord, { principal }, newestFirst),
+      em.findOne(User, { id: principal })
+    ])
+    const now = clock.now()
+    const next = Math.min((newest?.createdAt ?? 0) + 1, now + retentionMs) // a clock that was far ahead holds up nothing
+    return Math.max(now, next, user?.createdAt ?? 0)
   }
 
   return { recordOf, insert }

@@ -1,13 +1,13 @@
 import type { Call } from '../../kernel/http/route.ts'
 import { type Decision, decisionOf, isDenial, isTransient, isUnavailable } from './decision.ts'
-import { etagOf, requireMatch } from './etag.ts'
+import { etagAfter, etagOf, requireMatch } from './etag.ts'
 import type { Guard } from './guard.ts'
 import type { Idempotency } from './idempotency.ts'
 import { isRead, type Outcome, type RequestContext } from './request-context.ts'
 import type { HttpOptions } from './settings.ts'
 
 interface Options extends Pick<HttpOptions, 'store' | 'clock' | 'recorder'> {
-  readonly guard: Pick<Guard, 'confirm'>
+  readonly guard: Pick<Guard, 'confirmed'>
   readonly idempotency: Idempotency
 }
 
@@ -22,10 +22,11 @@ export function openDecisions({ store, clock, recorder, guard, idempotency }: Op
   function changeOf(context: RequestContext): Call['change'] {
     const change: Call['change'] = async (of, work) => {
       const { result, ...recorded } = await store.change(async em => {
-        await guard.confirm(context, em)
         const { conditions } = context
-        const before = conditions && typeof of === 'object' ? await etagOf(of, em) : undefined
-        const result = await work(em)
+        const [before, result] = await guard.confirmed(context, em, async () => [
+          conditions && typeof of === 'object' ? await etagOf(of, em) : undefined,
+          await work(em)
+        ])
         if (context.isRefused) throw new Error('the change was too late: an error response was already sent')
         const { decision: earlier, claim, route } = context
         if (earlier) return { result }
@@ -34,7 +35,7 @@ export function openDecisions({ store, clock, recorder, guard, idempotency }: Op
         const status = route.outcome === 'deferred' ? null : route.status
         const [decision, etag] = await Promise.all([
           recorder.write(decisionAbout({ ...context, resource }, status, null, clock.now()), em),
-          route.status === 204 ? null : etagOf(resource, em),
+          route.status === 204 ? null : etagAfter(resource, result, em),
           claim && idempotency.recordChange(claim, resource, em)
         ])
         return { result, resource, decision, etag: etag || null }
@@ -53,11 +54,11 @@ export function openDecisions({ store, clock, recorder, guard, idempotency }: Op
     const isRecorded = decision ? decision.status === status : needsNone
     const keptClaim = claim && !claim.earlier && !isTransient(status) ? claim : null
     if (!keptClaim && (isRecorded || !recorder.isNeeded())) return
+    const made = decisionAbout(context, status, reason, clock.now()) // one, also where the change runs again
     context.decision = await store.change(async em => {
       if (keptClaim) await idempotency.recordOutcome(keptClaim, context, outcome, em)
       if (isRecorded) return decision
-      if (!decision) return recorder.write(decisionAbout(context, status, reason, clock.now()), em)
-      return recorder.complete(decision, status, reason, em)
+      return decision ? recorder.complete(decision, status, reason, em) : recorder.write(made, em)
     })
   }
 

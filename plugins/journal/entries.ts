@@ -34,16 +34,18 @@ export function boundedDetails(details: Readonly<Record<string, unknown>>): stri
   return json.startsWith('{') ? json : `{"cut":${json}}`
 }
 
-/** Returns how many rows were added: one with a known id is not. */
-export async function insert(entry: Entry, em: EntityManager): Promise<number> {
-  const { id, subject, ts, kind, from, to, cause, requestId, details } = entry
-  const { affectedRows } = await em.execute<{ affectedRows: number }>(
+export const columns = 9
+
+/** Returns the subjects of the rows that were added: one with a known id is not. */
+export async function insert(entries: readonly Entry[], em: EntityManager): Promise<string[]> {
+  const rows = await em.execute<Pick<Entry, 'subject'>[]>(
     `insert into journal_entry (id, subject, ts, kind, from_value, to_value, cause, request_id, details)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`,
-    [id, subject, ts, kind, from, to, cause, requestId, details],
-    'run'
+     values ${entries.map(() => '(?, ?, ?, ?, ?, ?, ?, ?, ?)')} on conflict do nothing returning subject`,
+    entries.flatMap(({ id, subject, ts, kind, from, to, cause, requestId, details }) => [
+      ...[id, subject, ts, kind, from, to, cause, requestId, details]
+    ])
   )
-  return affectedRows
+  return rows.map(({ subject }) => subject)
 }
 
 /** Deletes the oldest entries of the subject beyond `max`. */

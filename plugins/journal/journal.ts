@@ -8,16 +8,8 @@ import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Note, Rules } from '../rules/exports.ts'
-import {
-  boundedDetails,
-  boundedJson,
-  deleteBefore,
-  type Entry,
-  forget,
-  insert,
-  subjectOf,
-  trim
-} from './entries.ts'
+import { openAdding } from './adding.ts'
+import { boundedDetails, boundedJson, deleteBefore, forget, subjectOf } from './entries.ts'
 import { openReading } from './reading.ts'
 import { openReports } from './reports.ts'
 import type { keys } from './settings.ts'
@@ -31,24 +23,11 @@ export type Journal = ReturnType<typeof openJournal>
 type Take = (note: Note, em: EntityManager) => Promise<void>
 
 const dayMs = 24 * 3_600_000
-const addedPerTrim = 50
-const maxCounted = 10_000 // subjects
 const rowsPerChange = 1000
 
 export function openJournal(deps: Services) {
   const { store, clock, log, config } = deps
-  const added = new Map<string, number>() // by subject, since it was trimmed
-
-  /** A subject that this process has not counted yet is trimmed at once. */
-  async function add(entry: Entry, em: EntityManager): Promise<void> {
-    const { subject } = entry
-    const count = (added.get(subject) ?? addedPerTrim) + (await insert(entry, em))
-    if (count > addedPerTrim) await trim(subject, config.journal_max_entries, em)
-    added.delete(subject) // the one that was added to last is the last
-    added.set(subject, count > addedPerTrim ? 0 : count)
-    const [oldest] = added.keys()
-    if (added.size > maxCounted && oldest !== undefined) added.delete(oldest)
-  }
+  const add = openAdding(deps)
 
   const take: Take = ({ about, kind, from, to, cause, details = {}, at }, em) => {
     const now = clock.now()

@@ -45,7 +45,7 @@ export default definePlugin<Deps>({
   routes,
   commands,
   async start({ deps: { clock, control, journal }, defer }) {
-    defer(clock.every(hourMs, () => void control.servers.onOne('journal.prune', journal.prune)))
+    defer(clock.every(hourMs, () => control.servers.onOne('journal.prune', journal.prune)))
     await journal.prune()
   }
 })

@@ -102,7 +102,7 @@ const openOwners =
 
 export const resourceOf = ({ client_id: clientId, owner_id: ownerId }: OwnerParams): Resource => ({
   kind: 'owner_rate_limit',
-  id: `${clientId}/${ownerId}`,
+  id: `${clientId}/${ownerId}`.replaceAll('\0', '\uFFFD'), // whoever has no envelope may have any name
   async version(em) {
     const found = await em.findOne(Envelope, { clientId, ownerId })
     return found && [found.limits, found.createdAt, found.updatedAt]

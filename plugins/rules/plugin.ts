@@ -2,6 +2,7 @@ import { asFunction } from 'awilix'
 import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { afterCommit } from '../../kernel/store/after-commit.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
 import { documentSchemaSlot, listFilterSlots, listOptionSlots } from '../http/exports.ts'
 import { roleSlot, rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
@@ -51,8 +52,8 @@ export default definePlugin<Deps>({
       joined: rules.joined
     })),
     removingSlot.fillWith(({ rules }: Deps) => async ({ id: clientId }, em) => {
-      const { afterCommit } = await rules.removeAll({ clientId }, em, 'cut')
-      afterCommit()
+      const removed = await rules.removeAll({ clientId }, em, 'cut')
+      afterCommit(em, removed.afterCommit)
     }),
     visibleSlot.fillWith(({ rules }: Deps) => rules.clientsOfOwner),
     rowFieldSlot.fillWith(ruleCount),

@@ -9,6 +9,7 @@
 //   any but a final failed -> failed -> pending   the plugin of a part is not loaded, and is loaded again
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { afterCommit } from '../../kernel/store/after-commit.ts'
 import type { Closings } from './closings.ts'
 import { isWhole, RefusedPart, Rule, type State, settled } from './entities.ts'
 import type { Note, TakeNote } from './notes.ts'
@@ -97,7 +98,8 @@ export function openRuleStates({ control, clock, log, filled, closings, note }: 
           const { id: rule, clientId: client, state } = change
           const stack = error instanceof Error ? error.stack : String(error)
           const fields = { rule, client, plugin: by, error: stack }
-          log.error('rule.listener_failed', `plugin ${by} failed to handle that the rule is ${state}`, fields)
+          const message = `plugin ${by} failed to handle that the rule is ${state}`
+          afterCommit(em, () => log.error('rule.listener_failed', message, fields))
         })
   }
 

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import type { Session } from '../../kernel/control/servers.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import type { RuleStats, Summary } from './schema.ts'
@@ -43,7 +44,7 @@ export interface Stats {
   /** Returns counts and sums of everything that the caller may see. */
   summary(principal: Principal): Promise<Summary>
   /** Resolves when the report is committed. Rejects with Refused if the store failed. */
-  ingest(report: StatsReport & { readonly clientId: string }): Promise<void>
+  ingest(report: StatsReport & Session): Promise<void>
   /** Commits what `ingest` has gathered, without waiting for more. */
   flush(): Promise<void>
   /** Asks the client, if connected, to report now; waits until that is committed. Rejects with Refused. */

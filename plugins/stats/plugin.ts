@@ -70,7 +70,7 @@ export default definePlugin<Deps>({
   async start({ deps: { clock, control, stats }, defer }) {
     defer(stats.release)
     defer(stats.flush)
-    defer(clock.every(hourMs, () => void control.servers.onOne('stats.prune', stats.prune)))
+    defer(clock.every(hourMs, () => control.servers.onOne('stats.prune', stats.prune)))
     await stats.start()
   }
 })

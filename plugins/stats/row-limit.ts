@@ -2,6 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { slices } from '../../kernel/store/sql/slices.ts'
+import { CommittedMap } from '../http/exports.ts'
 import type { Counts } from './counters.ts'
 import { type Judged, refusalOf } from './judgement.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
@@ -14,7 +15,7 @@ const recountMs = 60_000
 
 export function openRowLimit({ clock }: Pick<Kernel, 'clock'>) {
   /** By client, since it joined; when it was counted. Other servers may have deleted rows meanwhile. */
-  const counts = new Map<string, Counted>()
+  const counts = new CommittedMap<string, Counted>()
 
   const countOf = async (clientId: string, em: EntityManager): Promise<Counted> => ({
     rows: await count('stats_row where client_id = ?', clientId, em),
@@ -30,11 +31,11 @@ export function openRowLimit({ clock }: Pick<Kernel, 'clock'>) {
   ): Promise<Judged<OwnedRow>> {
     const isNew = (row: OwnedRow): boolean => !committed.has(rowKey(row))
     const added = rows.filter(isNew).length
-    const known = counts.get(clientId) ?? (await countOf(clientId, em))
+    const known = counts.seenBy(em, clientId) ?? (await countOf(clientId, em))
     const limit = known.rows + added <= leastRows ? leastRows : await limitOf(clientId, em)
     const mustCount = known.rows + added > limit && clock.monotonic() - known.at >= recountMs
     const { rows: stored, at } = mustCount ? await countOf(clientId, em) : known
-    counts.set(clientId, { rows: Math.min(stored + added, Math.max(stored, limit)), at })
+    counts.setBy(em, clientId, { rows: Math.min(stored + added, Math.max(stored, limit)), at })
     if (stored + added <= limit) return { own: rows, refused: [] }
     let room = Math.max(0, limit - stored)
     const { own = [], over = [] } = Object.groupBy(rows, row => (!isNew(row) || room-- > 0 ? 'own' : 'over'))

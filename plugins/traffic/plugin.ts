@@ -43,6 +43,6 @@ export default definePlugin<Deps>({
   routes,
   commands,
   async start({ deps: { clock, control, traffic }, defer }) {
-    defer(clock.every(hourMs, () => void control.servers.onOne('traffic.prune', traffic.prune)))
+    defer(clock.every(hourMs, () => control.servers.onOne('traffic.prune', traffic.prune)))
   }
 })

@@ -1,5 +1,8 @@
 // Sends the switch to agents.
+import { setImmediate } from 'node:timers/promises'
 import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { slices } from '../../kernel/store/sql/slices.ts'
 import { UnderAttack } from './entities.ts'
 import { capability, SwitchRemove, SwitchSet, switchKind } from './wire.ts'
 
@@ -28,3 +31,17 @@ export const kind = defineObjectKind({
   },
   removal: ({ id, revision }) => ({ id, revision })
 })
+
+/** Resolves when all have answered, or not in time. The first ones have it while the last ones are still asked. */
+export async function deliverAll(
+  rows: readonly UnderAttack[],
+  how: 'push' | 'remove',
+  { objects }: Kernel['control']
+): Promise<void> {
+  const results: Promise<unknown>[] = []
+  for (const some of slices(rows)) {
+    results.push(...some.map(row => objects.deliver(objectKeyOf(row), how)))
+    await setImmediate()
+  }
+  await Promise.all(results)
+}

@@ -27,7 +27,7 @@ export function openRows({ control, rules }: Services) {
     for (const some of slices(rows, 8)) await write(some, em)
     const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
     if (ofAgents.length > 0) await control.objects.put(em, ...ofAgents.map(objectKeyOf))
-    for (const row of ofAgents) await note(row, 'on', 'request', em)
+    await Promise.all(ofAgents.map(row => note(row, 'on', 'request', em))) // which are kept together
   }
 
   async function drop(row: UnderAttack, cause: string, em: EntityManager): Promise<void> {

@@ -37,6 +37,6 @@ export default definePlugin<Deps>({
   routes,
   commands,
   async start({ deps: { switches, clock, control }, defer }) {
-    defer(clock.every(minuteMs, () => void control.servers.onOne('under-attack.tidy', switches.tidy)))
+    defer(clock.every(minuteMs, () => control.servers.onOne('under-attack.tidy', switches.tidy)))
   }
 })

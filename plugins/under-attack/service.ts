@@ -6,7 +6,7 @@ import { requireCapability } from '../../kernel/control/peers.ts'
 import type { Call, Resource } from '../../kernel/http/route.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Clients } from '../clients/exports.ts'
-import { objectKeyOf } from './delivery.ts'
+import { deliverAll } from './delivery.ts'
 import { newClients, UnderAttack } from './entities.ts'
 import { openEnds, openRows, type Services as RowServices } from './keeping.ts'
 import type { SwitchBody, SwitchRecord } from './schema.ts'
@@ -50,7 +50,7 @@ export function openSwitches(deps: Services) {
       return rows
     })
     const sent = rows.filter(({ clientId }) => clientId !== newClients)
-    await Promise.all(sent.map(row => control.objects.deliver(objectKeyOf(row), 'push')))
+    await deliverAll(sent, 'push', control)
     return store.read(em => records(rows, em))
   }
 
@@ -63,7 +63,7 @@ export function openSwitches(deps: Services) {
       for (const row of rows) await drop(row, 'request', em)
       return rows.filter(({ clientId }) => clientId !== newClients)
     })
-    await Promise.all(rows.map(row => control.objects.deliver(objectKeyOf(row), 'remove')))
+    await deliverAll(rows, 'remove', control)
   }
 
   const list = (): Promise<SwitchRecord[]> =>

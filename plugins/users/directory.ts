@@ -8,7 +8,9 @@ import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
+import { afterCommit } from '../../kernel/store/after-commit.ts'
 import { noteRevoked } from '../../kernel/store/sql/watch.ts'
+import { unanswered } from '../../kernel/store/unanswered.ts'
 import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { cannotRemoveSelf, lastSuperadmin } from './codes.ts'
 import type { Removed, Save, Users } from './exports.ts'
@@ -40,7 +42,7 @@ export function openUserDirectory(deps: Deps) {
     const saves: Save[] = []
     for (const { value } of filled(slots.creationSlot)) saves.push(await value.prepare(body))
     const values = recordFields.parse(fieldsIn(filled), body)
-    return change(resourceOf(userId, filled), async em => {
+    return change(shown(userId, filled), async em => {
       const inserted = await users.insert(em, user)
       await recordFields.save(fieldsIn(filled), userId, { values, em })
       for (const save of saves) await save(userId, em)
@@ -50,8 +52,7 @@ export function openUserDirectory(deps: Deps) {
 
   async function update(id: string, body: UpdateBody, { principal, change }: Change): Promise<UserRow> {
     const displayName = body.display_name === undefined ? null : normalizeDisplayName(body.display_name)
-    const actions: (() => void)[] = []
-    const row = await change(resourceOf(id, filled), async em => {
+    return change(shown(id, filled), async em => {
       const before = await users.get(em, id)
       const user: User = {
         ...before,
@@ -65,11 +66,9 @@ export function openUserDirectory(deps: Deps) {
       if (user.disabled && !before.disabled)
         for (const { value: onDisable } of filled(slots.disableSlot)) await onDisable(user, em)
       if (user.role !== before.role)
-        for (const { value: onRole } of filled(slots.roleSlot)) actions.push(await onRole(user, em))
+        for (const { value: onRole } of filled(slots.roleSlot)) afterCommit(em, await onRole(user, em))
       return userRow(user, filled, em)
     })
-    for (const afterCommit of actions) afterCommit()
-    return row
   }
 
   async function remove(id: string, { principal, change }: Change): Promise<RemovedUser> {
@@ -106,9 +105,18 @@ export const resourceOf = (id: string, filled: SlotReader): Resource => ({
   }
 })
 
+/** Of a change that returns the row. */
+const shown = (id: string, filled: SlotReader): Resource => ({
+  ...resourceOf(id, filled),
+  versionIn: (row: UserRow) => [
+    ...[row.display_name, row.role, row.disabled, Date.parse(row.created_at)],
+    ...fieldsIn(filled).map(({ value: { key } }) => row[key])
+  ]
+})
+
 async function save(user: User, before: User, em: EntityManager): Promise<void> {
   const { id, displayName, role, disabled } = user
-  await em.nativeUpdate(User, { id }, { displayName, role, disabled })
+  await em.nativeUpdate(User, { id }, { displayName, role, disabled }, unanswered(em))
   if (role !== before.role || disabled !== before.disabled) noteRights(user, em)
 }
 

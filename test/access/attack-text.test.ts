@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { controlChars } from '../../kernel/base/log.ts'
 import type { TestServer } from '../../kit/test-server.ts'
+import { isOnPostgres } from '../../kit/test-store.ts'
 import { onboardedServer } from '../../plugins/auth/test/fixture.ts'
 import { openPrint } from '../../plugins/cli/print.ts'
 
@@ -22,6 +23,9 @@ const plugins = [
 ]
 const open = (t: Test): Promise<TestServer> => onboardedServer(t, { plugins })
 
+/** PostgreSQL has no such text, and gets none: 400. */
+const withNul = isOnPostgres ? [] : ["'\0", '\0', "a\0'b"]
+
 const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 9, protocols: ['tcp'] }
 const rowsOf = ({ body }: { body: unknown }): string => JSON.stringify(body)
 
@@ -35,8 +39,7 @@ t.test('SQL in ids and parameters has no effect', async t => {
     '%',
     '_',
     "x' UNION SELECT *",
-    '\0',
-    "'\0"
+    ...withNul.slice(0, 2)
   ]
   const before = rowsOf(await api.call('GET', '/v1/users'))
 
@@ -62,7 +65,20 @@ t.test('SQL in ids and parameters has no effect', async t => {
 
 t.test('a label is stored exactly as given', async t => {
   const api = await open(t)
-  const labels = ["it's", '?', '??', ':a', '\\?', '\0', "a\0'b", '$1', '--', '\u202e', '{"a":1}', '💧', ' x ']
+  const labels = [
+    "it's",
+    '?',
+    '??',
+    ':a',
+    '\\?',
+    ...withNul.slice(1),
+    '$1',
+    '--',
+    '\u202e',
+    '{"a":1}',
+    '💧',
+    ' x '
+  ]
 
   for (const label of labels) await api.call('POST', '/v1/users/root/credentials', { label })
 

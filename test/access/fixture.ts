@@ -4,6 +4,7 @@ import { plugins as builtin } from '../../config/plugins.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
+import { isOnPostgres } from '../../kit/test-store.ts'
 import { Session } from '../../plugins/auth/entities.ts'
 import { type Deps, origin } from '../../plugins/auth/test/fixture.ts'
 import { capability, Targets } from '../../plugins/grants/wire.ts'
@@ -20,6 +21,7 @@ export interface AccessFixture extends RulesFixture {
   restore(userId: string): Promise<void>
   /** Returns a new number, for names and ports. */
   next(): number
+  endLeases(): Promise<unknown>
   /** Fills in ids of this kind, of `fresh` resources if the request changes them. Null: there are none. */
   pathOf(path: string, caller: Caller, kind: Kind, resources: 'shared' | 'fresh'): Promise<string | null>
 }
@@ -34,12 +36,12 @@ export async function accessFixture(t: Test): Promise<AccessFixture> {
   })
   const deps = rules.server.depsOf('auth') as Deps
   // Thousands of decisions are written, which need not survive a power failure.
-  await deps.store.read(em => em.execute('pragma synchronous = off'))
+  if (!isOnPostgres) await deps.store.read(em => em.execute('pragma synchronous = off'))
   const hash = await deps.hashPool.run(argon => argon.hash(password))
   let count = 0
   const next = (): number => ++count
   const resources = { ...storeResources(deps, next), ...apiResources(rules, next) }
-  const { client, grant } = resources
+  const { client, grant, endLeases } = resources
   const clients = {
     edge: await client('edge'),
     depot: await client('depot'),
@@ -62,7 +64,7 @@ export async function accessFixture(t: Test): Promise<AccessFixture> {
   return {
     ...rules,
     ...clients,
-    next,
+    ...{ next, endLeases },
     pathOf: pathFiller(creator(resources, clients, ruleOfGus), resources.user),
     restore: userId => resetUsers(deps, hash, [userId])
   }
@@ -88,8 +90,10 @@ function creator(resources: Resources, { edge, depot, hidden }: Clients, ruleOfG
     if (segment === 'client-enrollments') return resources.enrollment()
     if (segment === 'source-lists') return resources.sourceList()
     if (segment === 'bans') return resources.ban(hidden)
-    if (segment === 'apply-leases')
+    if (segment === 'apply-leases') {
+      await resources.endLeases()
       return resources.lease(isOwn ? { ...caller.headers } : { authorization: 'Bearer svct_zoe' })
+    }
     if (segment !== 'rules') return clientOf(caller, isOwn)
     if (isOwn && caller.name === 'ungranted') return ruleOfGus
     return isOwn && caller.name === 'stranger' ? null : resources.rule(owner, edge)

@@ -1,5 +1,4 @@
 // Bodies, queries and preconditions of a valid request, for each route that needs any.
-import { leaseMs } from '../../plugins/apply/leases.ts'
 import { password } from './callers.ts'
 import type { AccessFixture } from './fixture.ts'
 
@@ -74,7 +73,7 @@ const requests: Readonly<Record<string, (access: AccessFixture) => Request>> = {
   'DELETE /v1/connections': () => ({ query: '?source=192.0.2.1' }),
   'POST /v1/apply-checks': () => ({ body: {} }),
   'POST /v1/explain': access => ({ body: { client: access.edge, port: 9, protocol: 'tcp' } }),
-  'POST /v1/apply-leases': access => ({ before: () => access.clock.advance(leaseMs) })
+  'POST /v1/apply-leases': access => ({ before: access.endLeases })
 }
 
 export const requestOf = (route: string, access: AccessFixture): Request => requests[route]?.(access) ?? {}

@@ -2,7 +2,7 @@
 import { newId } from '../../kernel/base/id.ts'
 import { Client, Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
-import { leaseMs } from '../../plugins/apply/leases.ts'
+import { Lease } from '../../plugins/apply/entities.ts'
 import { Session } from '../../plugins/auth/entities.ts'
 import type { Deps } from '../../plugins/auth/test/fixture.ts'
 import { Grant } from '../../plugins/grants/entities.ts'
@@ -50,20 +50,21 @@ export const storeResources = ({ store, clock }: Deps, next: () => number) => ({
     const row = { id, userId, tokenHash: hashOf(id), remoteAddr: '192.0.2.66', method: 'session', ...times }
     await store.change(em => em.insert(Session, row))
     return id
-  }
+  },
+  /** Time alone ends them by the clock of the store, which may be that of a database. */
+  endLeases: () => store.change(em => em.nativeDelete(Lease, {}))
 })
 
 /** Sends requests to the API. */
-export const apiResources = ({ call, push, clock }: RulesFixture, next: () => number) => ({
+export const apiResources = ({ call, push }: RulesFixture, next: () => number) => ({
   async rule(owner: string, clientId: string): Promise<string> {
     const targets = [{ host: `${canaryOf(owner)}.example`, port: 80 }]
     const reply = await push({ client: clientId, listen_port: 10_000 + next(), targets, owner })
     if (reply.status !== 201) throw new Error(JSON.stringify(reply.body))
     return reply.body.rule_id
   },
-  /** Waits until earlier leases have expired. Returns an unknown id if the caller may not have a lease. */
+  /** Returns an unknown id if the caller may not have a lease. */
   async lease(headers: Record<string, string>): Promise<string> {
-    await clock.advance(leaseMs)
     const { body } = await call<{ lease_id?: string }>('POST', '/v1/apply-leases', undefined, headers)
     return body.lease_id ?? unknownId('apply-leases', 'missing')
   },

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts'
+import { notOnPostgres } from '../support/store.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
 
 interface Ready {
@@ -23,7 +24,9 @@ async function readyz(origin: string) {
   return { status: reply.status, failed: checks.filter(({ status }) => status !== 'ok'), checks }
 }
 
-t.test('a server is not ready while its disk is full', { skip: noSmallDisk }, async t => {
+const ofFile = notOnPostgres('its store is a file')
+
+t.test('a server is not ready while its disk is full', { skip: noSmallDisk || ofFile }, async t => {
   const disk = smallDisk(t, 16)
   const teardown = (release: () => unknown) => t.teardown(release)
   const { origin } = await testCluster({ teardown, testdir: () => disk.dir } as typeof t)
@@ -38,7 +41,7 @@ t.test('a server is not ready while its disk is full', { skip: noSmallDisk }, as
   await until(async () => (await readyz(origin)).status === 200)
 })
 
-t.test('a server whose directory is gone is not ready, until it is back', async t => {
+t.test('a server whose directory is gone is not ready, until it is back', { skip: ofFile }, async t => {
   const { origin, dir } = await testCluster(t)
   t.equal((await readyz(origin)).status, 200)
 

@@ -6,6 +6,7 @@ import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import { connectAcceptingAgent } from '../../kit/accepting-agent.ts'
 import { testServer } from '../../kit/test-server.ts'
 import { recordStatements } from '../support/statements.ts'
+import { notOnPostgres, notRepeated } from '../support/store.ts'
 
 /** A server with all plugins, and a superadmin with a token. */
 async function serving(t: Test) {
@@ -40,7 +41,9 @@ async function serving(t: Test) {
   return { app, costOf }
 }
 
-t.test('a small change is one commit of few statements', async t => {
+const skip = notOnPostgres('it counts statements of SQLite') || notRepeated('it counts statements')
+
+t.test('a small change is one commit of few statements', { skip }, async t => {
   const { costOf } = await serving(t)
   const rename = (display_name: string) => costOf('PATCH', '/v1/users/root', { display_name })
   await rename('first') // what is remembered is read
@@ -51,16 +54,20 @@ t.test('a small change is one commit of few statements', async t => {
   t.ok(statements <= 16, `${statements} statements`)
 })
 
-t.test('a rule is three commits: the rule, that its agent has it, and the status of the reply', async t => {
-  const { app, costOf } = await serving(t)
-  const { clientId } = await connectAcceptingAgent(t, app, 'edge')
-  const targets = [{ host: '192.0.2.1', port: 80 }]
-  const create = (port: number) =>
-    costOf('POST', '/v1/rules', { client: clientId, listen_port: port, targets })
-  await create(1000)
+t.test(
+  'a rule is three commits: the rule, that its agent has it, and the status of the reply',
+  { skip },
+  async t => {
+    const { app, costOf } = await serving(t)
+    const { clientId } = await connectAcceptingAgent(t, app, 'edge')
+    const targets = [{ host: '192.0.2.1', port: 80 }]
+    const create = (port: number) =>
+      costOf('POST', '/v1/rules', { client: clientId, listen_port: port, targets })
+    await create(1000)
 
-  const { statements, commits } = await create(1001)
+    const { statements, commits } = await create(1001)
 
-  t.equal(commits, 3)
-  t.ok(statements <= 49, `${statements} statements`)
-})
+    t.equal(commits, 3)
+    t.ok(statements <= 49, `${statements} statements`)
+  }
+)

@@ -11,6 +11,7 @@ import { openDataDir } from '../../kernel/store/data-dir.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
 import { areNeighbours, type PluginStore, refuseNewer } from '../../kernel/store/sql/migrations.ts'
+import { notRepeated } from '../support/store.ts'
 
 const allStores = async (): Promise<PluginStore[]> => [
   kernelStore,
@@ -100,23 +101,27 @@ t.test('a change is rolled back when it throws, and committed otherwise', async 
   t.equal(await store.read(em => em.count(User)), 1)
 })
 
-t.test('a transaction does not see uncommitted writes of another', async t => {
-  const store = await openStore(join(t.testdir(), 'sluice.db'), [kernelStore])
-  t.teardown(store.close)
-  const order: string[] = []
+t.test(
+  'a transaction does not see uncommitted writes of another',
+  { skip: notRepeated('it tells when its bodies run') },
+  async t => {
+    const store = await openStore(join(t.testdir(), 'sluice.db'), [kernelStore])
+    t.teardown(store.close)
+    const order: string[] = []
 
-  const count = (name: string) =>
-    store.change(async em => {
-      order.push(`${name} in`)
-      const seen = await em.count(User)
-      await em.insert(User, { ...ann, id: name })
-      order.push(`${name} out`)
-      return seen
-    })
+    const count = (name: string) =>
+      store.change(async em => {
+        order.push(`${name} in`)
+        const seen = await em.count(User)
+        await em.insert(User, { ...ann, id: name })
+        order.push(`${name} out`)
+        return seen
+      })
 
-  t.same(await Promise.all([count('a'), count('b'), count('c')]), [0, 1, 2])
-  t.same(order, ['a in', 'a out', 'b in', 'b out', 'c in', 'c out'])
-})
+    t.same(await Promise.all([count('a'), count('b'), count('c')]), [0, 1, 2])
+    t.same(order, ['a in', 'a out', 'b in', 'b out', 'c in', 'c out'])
+  }
+)
 
 t.test('a data directory has one process, and is free again after a kill', async t => {
   const dir = join(t.testdir(), 'data')

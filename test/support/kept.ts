@@ -77,7 +77,7 @@ function isCollection(init: Node | undefined): boolean {
   if (init?.type === 'ObjectExpression')
     return partsOf(init, 'properties').some(property => isCollection(partOf(property, 'value')))
   const isEmpty = init?.type === 'NewExpression' && partsOf(init, 'arguments').length === 0
-  return isEmpty && /^(Weak)?(Map|Set)$/.test(nameOf(partOf(init, 'callee')))
+  return isEmpty && /^(Weak|Committed)?(Map|Set)$/.test(nameOf(partOf(init, 'callee')))
 }
 
 /** `path`: the nodes around it. A field is its name. */

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
+import { storeOf } from './process-store.ts'
 
 /** The limit of a wait. It is shorter than the timeout of a test file, so that the error contains the log. */
 const timeoutMs = 120_000
@@ -35,9 +36,10 @@ export interface Process {
 
 type Env = Readonly<Record<string, string>>
 
-/** Returns the environment of this process without variables that configure sluice. */
-const cleanEnv = (env: Env): NodeJS.ProcessEnv => ({
+/** Returns the environment of this process without variables that configure sluice, and with the store of the run. */
+const envOf = (args: readonly string[], env: Env): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^(SVC_|XDG_|STATE_)/.test(key))),
+  ...storeOf(args),
   ...env
 })
 
@@ -48,7 +50,7 @@ export function start(
   program = bin()
 ): Process {
   const child = spawn(process.execPath, [program, ...args], {
-    env: cleanEnv(env),
+    env: envOf(args, env),
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe']
   })
@@ -148,7 +150,7 @@ export interface CommandResult {
 
 /** Runs a command and returns its exit code and output. */
 export async function sluice(args: readonly string[], env: Env = {}, input = ''): Promise<CommandResult> {
-  const child = spawn(process.execPath, [bin(), ...args], { env: cleanEnv(env), stdio: 'pipe' })
+  const child = spawn(process.execPath, [bin(), ...args], { env: envOf(args, env), stdio: 'pipe' })
   child.stdin.on('error', () => {}) // the process may end without reading
   child.stdin.end(input)
   let stdout = ''

@@ -7,6 +7,10 @@ import { isOnPostgres, openTestStore, tellingWork } from '../../kit/test-store.t
 /** Returns what `skip` of a test takes: the reason why it does not run on PostgreSQL. */
 export const notOnPostgres = (reason: string): string | false => isOnPostgres && reason
 
+/** The same where the body of each change runs twice: npm run test:repeated. */
+export const notRepeated = (reason: string): string | false =>
+  process.env['SLUICE_TEST_REPEATED'] !== undefined && reason
+
 /** Opens the store of a data directory: SQLite, or PostgreSQL where the run is on it. The caller closes it. */
 export async function openStoreIn(
   t: Pick<Test, 'teardown'>,

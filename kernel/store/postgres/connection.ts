@@ -15,6 +15,7 @@ import { PostgresSignals } from './signals.ts'
 import { Group, type Result, run, Transaction } from './transaction.ts'
 
 const select = /^\s*(?:select|with)\b/i
+type Runs = Pick<Transaction, 'run'>
 
 export class StoreConnection extends AbstractSqlConnection {
   readonly versions = new Versions()
@@ -26,8 +27,8 @@ export class StoreConnection extends AbstractSqlConnection {
   readonly #groups = new Groups({
     begin: async () => this.#groupOn(await this.#open().writer()),
     revoked: async group => (await this.#watch?.revoked(group.revoked, new Transaction(group))) ?? (() => {}),
-    ended: ({ written, isSuspect, client }) => {
-      if (isSuspect) this.#sessions?.leave(client)
+    ended: ({ written, isSuspect, isCommitting, client }) => {
+      if (isSuspect) this.#sessions?.leave(client, isCommitting)
       this.versions.changed(written)
     }
   })
@@ -49,6 +50,7 @@ export class StoreConnection extends AbstractSqlConnection {
     this.signals = new PostgresSignals({ connect, lock: shareLock, platform: this.platform })
     await this.signals.open()
     await this.signals.requireHearing(await sessions.writer())
+    await sessions.lockMigrations()
   }
 
   /** Migrations are done: what follows is the store's own, and is not rewritten. */
@@ -92,7 +94,7 @@ export class StoreConnection extends AbstractSqlConnection {
 
   override async execute<
     T extends QueryResult | EntityData<AnyEntity> | EntityData<AnyEntity>[] = EntityData<AnyEntity>[]
-  >(sql: Sql, params: Params = [], method: Method = 'all', transaction?: Transaction): Promise<T> {
+  >(sql: Sql, params: Params = [], method: Method = 'all', transaction?: Runs): Promise<T> {
     const query = this.#queryOf(sql, params)
     try {
       const result =
@@ -120,7 +122,7 @@ export class StoreConnection extends AbstractSqlConnection {
     )
   }
 
-  async #changesNothing(sql: string, transaction?: Transaction): Promise<boolean> {
+  async #changesNothing(sql: string, transaction?: Runs): Promise<boolean> {
     const table = changedTable(sql)
     if (table === null || !transaction) return false
     const { rows } = await transaction.run({ text: `select 1 from "${table}" limit 1`, values: [] })

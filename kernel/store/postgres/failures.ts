@@ -1,7 +1,9 @@
 // What an error of PostgreSQL means for the caller. No message here has the URL of the store.
 import { Fault, reasonOf, storeOutcomeUnknown, storeUnavailable, storeUnusable } from '../../base/errors.ts'
 
-const retryAfterSecs = 2
+const details = { retry_after_secs: 2 }
+const away = (message: string, cause: unknown): Fault =>
+  new Fault(storeUnavailable, message, { cause, details })
 
 /** The SQLSTATE of an error of the database, or of one that it has caused; null: the connection failed, or it is a bug of ours. */
 export function stateOf(error: unknown): string | null {
@@ -23,10 +25,11 @@ export const isUnfit = (error: unknown): boolean => /^(22|23|42)/.test(stateOf(e
 
 /** The server stops, takes no connections, has no room, or refuses writes; or the user or the database is gone. */
 const passing = /^(08|28|3D|53|57P|58)|^(25006|25P03|57014|55P03)$/
+const lostCode = /^(E(?!RR_)[A-Z_]+|ERR_SOCKET\w*)$/ // of Node; refusals have codes in small letters
 const lost =
-  /^(E(?!RR_)[A-Z_]+|ERR_SOCKET\w*)$|connection (terminated|ended)|connection error|client was closed|timeout (exceeded|expired)|read timeout/i
+  /connection (terminated|ended)|connection error|client was closed|timeout (exceeded|expired)|read timeout/i
 const isLostConnection = (error: unknown): boolean =>
-  lost.test(errorCode(error)) || lost.test(reasonOf(error))
+  [errorCode(error), reasonOf(error)].some(text => lostCode.test(text) || lost.test(text))
 
 /** Returns the error that the caller gets: 503 for what passes, and any other as it is. */
 export function faultOf(error: unknown): unknown {
@@ -37,18 +40,12 @@ export function faultOf(error: unknown): unknown {
 }
 
 export const unavailable = (cause: unknown): Fault =>
-  new Fault(storeUnavailable, `the store cannot be used now: ${reasonOf(cause)}; nothing was changed`, {
-    cause,
-    details: { retry_after_secs: retryAfterSecs }
-  })
+  away(`the store cannot be used now: ${reasonOf(cause)}; nothing was changed`, cause)
 
 /** True if the connection may be in a state that nobody knows. */
 export const isLost = (error: unknown): boolean => {
   const fault = faultOf(error)
-  return (
-    fault instanceof Fault &&
-    (fault.errorCode === storeUnavailable || fault.errorCode === storeOutcomeUnknown)
-  )
+  return fault instanceof Fault && [storeUnavailable, storeOutcomeUnknown].includes(fault.errorCode)
 }
 
 /** True if the database, or the way to it, has ended a connection that was open. */
@@ -57,19 +54,14 @@ export const isCut = (error: unknown): boolean =>
   (/^(ECONNRESET|EPIPE)$/.test(errorCode(error)) || /terminated unexpectedly/.test(reasonOf(error)))
 
 export const conflict = (cause: unknown): Fault =>
-  new Fault(storeUnavailable, 'other changes of the store came in between, again and again; try again', {
-    cause,
-    details: { retry_after_secs: retryAfterSecs }
-  })
+  away('other changes of the store came in between, again and again; try again', cause)
 
+const unknown =
+  'the connection to the store was lost while the change was committed: it is made, or not. ' +
+  'Read the record; with an Idempotency-Key, send the request again'
 /** Of a commit without an answer. A repeat with the same Idempotency-Key finds out. */
 export const unknownOutcome = (cause: unknown): Fault =>
-  new Fault(
-    storeOutcomeUnknown,
-    'the connection to the store was lost while the change was committed: it is made, or not. ' +
-      'Read the record; with an Idempotency-Key, send the request again',
-    { cause, details: { retry_after_secs: retryAfterSecs } }
-  )
+  new Fault(storeOutcomeUnknown, unknown, { cause, details })
 
 /** What waiting mends: the server cannot be reached, is starting or stopping, or has no room for a connection. */
 const isAway = (error: unknown): boolean =>

@@ -14,10 +14,8 @@ interface Change {
 
 interface Options {
   readonly begin: () => Promise<Group>
-  /** Called before a group commits that has revoked something. Returns what is done after. */
-  readonly revoked: (group: Group) => Promise<() => void>
-  /** Takes each group before its changes are answered; it may be on disk. */
-  readonly ended: (group: Group) => void
+  readonly revoked: (group: Group) => Promise<() => void> // called before a group commits that has revoked something; returns what is done after
+  readonly ended: (group: Group) => void // takes each group before its changes are answered; it may be on disk
 }
 
 /** Makes one change on a connection that no other uses: again when others have come between. */
@@ -29,11 +27,10 @@ export async function changeOn<T>(
     const group = begin()
     try {
       const result = await new Transaction(group).whole(work)
-      if (group.failure !== null) throw group.failure
       await group.commit()
       return result
-    } catch (error) {
-      await group.rollback()
+    } catch (thrown) {
+      const error = await group.rollback(thrown)
       if (!isConflict(error) || repeats === maxRepeats) throw error
       await rest(repeats)
     }
@@ -44,16 +41,12 @@ export async function changeOn<T>(
 const rest = (repeats: number): Promise<void> => after(Math.random() * 20 * 2 ** repeats)
 
 export class Groups {
-  readonly #begin: () => Promise<Group>
-  readonly #revoked: (group: Group) => Promise<() => void>
-  readonly #ended: (group: Group) => void
+  readonly #options: Options
   readonly #waiting: Change[] = []
   running: Promise<void> | null = null // the group under way; set here only
 
-  constructor({ begin, revoked, ended }: Options) {
-    this.#begin = begin
-    this.#revoked = revoked
-    this.#ended = ended
+  constructor(options: Options) {
+    this.#options = options
   }
 
   /** Resolves when the change is on disk. One that throws is undone alone; one that others come between is made again. */
@@ -73,32 +66,36 @@ export class Groups {
 
   async #runAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      this.running = this.#make(this.#waiting.splice(0, maxChanges))
+      this.running = this.#make(this.#waiting)
       await this.running
     }
     this.running = null
   }
 
-  /** Makes changes in one transaction; when others have come between, each again in one of its own. Never rejects. */
-  async #make(changes: readonly Change[], repeats = 0): Promise<void> {
-    const group = await this.#begin().catch((error: unknown) => {
-      for (const { fail } of [...changes, ...this.#waiting.splice(0)]) fail(error) // they would wait for the same
+  /** Makes changes in one transaction, also those that come meanwhile; when others have come between, each again in one of its own. Never rejects. */
+  async #make(waiting: Change[], repeats = 0): Promise<void> {
+    const { begin, revoked, ended } = this.#options
+    const group = await begin().catch((error: unknown) => {
+      for (const { fail } of [...waiting.splice(0), ...this.#waiting.splice(0)]) fail(error) // they would wait for the same
     })
     if (!group) return
+    const changes: Change[] = []
     try {
       const tells: (() => void)[] = []
-      for (const { run } of changes) {
-        tells.push(await run(group))
+      const next = () => (changes.length < maxChanges ? waiting.shift() : undefined)
+      for (let change = next(); change; change = next()) {
+        changes.push(change)
+        tells.push(await change.run(group))
         if (group.failure !== null) throw group.failure
       }
-      const committed = group.revoked.length > 0 ? await this.#revoked(group) : null
+      const committed = group.revoked.length > 0 ? await revoked(group) : null
       await group.commit()
       committed?.()
-      this.#ended(group)
+      ended(group)
       for (const tell of tells) tell()
-    } catch (error) {
-      await group.rollback()
-      this.#ended(group)
+    } catch (thrown) {
+      const error = await group.rollback(thrown)
+      ended(group)
       const isAgain = isConflict(error) || (changes.length > 1 && !isLost(error))
       if (isAgain && repeats < maxRepeats) {
         await rest(repeats)

@@ -18,6 +18,7 @@ export class List {
 }
 
 const maxValues = 65_535 // of a statement, in the protocol
+const question = /^\s*(?:select|delete)\b/i
 
 /** Numbers the values. Numbers and booleans have the type that they have here: their place in the SQL does not tell it always. */
 export function queryOf(sql: string, params: readonly unknown[], platform: AbstractSqlPlatform): Query {
@@ -26,8 +27,9 @@ export function queryOf(sql: string, params: readonly unknown[], platform: Abstr
     return { text: platform.formatQuery(sql, params), values: [] }
   const values: unknown[] = []
   let at = 0
+  const isQuestion = question.test(sql)
   const mark = (value: unknown): string => {
-    if (value === null || value === undefined) return 'null'
+    if (value === null || value === undefined || (isQuestion && hasNul(value))) return 'null' // which equals nothing
     if (Array.isArray(value)) return value.map(mark).join(', ')
     if (isRaw(value)) return platform.quoteValue(value)
     const [bound, type] = boundOf(value)
@@ -40,7 +42,8 @@ export function queryOf(sql: string, params: readonly unknown[], platform: Abstr
 function boundOf(value: unknown): readonly [value: unknown, type: string] {
   switch (typeof value) {
     case 'string':
-      return [textOf(value), '']
+      if (!hasNul(value)) return [value, '']
+      throw new Fault(invalidSchema, 'a text has the character U+0000, which is not stored')
     case 'bigint':
       return [value, '::int8']
     case 'number':
@@ -58,12 +61,8 @@ function boundOf(value: unknown): readonly [value: unknown, type: string] {
 
 const listOf = ({ values }: List): readonly [unknown, string] =>
   typeof values[0] === 'string'
-    ? [values.map(value => textOf(String(value))), '::text[]']
+    ? [values.map(String).filter(value => !hasNul(value)), '::text[]']
     : [values, '::int8[]']
 
 /** PostgreSQL has no text with NUL. */
-function textOf(value: string): string {
-  if (value.includes('\0'))
-    throw new Fault(invalidSchema, 'a text has the character U+0000, which is not stored')
-  return value
-}
+const hasNul = (value: unknown): boolean => typeof value === 'string' && value.includes('\0')

@@ -2,6 +2,7 @@
 import pg, { type Client, type ClientConfig, type Pool, type PoolClient } from 'pg'
 import { Fault, storeInUse, storeUnusable } from '../../base/errors.ts'
 import type { PostgresPlace } from '../sql/database.ts'
+import { abandon } from './abandon.ts'
 import { clusterOf } from './cluster.ts'
 import { isCut, isLost, refusalOf, unavailable } from './failures.ts'
 
@@ -26,6 +27,10 @@ const settings = (more: Readonly<Record<string, string>>): string =>
     standard_conforming_strings: 'on',
     timezone: 'UTC',
     jit: 'off',
+    tcp_keepalives_idle: '10', // what a lost host has locked is free after some 20 s
+    tcp_keepalives_interval: '3',
+    tcp_keepalives_count: '3',
+    client_connection_check_interval: '1s', // also what waits for rows of others ends with its server
     ...more
   })
     .map(([name, value]) => `-c ${name}=${value}`)
@@ -44,6 +49,7 @@ export class Sessions {
   readonly #known = new WeakSet<Client>() // those that read in the database of the one that writes
   #readers: Pool
   #writer: Client | null = null
+  #migrating: Client | null = null // holds the lock
   #hasClosed = false
   #cluster: string | null = null
 
@@ -64,21 +70,25 @@ export class Sessions {
       this.#writer = await this.#connect()
       await requireUsable(this.#writer)
       this.#cluster = await clusterOf(this.#writer)
-      if (this.#place.isShared)
-        await this.#writer.query(`set lock_timeout = 0; select pg_advisory_lock(${migrationKey})`)
     } catch (error) {
       const { host, port, user = '', database = '' } = new pg.Client(this.#config({}))
       throw error instanceof Fault ? error : refusalOf(error, { host: `${host}:${port}`, user, database })
     }
   }
 
-  /** Lets other servers migrate, who find nothing to do. */
-  async migrated(): Promise<void> {
-    const client = await this.writer()
-    await client.query(`select pg_advisory_unlock(${migrationKey}); set lock_timeout = '5s'`)
+  /** Waits for other servers that migrate, and keeps them out until `migrated`. */
+  async lockMigrations(): Promise<void> {
+    this.#migrating = await this.connectForSignals()
+    await this.#migrating.query(`set lock_timeout = 0; select pg_advisory_lock(${migrationKey})`)
   }
 
-  /** A connection for signals: to the database itself, where `store_url` leads to a pooler. */
+  /** Lets other servers migrate, who find nothing to do. */
+  async migrated(): Promise<void> {
+    await this.#migrating?.end()
+    this.#migrating = null
+  }
+
+  /** A connection for what it holds and hears: to the database itself, where `store_url` leads to a pooler. */
   readonly connectForSignals = async (): Promise<Client> => {
     const { listenUrl } = this.#place
     const client = new pg.Client({ ...this.#config({ lock_timeout: '5s' }, listenUrl), pipeline: true })
@@ -113,10 +123,9 @@ export class Sessions {
     readers.end().catch(() => {}) // they may be lost already
   }
 
-  /** Ends a connection that is in a state that nobody knows. */
-  leave(client: Client): void {
+  leave(client: Client, isCommitting = false): void {
     if (this.#writer === client) this.#writer = null
-    client.end().catch(() => {}) // it may be lost already
+    abandon(client, isCommitting)
   }
 
   /** Made once more when its connection had been cut while nobody used it: it has changed nothing. */
@@ -148,7 +157,7 @@ export class Sessions {
     try {
       const cluster = await clusterOf(client)
       if (cluster !== this.#cluster || (cluster === null && !this.#writer)) {
-        if (this.#writer) this.leave(this.#writer)
+        if (this.#writer) this.leave(this.#writer, true) // it may commit
         await this.#hooks.replaceWriter()
       }
       if (cluster !== this.#cluster) throw unavailable('its connections lead to several databases')
@@ -173,14 +182,14 @@ export class Sessions {
 
   async close(): Promise<void> {
     this.#hasClosed = true
-    await Promise.allSettled([this.#writer?.end(), this.#readers.end()])
+    await Promise.allSettled([this.#writer?.end(), this.#migrating?.end(), this.#readers.end()])
     this.#writer = null
   }
 
   async #connect(): Promise<Client> {
     const client = new pg.Client({ ...this.#config({ lock_timeout: '5s' }), pipeline: true })
-    client.on('error', () => this.leave(client)) // also while nobody uses it; whoever does gets the error
-    client.on('end', () => this.leave(client))
+    client.on('error', () => this.leave(client, true)) // whoever uses it gets the error, and knows whether it commits
+    client.on('end', () => this.leave(client, true))
     await client.connect()
     try {
       if (this.#place.isAlone) await takeLock(client)
@@ -207,10 +216,8 @@ export class Sessions {
 
 /** Runs statements for which no store is opened, each for itself, such as those that make a database. */
 export async function runAt(place: PostgresPlace, statements: readonly string[]): Promise<void> {
-  const sessions = new Sessions(
-    { ...place, isAlone: false },
-    { opened: async () => {}, replaceWriter: async () => {} }
-  )
+  const hooks = { opened: async () => {}, replaceWriter: async () => {} }
+  const sessions = new Sessions({ ...place, isAlone: false }, hooks)
   try {
     const client = await sessions.writer()
     for (const statement of statements) await client.query(statement)

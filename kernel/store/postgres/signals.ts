@@ -6,6 +6,7 @@ import type { AbstractSqlPlatform } from '@mikro-orm/sql'
 import type { Client } from 'pg'
 import { Fault, storeInUse, storeUnusable } from '../../base/errors.ts'
 import type { Signals } from '../sql/database.ts'
+import { abandon } from './abandon.ts'
 import { faultOf } from './failures.ts'
 import { queryOf } from './query.ts'
 
@@ -16,6 +17,10 @@ interface Options {
 }
 
 const channel = 'sluice'
+const alone = 'a command has the database of store_url for itself'
+const unheard =
+  'the servers of this database cannot wake each other: store_url leads to a pooler in transaction mode, whose ' +
+  'database itself is to be named in store_listen_url; or that names another database'
 const lockName = "select pg_try_advisory_lock(hashtext('sluice'), hashtext($1)) as locked"
 const restMs = 20 // between two signals: each wakes all servers
 const askMs = 5000
@@ -55,12 +60,7 @@ export class PostgresSignals implements Signals {
     const isHeard = await promise
     clearTimeout(timer)
     this.#heard = null
-    if (!isHeard)
-      throw new Fault(
-        storeUnusable,
-        'the servers of this database cannot wake each other: store_url leads to a pooler in transaction mode, whose ' +
-          'database itself is to be named in store_listen_url; or that names another database'
-      )
+    if (!isHeard) throw new Fault(storeUnusable, unheard)
   }
 
   query = async <Row extends object>(
@@ -134,13 +134,7 @@ export class PostgresSignals implements Signals {
     })
     try {
       await client.query(this.#options.lock).catch((cause: unknown) => {
-        throw new Fault(
-          storeInUse,
-          'a command has the database of store_url for itself; wait until it has ended',
-          {
-            cause
-          }
-        )
+        throw new Fault(storeInUse, `${alone}; wait until it has ended`, { cause })
       })
       await client.query(`listen ${channel}`)
       if (this.#name !== null) await holds(client, this.#name) // it was free since the connection before was lost
@@ -155,7 +149,7 @@ export class PostgresSignals implements Signals {
 
   #leave(client: Client | null): void {
     if (!client) return
-    client.end().catch(nothing) // it may be lost already
+    abandon(client)
     if (this.#client !== client) return
     this.#client = null
     if (!this.#hasClosed) setTimeout(() => void this.query('select 1').catch(nothing), againMs).unref()

@@ -57,10 +57,12 @@ export class Group {
   readonly revoked: Statement[] = [] // see `noteRevoked`
   failure: unknown = null // of all changes: others have come between, or the connection is lost
   isSuspect = false // the connection is not to be used again
+  isCommitting = false
   readonly #limit: object
   readonly #begin: string
   readonly #unsent: string[] // goes out with the next statement, since each answer takes as long as one
   #last: Promise<unknown> = Promise.resolve() // of the statements that were sent
+  #lastAnswered = this.#last // of those whose answers are waited for
   #isAborted = false // by a statement that failed
 
   /** `isPatient`: its statements may take any time, as those of migrations. */
@@ -78,13 +80,13 @@ export class Group {
     this.#unsent.push(savepoint)
     try {
       const result = await work()
-      await this.#last
+      await this.#lastAnswered
       if (this.#isAborted) throw new TypeError('a statement of the change failed, and the change went on')
       if (this.#unsent.at(-1) === savepoint) this.#unsent.pop()
       else this.#unsent.push('release part')
       return result
     } catch (error) {
-      await this.#last
+      await this.#last // if it failed, a change that has ended did: nothing of this is to be committed
       this.revoked.length = noted
       if (this.#unsent.at(-1) === savepoint) this.#unsent.pop()
       else {
@@ -96,21 +98,22 @@ export class Group {
     }
   }
 
-  run(query: Query): Promise<Result> {
+  run(query: Query, isAnswered: boolean): Promise<Result> {
     const { stream } = this.client.connection
     stream.cork()
     nextTick(() => stream.uncork()) // what is asked at once goes out at once
     if (this.#unsent.length > 0) this.#control().catch(() => {}) // then this statement fails, too
     const sent = run(this.client, query, { ...this.#limit, name: nameOf(this.client, query) })
-    this.#last = sent.catch(this.#failed)
-    return sent
+    this.#last = sent.catch((error: unknown) => this.#failed(error, isAnswered))
+    if (isAnswered) this.#lastAnswered = this.#last
+    return isAnswered ? sent : Promise.resolve({ rows: [], affectedRows: 1 })
   }
 
-  readonly #failed = (error: unknown): void => {
+  #failed(error: unknown, isAnswered: boolean): void {
     this.#isAborted = true
     this.isSuspect ||= isLost(error)
     isPreparing &&= !isUnprepared(error)
-    if (isConflict(error)) this.failure ??= error
+    if (!isAnswered || isConflict(error)) this.failure ??= error // others have begun meanwhile, or come between
   }
 
   readonly #lost = (error: unknown): void => {
@@ -120,15 +123,21 @@ export class Group {
 
   async commit(): Promise<void> {
     if (this.#unsent[0] === this.#begin) return
+    await this.#last // it may wait for a row, and be given up: then it is canceled, as a commit never is
+    if (this.failure !== null) throw this.failure
+    this.isCommitting = true
     const { command } = await this.#control('commit').catch((error: unknown) => {
       throw /^(?!57P)/.test(stateOf(error) ?? '57P') ? error : unknownOutcome(error)
     })
     if (command !== 'COMMIT') throw new TypeError('the changes were rolled back')
   }
 
-  async rollback(): Promise<void> {
+  /** Returns the error that counts: that of a commit without an answer before any other. */
+  async rollback(error: unknown): Promise<unknown> {
+    const cause = isLost(error) ? error : (this.failure ?? error)
     this.#unsent.length = 0
-    await this.#control('rollback').catch(this.#lost) // the error of before is what counts
+    await this.#control('rollback').catch(this.#lost)
+    return cause
   }
 
   #control(...more: string[]): Promise<Result> {
@@ -139,23 +148,22 @@ export class Group {
 
 /** One change in a transaction that it may share with others. */
 export class Transaction {
-  rowsWritten = 0
+  rowsWritten = 0 // one for each statement that is not answered
+  readonly revoked: Statement[]
+  readonly unanswered = { run: (query: Query) => this.run(query, false) } // see the function of this name
   readonly #group: Group
   #hasEnded = false
 
   constructor(group: Group) {
     this.#group = group
+    this.revoked = group.revoked
   }
 
-  get revoked(): Statement[] {
-    return this.#group.revoked
-  }
-
-  async run(query: Query): Promise<Result> {
+  async run(query: Query, isAnswered = true): Promise<Result> {
     if (this.#hasEnded) throw new TypeError('the change has ended; it was committed or rolled back')
     const tables = writtenBy(query.text, this.#group.childrenOf)
     for (const table of tables) this.#group.written.add(table)
-    const result = await this.#group.run(query)
+    const result = await this.#group.run(query, isAnswered)
     if (tables.length > 0) this.rowsWritten += result.affectedRows
     return result
   }

@@ -38,8 +38,6 @@ interface Server {
   readonly knows: string
 }
 
-const againMs = 50
-
 /** Returns what is done about the migrations that are not `executed`. */
 export async function planOf(
   plugins: readonly PluginStore[],
@@ -68,11 +66,8 @@ export async function planOf(
       if (!signals) throw new TypeError('the store is not shared')
       await untilMigrated(signals)
       const rows = await signals.query<{ name: string }>('select name from schema_migration')
-      refuseNewer(
-        rows.map(({ name }) => name),
-        plugins,
-        true
-      )
+      const done = rows.map(({ name }) => name)
+      refuseNewer(done, plugins, true)
     }
   }
 }
@@ -91,6 +86,6 @@ async function untilMigrated(signals: Signals): Promise<void> {
   for (;;) {
     const [row] = await signals.query<{ isFree: boolean }>(question)
     if (row?.isFree) return
-    await pause(againMs)
+    await pause(50)
   }
 }

@@ -8,11 +8,10 @@ export function rowsWritten(em: EntityManager): number {
   return transaction instanceof Transaction ? transaction.rowsWritten : 0
 }
 
+const time = 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms'
 /** Returns the time of the database in ms since 1970, which all its servers have. */
 export async function timeOf(em: EntityManager): Promise<number> {
-  const [row] = await em.execute<{ ms: number }[]>(
-    'select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms'
-  )
+  const [row] = await em.execute<{ ms: number }[]>(time)
   if (!row) throw new TypeError('a select without a table has one row')
   return row.ms
 }

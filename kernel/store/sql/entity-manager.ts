@@ -1,6 +1,8 @@
 // MikroORM's entity manager, which makes plain queries without its query builder, and returns their rows as plain objects.
 import type { EntityName } from '@mikro-orm/core'
 import { type AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql'
+import { noted } from '../after-commit.ts'
+import type { unanswered } from '../unanswered.ts'
 import { type Dialect, PlainQuery, type Table, tableOf } from './plain-query.ts'
 
 const tables = new WeakMap<object, Table | null>() // of the metadata, which each store has for itself
@@ -13,6 +15,7 @@ interface Options {
   readonly limit?: number
   readonly offset?: number
 }
+type Sending = ReturnType<typeof unanswered>
 const known = new Set(['fields', 'orderBy', 'limit', 'offset', 'disableIdentityMap', 'refresh'])
 const isPlain = (options: object): options is Options => Object.keys(options).every(key => known.has(key))
 
@@ -48,14 +51,14 @@ export abstract class StoreEntityManager<D extends AbstractSqlDriver> extends Sq
     entity: unknown,
     where: unknown,
     data: unknown,
-    options: object = {}
+    { ctx, ...options }: Sending = {}
   ): Promise<number> {
     const query = this.#plain(entity, where, options)
     const columns = query?.values(data)
     if (!query || !columns)
       return super.nativeUpdate(entity as EntityName<object>, where as object, data as object, options)
     const set = columns.map(column => `${column} = ?`).join(', ')
-    return this.#affected(`update ${query.table.sql} set ${set}${query.clause}`, query)
+    return this.#affected(`update ${query.table.sql} set ${set}${query.clause}`, query, ctx)
   }
 
   override async nativeDelete(entity: unknown, where: unknown, options: object = {}): Promise<number> {
@@ -64,14 +67,14 @@ export abstract class StoreEntityManager<D extends AbstractSqlDriver> extends Sq
     return this.#affected(`delete from ${query.table.sql}${query.clause}`, query)
   }
 
-  override async insert(entity: unknown, data: unknown, options: object = {}): Promise<never> {
+  override async insert(entity: unknown, data: unknown, { ctx, ...options }: Sending = {}): Promise<never> {
     const query = this.#plain(entity, {}, options)
     const into = query?.into(data)
     const [key, ...others] = query?.table.keys ?? []
     const isGiven = key !== undefined && others.length === 0 && Reflect.get(Object(data), key) !== undefined
     if (!query || !into || !isGiven)
       return (await super.insert(entity as EntityName<object>, data as object, options)) as never
-    await this.#affected(into.sql, query)
+    await this.#affected(into.sql, query, ctx)
     return Reflect.get(Object(data), key) as never
   }
 
@@ -104,6 +107,19 @@ export abstract class StoreEntityManager<D extends AbstractSqlDriver> extends Sq
     return Object.fromEntries(rows.map(({ key, count }) => [key, count]))
   }
 
+  /** A part of a change: undone by itself when it throws. */
+  override async transactional<T>(work: (em: this) => T | Promise<T>, options?: object): Promise<T> {
+    const transaction = this.getTransactionContext<object>()
+    const calls = transaction ? noted(transaction) : []
+    const before = calls.length
+    try {
+      return await super.transactional(work, options)
+    } catch (error) {
+      calls.length = before
+      throw error
+    }
+  }
+
   async #rows(entity: unknown, where: unknown, options: object): Promise<readonly unknown[] | null> {
     if (!isPlain(options)) return null
     const query = this.#plain(entity, where, {})
@@ -116,9 +132,10 @@ export abstract class StoreEntityManager<D extends AbstractSqlDriver> extends Sq
     return selected.read(await this.execute<unknown[]>(sql, query.params))
   }
 
-  async #affected(sql: string, { params }: PlainQuery): Promise<number> {
-    const { affectedRows } = await this.execute<{ affectedRows: number }>(sql, params, 'run')
-    return affectedRows
+  async #affected(sql: string, { params }: PlainQuery, ctx?: Sending['ctx']): Promise<number> {
+    const own = ctx ?? this.getTransactionContext()
+    const result = await this.getDriver().execute<{ affectedRows: number }>(sql, params, 'run', own)
+    return result.affectedRows
   }
 
   /** Returns null where MikroORM makes the statement. */

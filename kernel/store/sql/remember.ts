@@ -3,10 +3,7 @@ import type { Versions } from './versions.ts'
 
 const maxKeys = 10_000 // of one question; beyond, the one that was asked least recently is forgotten
 
-/** A transaction that knows which tables it has written to. */
-interface Writing {
-  hasWritten(tables: readonly string[]): boolean
-}
+type Writing = { hasWritten(tables: readonly string[]): boolean } // a transaction that knows what it has written to
 
 const isWriting = (transaction: unknown): transaction is Writing =>
   typeof transaction === 'object' && transaction !== null && 'hasWritten' in transaction
@@ -23,14 +20,10 @@ export type Memory = <V>(
 export const openMemory =
   (versions: Versions, read: <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>): Memory =>
   <V>(tables: readonly string[], load: (key: string, em: EntityManager) => Promise<V>) => {
-    /** In the order of use; with the version that the tables had when it was read. */
-    const answers = new Map<string, { readonly value: V; readonly version: number }>()
-    const isChanging = (em: EntityManager): boolean => {
-      const transaction: unknown = em.getTransactionContext()
-      return isWriting(transaction) && transaction.hasWritten(tables)
-    }
+    /** In the order of use; with the version that the tables had when it was asked for. */
+    const answers = new Map<string, { readonly value: V | Promise<V>; readonly version: number }>()
 
-    function keep(key: string, value: V, version: number): V {
+    function keep<A extends V | Promise<V>>(key: string, value: A, version: number): A {
       answers.delete(key)
       answers.set(key, { value, version })
       if (answers.size > maxKeys) answers.delete(answers.keys().next().value ?? '')
@@ -38,12 +31,22 @@ export const openMemory =
     }
 
     return async (key: string, em?: EntityManager) => {
-      if (em && isChanging(em)) return load(key, em)
+      const transaction: unknown = em?.getTransactionContext()
+      const isChanging = (): boolean => isWriting(transaction) && transaction.hasWritten(tables)
+      if (em && isChanging()) return load(key, em)
       const version = versions.of(tables)
       const known = answers.get(key)
-      if (known?.version === version) return keep(key, known.value, version)
-      const value = await (em ? load(key, em) : read(em => load(key, em)))
-      if (value === null || (em && isChanging(em))) return value
-      return keep(key, value, version) // a commit meanwhile has raised the version of the table, not this one
+      if (known?.version === version && !(transaction && known.value instanceof Promise))
+        return keep(key, known.value, version)
+      const loading = em ? load(key, em) : read(em => load(key, em))
+      if (!transaction) keep(key, loading, version) // others wait for it, too; a change waits for no read, and none for a change
+      const isNewest = (): boolean => answers.get(key)?.value === loading
+      try {
+        const value = await loading
+        const isKept = value !== null && (transaction ? !isChanging() : isNewest())
+        return isKept ? keep(key, value, version) : value // a commit meanwhile raises the version of the table, not this one
+      } finally {
+        if (isNewest()) answers.delete(key)
+      }
     }
   }

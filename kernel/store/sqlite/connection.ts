@@ -30,6 +30,7 @@ export class StoreConnection extends BaseSqliteConnection {
     exclusively: work => this.#exclusively(work),
     committed: tables => this.versions.changed(tables)
   })
+  readonly change = this.groups.change.bind(this.groups)
   #writer: Statements | null = null
   #reader: Statements | null = null
   #last: Promise<unknown> = Promise.resolve()
@@ -91,11 +92,7 @@ export class StoreConnection extends BaseSqliteConnection {
     { ctx }: { readonly ctx?: unknown } = {}
   ): Promise<T> {
     if (ctx instanceof Transaction) return ctx.within(() => work(ctx as never))
-    return this.groups.change(transaction => work(transaction as never))
-  }
-
-  change<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.groups.change(work)
+    return this.change(transaction => work(transaction as never))
   }
 
   readonly #changed = (tables: readonly string[] | null): void => this.versions.changed(tables ?? ['*'])

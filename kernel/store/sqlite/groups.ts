@@ -5,6 +5,7 @@ import { type Group, Transaction } from './transaction.ts'
 
 const maxChanges = 32 // of a group: the first one waits for the last
 const turnMs = 3 // of changes that wait already; then the event loop goes on
+const joinSyncs = 4 // times of what a sync takes: who comes after that, and did not wait already, has the next group
 
 interface Writer {
   begin(): Group
@@ -21,6 +22,7 @@ export class Groups {
   readonly #writer: Writer
   readonly #waiting: Change[] = []
   isRunning = false // set here only
+  #syncMs = 1 // of the last groups
 
   constructor(writer: Writer) {
     this.#writer = writer
@@ -31,12 +33,7 @@ export class Groups {
     return new Promise((resolve, reject) => {
       const inContext = AsyncResource.bind(work) // of the caller, not of the change that began the group
       const run = (transaction: Transaction) =>
-        transaction
-          .whole(() => inContext(transaction))
-          .then(
-            result => () => resolve(result),
-            error => () => reject(error)
-          )
+        transaction.whole(() => inContext(transaction)).then(result => () => resolve(result))
       this.#waiting.push({ run, fail: reject })
       if (!this.isRunning) void this.#runAll()
     })
@@ -53,18 +50,24 @@ export class Groups {
     const begun: { readonly change: Change; readonly tell: () => void }[] = []
     let group: Group | null = null
     let turnAt = performance.now()
+    const [waited, joinUntil] = [this.#waiting.length, turnAt + joinSyncs * this.#syncMs]
     try {
       group = this.#writer.begin()
-      while (begun.length < maxChanges && group.isOpen) {
+      for (let isOver = false; !isOver && begun.length < maxChanges && group.isOpen; ) {
         const change = this.#waiting.shift()
         if (!change) break
-        begun.push({ change, tell: await change.run(new Transaction(group)) })
-        if (this.#waiting.length > 0 && performance.now() - turnAt < turnMs) continue
+        const tell = await change.run(new Transaction(group)).catch(error => () => change.fail(error))
+        begun.push({ change, tell })
+        const now = performance.now()
+        isOver = begun.length >= waited && now > joinUntil
+        if (this.#waiting.length > 0 && now - turnAt < turnMs && !isOver) continue
         await setImmediate() // whoever comes meanwhile is part of the group
         turnAt = performance.now()
       }
       group.requireOpen()
+      const syncedFrom = performance.now()
       group.control('commit')
+      this.#syncMs += (performance.now() - syncedFrom - this.#syncMs) / 4
       this.#writer.committed(group.written)
       for (const { tell } of begun) tell()
     } catch (error) {

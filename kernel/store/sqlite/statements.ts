@@ -62,8 +62,7 @@ export class Statements {
     const prepared = found ?? this.#prepareAnew(sql.replace(bareLimit, '$& + 0'))
     if (!kept.test(sql)) this.#forget()
     else this.#kept.set(sql, prepared)
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest)
+    if (this.#kept.size > maxKept) this.#kept.delete(this.#kept.keys().next().value ?? '') // not looked for before: that is a scan
     return prepared
   }
 

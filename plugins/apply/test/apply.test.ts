@@ -5,6 +5,7 @@ import type { Api } from '../../../kernel/cli/command.ts'
 import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
 import { type KitServer, testAgent, testServer } from '../../../kit/public.ts'
+import { isOnPostgres } from '../../../kit/test-store.ts'
 import { filledBare } from '../../cli/installed.ts'
 import { capability as rateLimit } from '../../rate-limit/wire.ts'
 import { contextOf, kindsIn } from '../context.ts'
@@ -326,18 +327,24 @@ t.test(
   async t => {
     const { app } = await applyFixture(t)
     const begin = () => app.call<{ lease_id: string }>('POST', '/v1/apply-leases')
+    const pass = async (ms: number): Promise<void> => {
+      await app.clock.advance(ms)
+      if (!isOnPostgres) return // whose clock judges leases
+      const { store } = app.server.depsOf('apply')
+      await store.change(em => em.execute('update apply_lease set until = until - ?', [ms], 'run'))
+    }
     const first = await begin()
     t.equal(first.status, 201)
     t.match(await begin(), { status: 409, body: { error: { code: 'apply_in_progress' } } })
     const path = `/v1/apply-leases/${first.body.lease_id}`
-    await app.clock.advance(50_000)
+    await pass(50_000)
     t.equal((await app.call('PUT', path)).status, 200)
-    await app.clock.advance(50_000)
+    await pass(50_000)
     t.equal((await begin()).status, 409, 'it was renewed')
     t.equal((await app.call('DELETE', path)).status, 204)
     const second = await begin()
     t.equal(second.status, 201)
-    await app.clock.advance(60_000)
+    await pass(60_000)
     t.equal((await app.call('PUT', `/v1/apply-leases/${second.body.lease_id}`)).status, 404)
     t.equal((await begin()).status, 201, 'an expired lease blocks nobody')
   }

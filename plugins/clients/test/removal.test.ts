@@ -2,6 +2,7 @@ import t from 'tap'
 import { ManagedObjectRow, SpentToken } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
+import { afterCommit } from '../../../kernel/store/after-commit.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import { removingSlot, revokingSlot } from '../exports.ts'
 import type { ClientRow } from '../row.ts'
@@ -41,13 +42,13 @@ t.test(
       kernel: '^2.0.0',
       needs: { clients: '^1.0.0' },
       fills: [
-        revokingSlot.fill(async ({ name }) => {
+        revokingSlot.fill(async ({ name }, em) => {
           if (isBroken) throw new Error('disk full')
-          calls.push(`revoked ${name}`)
+          afterCommit(em, () => calls.push(`revoked ${name}`))
         }),
-        removingSlot.fill(async ({ name }) => {
+        removingSlot.fill(async ({ name }, em) => {
           if (isBroken) throw new Error('disk full')
-          calls.push(`removed ${name}`)
+          afterCommit(em, () => calls.push(`removed ${name}`))
         })
       ]
     })

@@ -50,9 +50,9 @@ export async function openStream(t: Test, server: KitServer, query = '', token =
   let text = ''
   return {
     status: response.statusCode,
-    /** Resolves when the connection is closed at both ends. */
+    /** Resolves when the connection is closed at both ends. The server may write meanwhile, which its socket calls an error. */
     async close(): Promise<void> {
-      const closed = once(socket, 'close')
+      const closed = new Promise(resolve => socket.once('close', resolve))
       request.destroy()
       await closed
     },

@@ -37,15 +37,17 @@ export function openLook({ clock, log, signals, work }: Options) {
     running = null
   }
 
-  function now(): void {
+  /** Resolves when it has looked, which may have failed. */
+  function now(): Promise<void> {
     isWanted = true
     running ??= workAll()
+    return running
   }
 
-  const stopListening = signals.onSignal(now)
+  const stopListening = signals.onSignal(() => void now())
   const stopTicking = clock.every(everyMs, () => {
     isTick = true
-    now()
+    void now()
   })
 
   return {

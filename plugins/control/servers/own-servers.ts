@@ -19,7 +19,7 @@ export interface Taken extends Session {
 export interface OwnServers extends Servers {
   /** SQL of the number of a change, by which others find it. */
   readonly changeNumber: string
-  /** Resolves when all others know of this server: from then on it may do all that they do. */
+  /** Resolves when all others know of this server, and it knows of their sessions: from then on it may do all that they do. */
   known(): Promise<void>
   /** True while others are seen to live. */
   hasOthers(): boolean

@@ -1,8 +1,9 @@
 // The servers of a database, each with a row that it alone writes. One that was not seen for 10 s is taken for dead, and
-// takes itself for powerless after two thirds of that.
+// takes itself for powerless after two thirds of that. The clock of the database may step: a server that is known lives as
+// long as its row changes, and no row is younger than the time.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Fault, reasonOf, startupInvalid } from '../../../kernel/base/errors.ts'
+import { Fault, reasonOf, startupInvalid, storeInUse } from '../../../kernel/base/errors.ts'
 import type { ServerRecord, Servers } from '../../../kernel/control/servers.ts'
 import { shared } from '../../../kernel/store/postgres/words.ts'
 import type { Signals } from '../../../kernel/store/sql/database.ts'
@@ -17,23 +18,31 @@ interface Row {
   readonly id: string
   readonly version: string
   readonly seenAt: number
-  readonly isLive: boolean
+  readonly age: number // ms by the clock of the database, which may have stepped either way since
+}
+
+interface Seen {
+  readonly seenAt: number
+  readonly changedAt: number // by the monotonic clock of this server
 }
 
 const leaseMs = 10_000
 const trustedMs = (leaseMs * 2) / 3
 const listedMs = 60_000
 const keptMs = 600_000
-const knownMs = 20 // between two looks whether the others know
+const knownMs = 20 // between two looks whether the others know, or whether the name is free
+const namedMs = 7_000 // in which a server that lives is seen three times
+
+const within = (ms: number): string => `abs(${shared.now} - seen_at) < ${ms}`
 
 /** Asks for the servers that live, before this one is one of them. */
-export const liveServers = `select version, knows from control_server where seen_at > ${shared.now} - ${leaseMs}`
+export const liveServers = `select version, knows from control_server where ${within(leaseMs)}`
 
 /** Of a server that has it, or of one that lives no more. */
 const takeTask = `insert into control_task (name, boot) values (?, ?)
        on conflict (name) do update set boot = excluded.boot
        where control_task.boot = excluded.boot or not exists (select 1 from control_server server
-         where server.boot = control_task.boot and server.seen_at > ${shared.now} - ${leaseMs})
+         where server.boot = control_task.boot and ${within(leaseMs)})
        returning name`
 
 export class Registry {
@@ -42,6 +51,7 @@ export class Registry {
   readonly #options: Options
   readonly #startedAt: number
   #live: ReadonlySet<string> = new Set() // keys of the others
+  #seen: ReadonlyMap<string, Seen> = new Map() // all that have a row, by key
   #beatAt = Number.NEGATIVE_INFINITY // when the last beat began that the others have seen
   #joining: Promise<void> | null = null
   #isNamed = false
@@ -97,16 +107,15 @@ export class Registry {
       `select server_id as id, version, started_at as "startedAt", seen_at as "lastSeenAt",
        (select count(*) from control_session session where session.boot = server.boot) as sessions,
        (select string_agg(name, ' ' order by name) from control_task task where task.boot = server.boot) as tasks
-       from control_server server where seen_at > ${shared.now} - ${listedMs} order by server_id, started_at`
+       from control_server server where ${within(listedMs)} order by server_id, started_at`
     )
     return rows.map(({ tasks, ...row }) => ({ ...row, tasks: tasks?.split(' ') ?? [] }))
   }
 
   async close(): Promise<void> {
-    await this.#options.signals.query(
-      `delete from control_server where boot = ? or seen_at < ${shared.now} - ${keptMs}`,
-      [this.key]
-    )
+    await this.#options.signals.query(`delete from control_server where boot = ? or not ${within(keptMs)}`, [
+      this.key
+    ])
   }
 
   #isTrusted = (): boolean => this.#options.clock.monotonic() - this.#beatAt < trustedMs
@@ -122,12 +131,26 @@ export class Registry {
     )
     const rows = await signals.query<Row>(
       `select boot as key, server_id as id, version, seen_at as "seenAt",
-       seen_at > ${shared.now} - ${leaseMs} as "isLive" from control_server where boot <> ?`,
+       abs(${shared.now} - seen_at) as age from control_server where boot <> ?`,
       [this.key]
     )
-    const others = rows.filter(({ isLive }) => isLive)
+    const others = this.#livingOf(rows)
     this.#hear(others)
     return others
+  }
+
+  /** A row that is new here is judged by the clock of the database, from then on by whether it changes. */
+  #livingOf(rows: readonly Row[]): readonly Row[] {
+    const now = this.#options.clock.monotonic()
+    const before = this.#seen
+    this.#seen = new Map(
+      rows.map(({ key, seenAt, age }) => {
+        const known = before.get(key)
+        if (known?.seenAt === seenAt) return [key, known]
+        return [key, { seenAt, changedAt: known ? now : now - age }]
+      })
+    )
+    return rows.filter(({ key }) => now - (this.#seen.get(key)?.changedAt ?? now) < leaseMs)
   }
 
   #hear(others: readonly Row[]): void {
@@ -147,14 +170,13 @@ export class Registry {
   async #join(): Promise<void> {
     const { store, clock, signals } = this.#options
     if (!this.#isNamed) await this.#takeName()
-    await this.#beat()
+    const before = new Map((await this.#beat()).map(({ key, seenAt }) => [key, seenAt]))
     await store.upgrade?.requireOpen()
-    const [since] = await signals.query<{ now: number }>(`select ${shared.now} as now`)
     signals.send()
     for (;;) {
       const at = clock.monotonic()
       const others = await this.#beat()
-      if (others.every(({ seenAt }) => seenAt > (since?.now ?? 0))) {
+      if (others.every(({ key, seenAt }) => seenAt !== before.get(key))) {
         this.#beatAt = at
         return
       }
@@ -162,11 +184,26 @@ export class Registry {
     }
   }
 
-  /** A row of the same name is of a process that has ended: it had the name until then. */
+  /** A row of the same name is of a process that has ended: it had the name until the database saw that. */
   async #takeName(): Promise<void> {
-    const { signals, id } = this.#options
-    if (!(await signals.hold(id)))
-      throw new Fault(startupInvalid, `server_id: another server has the name ${id}; give each its own`)
+    const { clock, signals, id } = this.#options
+    const until = clock.monotonic() + namedMs
+    const beats = new Set<number | null>()
+    while (!(await signals.hold(id))) {
+      const [row] = await signals.query<{ at: number | null }>(
+        'select max(seen_at) as at from control_server where server_id = ?',
+        [id]
+      )
+      const isLive = beats.add(row?.at ?? null).size > 2 // the last one of a server that has ended may come now
+      if (isLive)
+        throw new Fault(startupInvalid, `server_id: another server has the name ${id}; give each its own`)
+      if (clock.monotonic() > until)
+        throw new Fault(
+          storeInUse,
+          `server_id: the database still holds the name ${id} for a server that it does not hear; start again in some seconds`
+        )
+      await pause(knownMs)
+    }
     await signals.query('delete from control_server where server_id = ?', [id])
     this.#isNamed = true
   }

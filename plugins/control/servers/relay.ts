@@ -49,6 +49,7 @@ export class Relay {
       throw new Refused('wire.deadline', 'too many requests wait for other servers')
     const id = newId(this.#options.clock.now())
     const answer = Promise.withResolvers<Response>()
+    answer.promise.catch(() => {}) // given up while the store does not answer, nobody awaits it yet
     const giveUp = (): void => answer.reject(closed())
     this.#waiting.set(id, answer)
     ended.addEventListener('abort', giveUp, { once: true })

@@ -41,7 +41,7 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
   return {
     id: options.id,
     changeNumber: shared.changeNumber,
-    known: () => registry.inForce(),
+    known: () => registry.inForce().then(look.now), // where the agents are: others tell only what changes from now on
     elsewhere: directory,
     isAlone: registry.isAlone,
     hasOthers: registry.hasOthers,

@@ -4,9 +4,10 @@ import { newId } from '../../../kernel/base/id.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
-import { openStore } from '../../../kernel/store/open.ts'
 import type { LogLine } from '../../../kit/test-server.ts'
 import { recordLog } from '../../../kit/test-server.ts'
+import { isStoreWorking } from '../../../kit/test-store.ts'
+import { openStoreIn } from '../../../test/support/store.ts'
 import { NextPinRow } from '../entities.ts'
 import { openNextPins } from '../next-pins.ts'
 import { setStoreValue, unawareClients } from '../pinned-certificate.ts'
@@ -15,7 +16,7 @@ import plugin from '../plugin.ts'
 const next = 'b'.repeat(64)
 
 async function nextPinsFixture(t: Test) {
-  const store = await openStore(`${t.testdir()}/sluice.db`, [kernelStore, plugin])
+  const store = await openStoreIn(t, t.testdir(), [kernelStore, plugin])
   t.teardown(store.close)
   const log: LogLine[] = []
   const pins = openNextPins({ store, log: recordLog(log) })
@@ -35,7 +36,7 @@ async function nextPinsFixture(t: Test) {
     const { change } = store
     const peer = { clientId, tokenHash, ended: new AbortController().signal, request, change }
     pins.joined(peer as never) // only the members that it uses
-    for (let ticks = 0; log.length === lines && ticks < 50; ticks++)
+    for (let ticks = 0; log.length === lines && (ticks < 50 || isStoreWorking()); ticks++)
       await new Promise(resolve => setImmediate(resolve))
   }
   return {

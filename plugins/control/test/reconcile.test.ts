@@ -61,6 +61,7 @@ t.test('of rows that a kind has stored as applied, a fleet that returns records 
   const inventory = ['a', 'b'].map((id, i) => ({ kind: 'thing', id, revision: i + 1 }))
 
   const again = await agent(token, { inventory, generation: first.welcome.generation })
+  await waitForResults(3) // it has compared what it has
   await put(clientId, 'c')
 
   t.same(await waitForResults(4), ['a@1 applied', 'b@2 applied', 'b@2 applied', 'c@3 applied'])

@@ -17,6 +17,31 @@ t.test('work is charged, nested work once', t => {
   t.end()
 })
 
+t.test(
+  'a small message is charged without a look at the time that it takes, within other work nothing',
+  t => {
+    const budget = new WorkBudget(fakeClock())
+    const usage = process.threadCpuUsage
+    let looks = 0
+    process.threadCpuUsage = before => {
+      looks++
+      return usage.call(process, before)
+    }
+    t.teardown(() => {
+      process.threadCpuUsage = usage
+    })
+
+    budget.spend(() => budget.spendOn(1023, () => {}))
+    t.equal(looks, 2)
+    for (let small = 0; small <= 100_000; small++) budget.spendOn(1023, () => {})
+    t.equal(looks, 2)
+    t.ok(budget.isExceeded, 'a flood of them is one')
+    budget.spendOn(1024, () => {})
+    t.equal(looks, 4)
+    t.end()
+  }
+)
+
 t.test('a message of a spent budget is handled, the next one waits until the work is regained', async t => {
   const clock = fakeClock()
   const budget = new WorkBudget(clock)

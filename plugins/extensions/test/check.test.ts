@@ -3,8 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Conformance, conform } from '../../../kit/conformance.ts'
+import { notRepeated } from '../../../test/support/store.ts'
 import { settingsFor } from '../catalogue.ts'
 import { scaffold } from '../scaffold.ts'
+
+const skip = notRepeated('its plugins are not repeatable, and judged by the same code')
 
 const template = readFileSync(join(import.meta.dirname, '../template/rule-field/field.ts.txt'), 'utf8')
 
@@ -139,6 +142,7 @@ const changing = (
 
 t.test(
   'a body of a change that is not repeatable is named with file and line, or with its route',
+  { skip },
   async t => {
     const insert = "await em.execute('insert into acme_n values (1)')"
     const bodies = {
@@ -172,7 +176,7 @@ t.test(
   }
 )
 
-t.test('a change of a timer or a start, which act makes, is run twice, too', async t => {
+t.test('a change of a timer or a start, which act makes, is run twice, too', { skip }, async t => {
   const start = `async start({ deps: { act } }) {
     await act('_acme', 'acme.tick', ({ change }) => change(of, async em => {
       if (!isSecond) await em.execute('insert into acme_n values (1)')
@@ -214,7 +218,7 @@ t.test('routes are called with the examples of their schemas; the others are not
   t.equal(problems.length + notes.length, 4)
 })
 
-t.test('a rule is made with the example of each field, whose hooks run twice', async t => {
+t.test('a rule is made with the example of each field, whose hooks run twice', { skip }, async t => {
   const fieldWith = async (name: string, from: string, to: string): Promise<Conformance> => {
     const dir = join(t.testdir(), name)
     scaffold(name, dir)

@@ -1,44 +1,53 @@
 // The kit as tests of other plugins use it: an agent that accepts objects and reports bytes.
 import t from 'tap'
 import { testAgent, testServer } from '../../../kit/public.ts'
+import { notRepeated } from '../../../test/support/store.ts'
 import { definePlugin, defineRoute, quota, Type } from '../../public.ts'
+
+const skip = notRepeated('its plugins are not repeatable, and judged by the same code')
 
 const rule = { client: 'paris', listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }], owner: 'ann' }
 
-t.test('delivered bytes are counted and reach the quota slot of a plugin', async t => {
-  const notifications: object[] = []
-  const acme = definePlugin({
-    name: 'acme',
-    version: '1.0.0',
-    kernel: '^2.0.0',
-    needs: { quota: '^1.0.0' },
-    fills: [quota.levelSlot.fill(async ({ userId, percent }) => void notifications.push({ userId, percent }))]
-  })
-  const server = await testServer(t, { plugins: [acme] })
-  const paris = await testAgent(t, server, 'paris')
-  await server.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
-  const set = await server.call('PUT', `/v1/users/ann/quotas/${paris.clientId}`, { monthly_bytes: 1000 })
-  const { body } = await server.call<{ rule_id: string }>('POST', '/v1/rules', rule)
+t.test(
+  'delivered bytes are counted and reach the quota slot of a plugin',
+  { skip: notRepeated('it notes each call of a slot') },
+  async t => {
+    const notifications: object[] = []
+    const acme = definePlugin({
+      name: 'acme',
+      version: '1.0.0',
+      kernel: '^2.0.0',
+      needs: { quota: '^1.0.0' },
+      fills: [
+        quota.levelSlot.fill(async ({ userId, percent }) => void notifications.push({ userId, percent }))
+      ]
+    })
+    const server = await testServer(t, { plugins: [acme] })
+    const paris = await testAgent(t, server, 'paris')
+    await server.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+    const set = await server.call('PUT', `/v1/users/ann/quotas/${paris.clientId}`, { monthly_bytes: 1000 })
+    const { body } = await server.call<{ rule_id: string }>('POST', '/v1/rules', rule)
 
-  await paris.deliver(body.rule_id, { in: 700 })
-  t.same(notifications, [])
-  await paris.deliver(body.rule_id, { in: 50, out: 50 })
-  await server.clock.advance(60_000)
-  await paris.deliver(body.rule_id, { out: 300 })
+    await paris.deliver(body.rule_id, { in: 700 })
+    t.same(notifications, [])
+    await paris.deliver(body.rule_id, { in: 50, out: 50 })
+    await server.clock.advance(60_000)
+    await paris.deliver(body.rule_id, { out: 300 })
 
-  t.equal(set.status, 200)
-  t.same(notifications, [
-    { userId: 'ann', percent: 80 },
-    { userId: 'ann', percent: 100 }
-  ])
-  t.match(await server.call('GET', `/v1/users/ann/quotas/${paris.clientId}/status`), {
-    body: { bytes_used: 1100, exhausted: true }
-  })
-  const day = Math.floor(server.clock.now() / 86_400_000) * 86_400
-  t.match(await server.call('GET', `/v1/users/ann/traffic?from=${day}&to=${day + 86_400}`), {
-    body: { total_bytes_in: 750, total_bytes_out: 350 }
-  })
-})
+    t.equal(set.status, 200)
+    t.same(notifications, [
+      { userId: 'ann', percent: 80 },
+      { userId: 'ann', percent: 100 }
+    ])
+    t.match(await server.call('GET', `/v1/users/ann/quotas/${paris.clientId}/status`), {
+      body: { bytes_used: 1100, exhausted: true }
+    })
+    const day = Math.floor(server.clock.now() / 86_400_000) * 86_400
+    t.match(await server.call('GET', `/v1/users/ann/traffic?from=${day}&to=${day + 86_400}`), {
+      body: { total_bytes_in: 750, total_bytes_out: 350 }
+    })
+  }
+)
 
 t.test('the agent accepts limits of rules and owners, and has all built-in capabilities', async t => {
   const server = await testServer(t)
@@ -69,7 +78,7 @@ t.test('an old agent without capabilities is classified by its version', async t
   })
 })
 
-t.test('a change that is not repeatable fails the test of its plugin, at the end', async t => {
+t.test('a change that is not repeatable fails the test of its plugin, at the end', { skip }, async t => {
   const releases: (() => unknown)[] = []
   t.teardown(() => Promise.allSettled(releases.map(release => release())))
   let n = 0

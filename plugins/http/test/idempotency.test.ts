@@ -334,6 +334,39 @@ t.test('a step of the clock repeats no change', async t => {
   t.equal(seen.count, 2)
 })
 
+t.test(
+  'a change at a server whose clock is behind that of another is not made twice, however many keys there are',
+  async t => {
+    const { seen, routes } = counting(change)
+    const { send, store, clock } = await httpFixture(t, { routes })
+    const row = { principal: 'ada', bodyMac: '', resourceKind: '', resourceId: '', createdAt: clock.now() }
+    await store.change(em =>
+      em.insertMany(
+        IdempotencyRecord,
+        Array.from({ length: 1000 }, (_, i) => ({ ...row, id: `other-${i}` }))
+      )
+    )
+
+    clock.step(-2 * 3_600_000)
+    await send('POST', '/v1/things', keyed('k'))
+    await send('POST', '/v1/things', keyed('k2'))
+    await send('POST', '/v1/things', keyed('k'))
+
+    t.equal(seen.count, 2)
+  }
+)
+
+t.test('a key counts at a server whose clock is behind that of the one that has made the user', async t => {
+  const { seen, routes } = counting(change)
+  const { send, store, clock } = await httpFixture(t, { routes })
+  await store.change(em => em.nativeUpdate(User, { id: 'bob' }, { createdAt: clock.now() + 3_600_000 }))
+
+  await send('POST', '/v1/things', keyed('k', user))
+  await send('POST', '/v1/things', keyed('k', user))
+
+  t.equal(seen.count, 1)
+})
+
 t.test('a response is kept for a day, and at most 1,000 per principal', async t => {
   const { seen, routes } = counting(change)
   const { send, store, clock } = await httpFixture(t, { routes })

@@ -2,56 +2,61 @@
 import t from 'tap'
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { recordStatements } from '../../../test/support/statements.ts'
+import { notRepeated } from '../../../test/support/store.ts'
 import { Rule } from '../../rules/entities.ts'
 import { rulesFixture } from '../../rules/test/fixture.ts'
 
-t.test('a request runs few statements, prepares none anew, and a change syncs once', async t => {
-  const { call, user, enroll, connect, push } = await rulesFixture(t)
-  const ann = await user('ann')
-  await connect(await enroll())
-  for (let at = 0; at < 50; at++) await push({ listen_port: 8_000 + at })
-  const asked = recordStatements(t)
-  const costOf = async (request: () => Promise<unknown>) => {
-    await request() // prepares, and stores when the token was used
-    await request() // remembers who asks
-    asked.reset()
-    await request()
-    const { sql, prepared } = asked
-    return { statements: sql.length, prepared, commits: sql.filter(text => text === 'commit').length }
-  }
-  let port = 9_000
+t.test(
+  'a request runs few statements, prepares none anew, and a change syncs once',
+  { skip: notRepeated('it counts statements') },
+  async t => {
+    const { call, user, enroll, connect, push } = await rulesFixture(t)
+    const ann = await user('ann')
+    await connect(await enroll())
+    for (let at = 0; at < 50; at++) await push({ listen_port: 8_000 + at })
+    const asked = recordStatements(t)
+    const costOf = async (request: () => Promise<unknown>) => {
+      await request() // prepares, and stores when the token was used
+      await request() // remembers who asks
+      asked.reset()
+      await request()
+      const { sql, prepared } = asked
+      return { statements: sql.length, prepared, commits: sql.filter(text => text === 'commit').length }
+    }
+    let port = 9_000
 
-  t.same(await costOf(() => call('GET', '/v1/users/me', undefined, ann)), {
-    statements: 0,
-    prepared: 0,
-    commits: 0
-  })
-  t.same(await costOf(() => call('GET', '/v1/rules?limit=50')), { statements: 3, prepared: 0, commits: 0 })
-  t.same(await costOf(() => call('GET', '/v1/users?limit=50')), { statements: 1, prepared: 0, commits: 0 })
-  t.same(await costOf(() => call('PATCH', '/v1/users/ann', { display_name: 'Ann' })), {
-    statements: 7,
-    prepared: 0,
-    commits: 1
-  })
-  await push({ listen_port: port++ })
-  asked.reset()
-  await call('GET', '/v1/users?limit=50')
-  t.equal(
-    asked.sql.length,
-    2,
-    'the rules of all its users are counted at once, and not before one has changed'
-  )
-  const created = await costOf(() => push({ listen_port: port++ }))
-  t.match(created, { prepared: 0, commits: 3 }) // the rule, the client's answer, the outcome of the entry
-  t.ok(created.statements <= 30, `${created.statements} statements`)
-  const limited = asked.texts.filter(text => /\blimit\b/.test(text))
-  t.ok(limited.length > 2, `${limited.length} statements with a limit`)
-  t.same(
-    limited.filter(text => /\blimit \?(?! \+ 0)/.test(text)),
-    [],
-    'SQLite would prepare them anew at each run'
-  )
-})
+    t.same(await costOf(() => call('GET', '/v1/users/me', undefined, ann)), {
+      statements: 0,
+      prepared: 0,
+      commits: 0
+    })
+    t.same(await costOf(() => call('GET', '/v1/rules?limit=50')), { statements: 3, prepared: 0, commits: 0 })
+    t.same(await costOf(() => call('GET', '/v1/users?limit=50')), { statements: 1, prepared: 0, commits: 0 })
+    t.same(await costOf(() => call('PATCH', '/v1/users/ann', { display_name: 'Ann' })), {
+      statements: 6,
+      prepared: 0,
+      commits: 1
+    })
+    await push({ listen_port: port++ })
+    asked.reset()
+    await call('GET', '/v1/users?limit=50')
+    t.equal(
+      asked.sql.length,
+      2,
+      'the rules of all its users are counted at once, and not before one has changed'
+    )
+    const created = await costOf(() => push({ listen_port: port++ }))
+    t.match(created, { prepared: 0, commits: 3 }) // the rule, the client's answer, the outcome of the entry
+    t.ok(created.statements <= 30, `${created.statements} statements`)
+    const limited = asked.texts.filter(text => /\blimit\b/.test(text))
+    t.ok(limited.length > 2, `${limited.length} statements with a limit`)
+    t.same(
+      limited.filter(text => /\blimit \?(?! \+ 0)/.test(text)),
+      [],
+      'SQLite would prepare them anew at each run'
+    )
+  }
+)
 
 t.test('a page of rules asks the store as often for 50 rules as for one, whatever plugins add', async t => {
   const { call, enroll, push, server } = await rulesFixture(t, { plugins: Object.keys(builtin) })

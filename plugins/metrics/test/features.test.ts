@@ -4,6 +4,7 @@ import { ownVersion } from '../../../kernel/base/version.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { readExposition } from '../../../test/support/exposition.ts'
 import { recordStatements } from '../../../test/support/statements.ts'
+import { notOnPostgres } from '../../../test/support/store.ts'
 import { Rule } from '../../rules/entities.ts'
 import { noCounts } from '../../stats/counters.ts'
 import { StatsTotal } from '../../stats/entities.ts'
@@ -138,25 +139,29 @@ t.test('requests are counted by route and frames by message; invented names are 
   t.equal(families.get('svc_control_frames_total')?.type, 'counter')
 })
 
-t.test('a scrape of many rules asks for each page of them, and for each client once', async t => {
-  const { edge, server, scrape } = await metricsFixture(t)
-  const { ruleId } = await edge()
-  const { store } = server.depsOf('rules')
-  await store.change(async em => {
-    const { placedBySuperadmin: _, ...first } = await em.findOneOrFail(Rule, { id: ruleId })
-    for (let at = 0; at < 1_200; at++)
-      await em.insert(Rule, { ...first, id: `${ruleId.slice(0, -4)}Z${String(at).padStart(3, '0')}` })
-  })
-  const asked = recordStatements(t)
-  const reads = (what: RegExp) => asked.sql.filter(sql => what.test(sql)).length
+t.test(
+  'a scrape of many rules asks for each page of them, and for each client once',
+  { skip: notOnPostgres('it counts statements of SQLite') },
+  async t => {
+    const { edge, server, scrape } = await metricsFixture(t)
+    const { ruleId } = await edge()
+    const { store } = server.depsOf('rules')
+    await store.change(async em => {
+      const { placedBySuperadmin: _, ...first } = await em.findOneOrFail(Rule, { id: ruleId })
+      for (let at = 0; at < 1_200; at++)
+        await em.insert(Rule, { ...first, id: `${ruleId.slice(0, -4)}Z${String(at).padStart(3, '0')}` })
+    })
+    const asked = recordStatements(t)
+    const reads = (what: RegExp) => asked.sql.filter(sql => what.test(sql)).length
 
-  const { families } = await scrape()
+    const { families } = await scrape()
 
-  t.equal(families.get('svc_rule_connections_total')?.series.size, 1_201)
-  t.equal(reads(/from rules where id > /), 3, 'pages of 500 rules')
-  t.equal(reads(/from stats_total/), 3)
-  t.equal(reads(/from "kernel_client" as own where .*"id" in/), 1)
-})
+    t.equal(families.get('svc_rule_connections_total')?.series.size, 1_201)
+    t.equal(reads(/from rules where id > /), 3, 'pages of 500 rules')
+    t.equal(reads(/from stats_total/), 3)
+    t.equal(reads(/from "kernel_client" as own where .*"id" in/), 1)
+  }
+)
 
 t.test('counts that are kept of a deleted rule are told of no other', async t => {
   const { edge, server, scrape } = await metricsFixture(t)

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
+import { afterCommit } from '../../../kernel/store/after-commit.ts'
 import { noon } from '../../stats/test/fixture.ts'
 import { type Level, levelSlot } from '../exports.ts'
 import { plugins, quotaFixture } from './fixture.ts'
@@ -11,7 +12,7 @@ async function levelsFixture(t: Test, bytes: number) {
     version: '1.0.0',
     kernel: '^2.0.0',
     needs: { quota: '^1.0.0' },
-    fills: [levelSlot.fill(async level => void notified.push(level))]
+    fills: [levelSlot.fill(async (level, em) => afterCommit(em, () => notified.push(level)))]
   })
   const on = await quotaFixture(t, { plugins: [...plugins, listener] })
   await on.put({ monthly_bytes: bytes })

@@ -5,7 +5,9 @@ import { Type } from 'typebox'
 import { defineCode } from '../../../kernel/base/errors.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
 import type { Fill } from '../../../kernel/slot.ts'
+import { notRepeated } from '../../../test/support/store.ts'
 import { Idle } from '../../../test/third-party/note/wire.ts'
+import { CommittedMap } from '../../http/exports.ts'
 import {
   derivedField,
   type FieldCall,
@@ -24,7 +26,7 @@ interface Deps extends Kernel {
 
 const missing = defineCode('validation.dial_missing', 400, 3)
 const requires = { capability: { id: 'rule.dial', since: '1.0.0' }, refusal: fieldUnsupported }
-const values = new Map<string, number>()
+const values = new CommittedMap<string, number>() // 0: none
 
 /** Notes the hook, the time of its clock, and who makes the change. */
 const note = (hook: string, { deps: { seen, clock } }: FieldContext<Deps>, by = ''): void =>
@@ -44,17 +46,19 @@ const dial = {
   async check(_value, _rule, _em, call: FieldCall<Deps>) {
     note('check', call, call.principal.userId)
   },
-  async save(id, value, _em, call: FieldCall<Deps>) {
+  async save(id, value, em, call: FieldCall<Deps>) {
     note(`save ${value}`, call, call.principal.userId)
-    values.set(id, value)
+    values.setBy(em, id, value)
   },
-  async clear(id, _em, call: FieldCall<Deps>) {
+  async clear(id, em, call: FieldCall<Deps>) {
     note('clear', call, call.principal.userId)
-    values.delete(id)
+    values.setBy(em, id, 0)
   },
-  async load(ids, _em, context: FieldContext<Deps>) {
+  async load(ids, em, context: FieldContext<Deps>) {
     note('load', context)
-    return new Map([...values].filter(([id]) => ids.includes(id)))
+    return new Map(
+      ids.map(id => [id, values.seenBy(em, id) ?? 0] as const).filter(([, value]) => value !== 0)
+    )
   },
   encode(secs, _rule, context: FieldContext<Deps>) {
     note('encode', context)
@@ -109,18 +113,22 @@ for (const [how, fill] of Object.entries(fills))
     for (const line of [...hooks, 'load 2026', 'encode 2026']) t.ok(seen.includes(line), line)
   })
 
-t.test('a change that the client refuses is put back by the server itself', async t => {
-  const { push, call, seen, refuse } = await open(t, ruleField(dial))
-  const { body } = await push({ dial: 3 })
-  refuse()
+t.test(
+  'a change that the client refuses is put back by the server itself',
+  { skip: notRepeated('it notes each call of a hook') },
+  async t => {
+    const { push, call, seen, refuse } = await open(t, ruleField(dial))
+    const { body } = await push({ dial: 3 })
+    refuse()
 
-  t.match(await call('PUT', `/v1/rules/${body.rule_id}`, { dial: 4 }), { status: 422 })
+    t.match(await call('PUT', `/v1/rules/${body.rule_id}`, { dial: 4 }), { status: 422 })
 
-  t.same(
-    seen.filter(line => line.startsWith('save')),
-    ['save 3 2026 _operator', 'save 4 2026 _operator', 'save 3 2026 _rules']
-  )
-})
+    t.same(
+      seen.filter(line => line.startsWith('save')),
+      ['save 3 2026 _operator', 'save 4 2026 _operator', 'save 3 2026 _rules']
+    )
+  }
+)
 
 t.test('a derived field gets the services of its plugin', async t => {
   const derived = derivedField({

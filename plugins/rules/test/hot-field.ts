@@ -1,8 +1,9 @@
-// A hot field that keeps its values in a map, for the tests to read.
+// A hot field that keeps its values in memory.
 import { Type } from 'typebox'
 import { defineCode, Fault } from '../../../kernel/base/errors.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { Idle } from '../../../test/third-party/note/wire.ts'
+import { CommittedMap } from '../../http/exports.ts'
 import { fieldUnsupported, ruleField } from '../exports.ts'
 import { messages } from '../wire.ts'
 
@@ -17,7 +18,7 @@ export const capableAgent = {
 
 /** Returns a plugin with the hot field `pace`. 0 counts as empty, like a rate limit without limits. */
 export function paceField() {
-  const values = new Map<string, number>()
+  const values = new CommittedMap<string, number>() // 0: none
   const field = ruleField({
     key: 'pace',
     change: 'hot',
@@ -30,14 +31,16 @@ export function paceField() {
       return value === 0 ? null : value
     },
     async check() {},
-    async save(id, value) {
-      values.set(id, value)
+    async save(id, value, em) {
+      values.setBy(em, id, value)
     },
-    async clear(id) {
-      values.delete(id)
+    async clear(id, em) {
+      values.setBy(em, id, 0)
     },
-    async load(ids) {
-      return new Map([...values].filter(([id]) => ids.includes(id)))
+    async load(ids, em) {
+      return new Map(
+        ids.map(id => [id, values.seenBy(em, id) ?? 0] as const).filter(([, value]) => value !== 0)
+      )
     },
     encode: secs => ({ secs })
   })
@@ -50,5 +53,5 @@ export function paceField() {
     fills: [field],
     messages: [Idle]
   })
-  return { plugin, values }
+  return { plugin }
 }

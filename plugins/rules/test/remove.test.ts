@@ -1,5 +1,6 @@
 import t from 'tap'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
+import { afterCommit } from '../../../kernel/store/after-commit.ts'
 import type { Act } from '../../http/exports.ts'
 import { Rule } from '../entities.ts'
 import { type Rules, removedSlot } from '../exports.ts'
@@ -200,7 +201,8 @@ t.test('every removal of a rule calls the removal listeners first, in the same t
     fills: [
       removedSlot.fill(async (rule, em) => {
         if (fails) throw new Error('not yet')
-        removed.push({ ...rule, isStored: (await em.count(Rule, { id: rule.id })) === 1 })
+        const isStored = (await em.count(Rule, { id: rule.id })) === 1
+        afterCommit(em, () => removed.push({ ...rule, isStored }))
       })
     ]
   })

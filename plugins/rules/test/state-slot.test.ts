@@ -1,5 +1,6 @@
 import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
+import { afterCommit } from '../../../kernel/store/after-commit.ts'
 import { type StateChange, stateSlot } from '../exports.ts'
 import { rulesFixture } from './fixture.ts'
 
@@ -10,7 +11,7 @@ t.test('a listener receives each state change of a rule once, with the reason of
     version: '1.0.0',
     kernel: '^2.0.0',
     needs: { rules: '^1.0.0' },
-    fills: [stateSlot.fill(async change => void changes.push(change))]
+    fills: [stateSlot.fill(async (change, em) => afterCommit(em, () => changes.push(change)))]
   })
   const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', listener] })
   const clientId = await app.enroll()

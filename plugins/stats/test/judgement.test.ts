@@ -190,7 +190,7 @@ t.test(
     const rowLimit = openRowLimit(on)
     const refusedOf = async () => {
       const own = { ...noCounts, kind: 'minute', key: minute, ruleId, owner: 'ann' }
-      return (await store.read(em => rowLimit.keep(clientId, [own], new Map(), em))).refused.length
+      return (await store.change(em => rowLimit.keep(clientId, [own], new Map(), em))).refused.length
     }
     t.equal(await refusedOf(), 1)
     await store.change(em => em.nativeDelete(StatsRow, { clientId })) // as another server deletes what is old

@@ -1,8 +1,10 @@
 import t from 'tap'
 import type { Server } from '../../../kernel/kernel.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { afterCommit } from '../../../kernel/store/after-commit.ts'
 import type { Database } from '../../../kernel/store/open.ts'
 import { recordStatements } from '../../../test/support/statements.ts'
+import { notRepeated } from '../../../test/support/store.ts'
 import type { CommittedBytes, Stats } from '../exports.ts'
 import type { Stats as ServerHalf } from '../stats.ts'
 import { StatsReport } from '../wire.ts'
@@ -206,8 +208,8 @@ t.test('committed bytes are passed on once, in the same transaction, and callbac
   let callbacks = 0
   let isBroken = true
   const plugins = withCommitted(
-    async bytes => {
-      received.push(bytes)
+    async (bytes, em) => {
+      afterCommit(em, () => received.push(bytes))
       return [() => callbacks++]
     },
     async () => {
@@ -238,7 +240,7 @@ t.test('committed bytes are passed on once, in the same transaction, and callbac
     bytesIn: 10,
     bytesOut: 1
   }
-  t.strictSame(received, [[difference], [difference]])
+  t.strictSame(received, [[difference]])
   t.equal(callbacks, 1)
   t.match(await stats(ruleId), { bytes_in: 10, connections_total: 1 })
   t.ok(log.some(({ event }) => event === 'accounting.not_booked'))
@@ -308,51 +310,55 @@ t.test(
 const sessionOf = (server: Server, clientId: string): string =>
   server.control.peers.find(clientId)?.sessionId ?? ''
 
-t.test('a fleet that reports at once costs a few statements, not some for each report', async t => {
-  let statements = 0
-  const storeOf = (opened: Database): Database => ({
-    ...opened,
-    change: work =>
-      opened.change(em => {
-        const execute = em.execute.bind(em)
-        const counting = (...args: Parameters<typeof execute>) => {
-          statements += 1
-          return execute(...args)
-        }
-        return work(Object.assign(em, { execute: counting }))
-      })
-  })
-  const { edge, server, stats } = await statsFixture(t, { storeOf })
-  const edges: { readonly clientId: string; readonly ruleId: string }[] = []
-  for (let i = 0; i < 20; i++) edges.push(await edge(`edge-${i}`))
-  const { ingest, flush } = (server.depsOf('stats') as unknown as { readonly stats: ServerHalf }).stats
-  const reportAll = async (seq: number, bytes_in: number): Promise<void> => {
-    const reports = edges.map(({ clientId, ruleId }) => ({
-      ...{ clientId, sessionId: sessionOf(server, clientId), epoch, seq, part: 0, last: true, live: [] },
-      rows: [
-        row(ruleId, 'minute', minute, { bytes_in }),
-        row(ruleId, 'rule', '', { connections: seq }),
-        row(ruleId, 'target', '10.0.0.1:80', { bytes_in }),
-        ...['loop', 'full', 'acl', 'rate'].map(key => row(ruleId, 'rejected', key, { rejected: seq }))
-      ]
-    }))
-    const all = Promise.all(reports.map(ingest))
-    await flush()
-    await all
+t.test(
+  'a fleet that reports at once costs a few statements, not some for each report',
+  { skip: notRepeated('it counts statements') },
+  async t => {
+    let statements = 0
+    const storeOf = (opened: Database): Database => ({
+      ...opened,
+      change: work =>
+        opened.change(em => {
+          const execute = em.execute.bind(em)
+          const counting = (...args: Parameters<typeof execute>) => {
+            statements += 1
+            return execute(...args)
+          }
+          return work(Object.assign(em, { execute: counting }))
+        })
+    })
+    const { edge, server, stats } = await statsFixture(t, { storeOf })
+    const edges: { readonly clientId: string; readonly ruleId: string }[] = []
+    for (let i = 0; i < 20; i++) edges.push(await edge(`edge-${i}`))
+    const { ingest, flush } = (server.depsOf('stats') as unknown as { readonly stats: ServerHalf }).stats
+    const reportAll = async (seq: number, bytes_in: number): Promise<void> => {
+      const reports = edges.map(({ clientId, ruleId }) => ({
+        ...{ clientId, sessionId: sessionOf(server, clientId), epoch, seq, part: 0, last: true, live: [] },
+        rows: [
+          row(ruleId, 'minute', minute, { bytes_in }),
+          row(ruleId, 'rule', '', { connections: seq }),
+          row(ruleId, 'target', '10.0.0.1:80', { bytes_in }),
+          ...['loop', 'full', 'acl', 'rate'].map(key => row(ruleId, 'rejected', key, { rejected: seq }))
+        ]
+      }))
+      const all = Promise.all(reports.map(ingest))
+      await flush()
+      await all
+    }
+    await reportAll(1, 10)
+    await reportAll(2, 12) // prepares
+    const asked = recordStatements(t)
+    statements = 0
+
+    await reportAll(3, 15)
+
+    t.equal(asked.prepared, 0, 'no statement is prepared anew')
+
+    t.ok(statements < 2 * edges.length, `${statements} statements for ${edges.length} reports`)
+    for (const { ruleId } of edges)
+      t.match(await stats(ruleId), { bytes_in: 15, connections_total: 3 }, 'each is committed')
   }
-  await reportAll(1, 10)
-  await reportAll(2, 12) // prepares
-  const asked = recordStatements(t)
-  statements = 0
-
-  await reportAll(3, 15)
-
-  t.equal(asked.prepared, 0, 'no statement is prepared anew')
-
-  t.ok(statements < 2 * edges.length, `${statements} statements for ${edges.length} reports`)
-  for (const { ruleId } of edges)
-    t.match(await stats(ruleId), { bytes_in: 15, connections_total: 3 }, 'each is committed')
-})
+)
 
 t.test('two reports of an agent in one transaction are committed one after the other', async t => {
   const { edge, server, stats } = await statsFixture(t)

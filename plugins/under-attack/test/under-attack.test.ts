@@ -1,7 +1,11 @@
 // Both halves: a server, and an agent on a fake engine.
+import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { AgentPlugin, SourceLimit } from '../../../agent/plugin.ts'
 import { runAgent, testAgent, testServer } from '../../../kit/public.ts'
+import { insertClient } from '../../../kit/test-server.ts'
+import { recordStatements } from '../../../test/support/statements.ts'
+import { notOnPostgres } from '../../../test/support/store.ts'
 import type { SwitchRecord } from '../schema.ts'
 
 const url = '/v1/under-attack'
@@ -104,6 +108,33 @@ t.test('on for all, off for one, and off for all', async t => {
   t.match(await server.call('DELETE', url), { status: 204 })
   t.same(await list(), [])
 })
+
+t.test(
+  'a switch for all clients costs few statements, and the event loop has its turn between them',
+  { skip: notOnPostgres('it counts statements of SQLite') },
+  async t => {
+    const { server } = await openApp(t)
+    for (let at = 0; at < 300; at++) await insertClient(server, `many-${at}`)
+    const { sql } = recordStatements(t)
+    let isAnswered = false
+
+    const switching = server.call('PUT', url, { for_secs: 600 }).finally(() => {
+      isAnswered = true
+    })
+    while (!isAnswered) {
+      await setImmediate()
+      sql.push('turn')
+    }
+
+    t.match(await switching, { status: 200 })
+    const commit = sql.indexOf('commit')
+    const made = sql.slice(sql.lastIndexOf('rollback to part2', commit) + 1, commit) // the kit makes each change twice
+    const countOf = (text: RegExp): number => made.filter(one => text.test(one)).length
+    t.equal(countOf(/^insert into journal_entry/), 8)
+    t.equal(countOf(/^update kernel_client/), 6)
+    t.ok(countOf(/^turn$/) >= 12, `${countOf(/^turn$/)} turns`)
+  }
+)
 
 t.test('an agent that is too old is refused, and nothing is turned on', async t => {
   const { server, list } = await openApp(t)

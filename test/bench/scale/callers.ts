@@ -1,5 +1,6 @@
 // Callers of the API in a process of their own.
 import { Agent, request } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import { serveOrders } from './processes.ts'
 
 export interface Load {
@@ -61,9 +62,10 @@ function begin({ origin, token, method, path, body, from, calls, callers, restMs
   const began = performance.now()
   const done = Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
+      if (restMs > 0) await setTimeout((restMs * caller) / callers) // those that rest do not come all at once
       while (!isStopped && (calls === null || next < from + calls)) {
         await call(next++, caller)
-        if (restMs > 0) await new Promise(resolve => setTimeout(resolve, restMs))
+        if (restMs > 0) await setTimeout(restMs)
       }
     })
   )

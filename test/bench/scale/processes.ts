@@ -24,13 +24,15 @@ export const residentMiB = (pid: number): number =>
 export interface Helper {
   /** Resolves with the answer to the order. */
   ask<A>(order: object): Promise<A>
+  signal(name: NodeJS.Signals): void
   end(): Promise<void>
 }
 
-/** Starts a script of this folder. */
-export function startHelper(file: string): Helper {
+/** Starts a script of this folder. `env` is added to the environment of this process. */
+export function startHelper(file: string, env: Readonly<Record<string, string>> = {}): Helper {
   const child: ChildProcess = spawn(process.execPath, [join(import.meta.dirname, file)], {
-    stdio: ['pipe', 'pipe', 'inherit']
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, ...env }
   })
   const { stdin, stdout } = child
   if (!stdin || !stdout) throw new TypeError('both are piped')
@@ -42,6 +44,7 @@ export function startHelper(file: string): Helper {
       if (done) throw new Error(`${file} has ended`)
       return JSON.parse(value) as A
     },
+    signal: name => void child.kill(name),
     async end() {
       const closed = once(child, 'close')
       child.kill('SIGKILL')

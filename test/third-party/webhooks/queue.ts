@@ -1,5 +1,5 @@
 // The queue of events in the database. An event is written in the transaction that causes it, and deleted once delivered.
-import { type EntityManager, type Kernel, newId, timestamp } from 'sluice/plugin'
+import { afterCommit, type EntityManager, type Kernel, newId, timestamp } from 'sluice/plugin'
 import { Delivery } from './entities.ts'
 import type { Outcome } from './post.ts'
 import type { config, EventName } from './settings.ts'
@@ -30,15 +30,17 @@ export function openQueue({ config: { endpoints }, store, clock, log }: Services
   /** Queues the event for its endpoints, in the transaction that causes it. */
   async function put({ name, at, data }: Event, em: EntityManager): Promise<void> {
     for (const { name: endpoint } of endpoints.filter(({ events }) => events.includes(name))) {
-      if (await isFull(endpoint, em)) continue
+      if ((await em.count(Delivery, { endpoint, deadAt: null })) >= maxWaiting) {
+        afterCommit(em, () => drop(endpoint)) // the transaction may run again
+        continue
+      }
       const id = newId(at)
       const body = bodyOf({ id, name, at, data })
       await em.insert(Delivery, { id, endpoint, event: name, body, attempts: 0, nextAt: at, createdAt: at })
     }
   }
 
-  async function isFull(endpoint: string, em: EntityManager): Promise<boolean> {
-    if ((await em.count(Delivery, { endpoint, deadAt: null })) < maxWaiting) return false
+  function drop(endpoint: string): void {
     const count = (dropped.get(endpoint) ?? 0) + 1
     dropped.set(endpoint, count)
     if (Number.isInteger(Math.log2(count)))
@@ -47,7 +49,6 @@ export function openQueue({ config: { endpoints }, store, clock, log }: Services
         `the queue of this endpoint is full (${maxWaiting} events): the event is dropped`,
         { endpoint, count }
       )
-    return true
   }
 
   /** Returns the first event of an endpoint if it is due. Later events wait for it. */

@@ -1,0 +1,43 @@
+import t from 'tap'
+import { Fault, storeUnavailable } from '../../../kernel/base/errors.ts'
+import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
+import { testServer } from '../../../kit/test-server.ts'
+
+/** A clock that takes what its work returns, as that of a server does: it logs what fails, and begins it again later. */
+function containing(failed: unknown[]): FakeClock {
+  const clock = fakeClock()
+  return {
+    ...clock,
+    every: (ms, work) =>
+      clock.every(ms, () => {
+        const done: unknown = work()
+        if (done instanceof Promise) done.catch(error => failed.push(error))
+      })
+  }
+}
+
+t.test('the store is away when chores are due: no server ends', async t => {
+  let isAway = false
+  const failed: unknown[] = []
+  const app = await testServer(t, {
+    clock: containing(failed),
+    storeOf: store =>
+      new Proxy(store, {
+        get: (of, name) =>
+          isAway && name === 'change'
+            ? () => Promise.reject(new Fault(storeUnavailable, 'the store is away'))
+            : Reflect.get(of, name, of)
+      })
+  })
+
+  isAway = true
+  await app.clock.advance(3_600_000)
+  isAway = false
+
+  t.ok(failed.length > 0, 'the clock is told')
+  t.same(
+    app.log.filter(({ fields }) => fields['hook'] === 'uncaught').map(({ fields }) => fields['error']),
+    [],
+    'nothing is left that nobody catches, which would end the process'
+  )
+})

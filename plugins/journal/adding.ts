@@ -1,0 +1,61 @@
+// Adds entries, and trims what belongs to a subject that has too many.
+import { setImmediate } from 'node:timers/promises'
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { afterCommit } from '../../kernel/store/after-commit.ts'
+import { slices } from '../../kernel/store/sql/slices.ts'
+import { CommittedMap } from '../http/exports.ts'
+import { columns, type Entry, insert, trim } from './entries.ts'
+import type { keys } from './settings.ts'
+
+/** Entries of a transaction that wait to be inserted. */
+interface Group {
+  readonly em: EntityManager
+  readonly entries: Entry[]
+  readonly done: Promise<void>
+}
+
+const addedPerTrim = 50
+const maxCounted = 20_000 // subjects; beyond, all are counted anew: the oldest one is found by a scan
+
+/** What is added to a transaction without a wait between is inserted together: a change for all agents has as many. */
+export function openAdding({ config }: Pick<Kernel<typeof keys>, 'config'>) {
+  const added = new CommittedMap<string, number>() // by subject, since it was trimmed
+  let waiting: Group | null = null
+
+  function openGroup(em: EntityManager): Group {
+    const entries: Entry[] = []
+    const done = new Promise<void>(resolve => {
+      process.nextTick(() => {
+        waiting = null
+        resolve(addAll(entries, em))
+      })
+    })
+    return { em, entries, done }
+  }
+
+  async function addAll(entries: readonly Entry[], em: EntityManager): Promise<void> {
+    let left = entries.length
+    for (const some of slices(entries, columns)) {
+      for (const subject of await insert(some, em)) await count(subject, em)
+      left -= some.length
+      if (left > 0) await setImmediate() // a transaction of the embedded store does not yield to the event loop
+    }
+    afterCommit(em, () => {
+      if (added.size > maxCounted) added.clear()
+    })
+  }
+
+  /** A subject that this process has not counted yet is trimmed at once. */
+  async function count(subject: string, em: EntityManager): Promise<void> {
+    const count = (added.seenBy(em, subject) ?? addedPerTrim) + 1
+    if (count > addedPerTrim) await trim(subject, config.journal_max_entries, em)
+    added.setBy(em, subject, count > addedPerTrim ? 0 : count)
+  }
+
+  return (entry: Entry, em: EntityManager): Promise<void> => {
+    if (waiting?.em !== em) waiting = openGroup(em)
+    waiting.entries.push(entry)
+    return waiting.done
+  }
+}

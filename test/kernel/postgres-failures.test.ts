@@ -1,0 +1,25 @@
+import t from 'tap'
+import { Fault } from '../../kernel/base/errors.ts'
+import { faultOf, isLost } from '../../kernel/store/postgres/failures.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+
+t.test(
+  'on PostgreSQL, an agent whose enrollment code is refused is told why, not that the store is away',
+  async t => {
+    for (const code of ['enrollment_invalid', 'enrollment_expired', 'wire.closed']) {
+      const refusal = new Refused(code, 'ask for a new code')
+
+      t.equal(faultOf(refusal), refusal)
+      t.notOk(isLost(refusal))
+    }
+  }
+)
+
+t.test('what a lost connection throws is that the store is away', async t => {
+  const ofNode = (code: string) => Object.assign(new Error(''), { code })
+  for (const error of [ofNode('ECONNRESET'), ofNode('ERR_SOCKET_CLOSED'), new Error('Connection terminated')])
+    t.ok(isLost(error), `${error}`)
+
+  t.match(faultOf(ofNode('ECONNREFUSED')), Fault)
+  t.notOk(isLost(ofNode('ERR_INVALID_ARG_TYPE')))
+})

@@ -1,0 +1,33 @@
+// The database of a process that is given a data directory, where the stores of the run are databases of PostgreSQL.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { testDatabaseOf } from '../../kit/test-store.ts'
+
+const made = new Map<string, string>() // by the URL, what deletes it
+
+/** Tests of PostgreSQL itself name the stores of their processes. */
+const namesStores = process.argv[1]?.endsWith('.postgres.ts') === true
+
+/** Returns the variable that names it; none where the store is a file in that directory. Made before the process starts. */
+export function storeOf(args: readonly string[]): { readonly SVC_STORE_URL?: string } {
+  const dir = args[args.indexOf('--data-dir') + 1]
+  if (namesStores || !args.includes('--data-dir') || !dir || !process.env['SLUICE_TEST_STORE_URL']) return {}
+  if (!existsSync(dir)) mkdirSync(dir, { recursive: true, mode: 0o700 }) // it is named after the directory
+  const database = testDatabaseOf(dir, 'template')
+  if (!database) return {}
+  const { place, by, create, drop } = database
+  if (!made.has(place.url)) {
+    if (made.size === 0) process.once('exit', () => psql(by.url, [...made.values()]))
+    const name = place.url.split('/').at(-1)
+    psql(by.url, [
+      `select '${create}' where not exists (select from pg_database where datname = '${name}') \\gexec`
+    ]) // one of this process may have it
+    made.set(place.url, drop)
+  }
+  return { SVC_STORE_URL: place.url }
+}
+
+function psql(url: string, commands: readonly string[]): void {
+  const input = commands.join(';\n')
+  execFileSync('psql', ['-q', '-v', 'ON_ERROR_STOP=1', url], { input, stdio: ['pipe', 'ignore', 'inherit'] })
+}
