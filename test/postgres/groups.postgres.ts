@@ -320,6 +320,25 @@ t.test('a statement is prepared once, and a connection keeps 500', async t => {
   t.equal(most.length, 500)
 })
 
+t.test('a name has one statement on all connections, since a pooler takes that of another', async t => {
+  const texts = [1, 2, 3].map(at => `select ${at} as one where 'x' = ?`)
+  const askedIn = async (order: readonly string[]) => {
+    const { store } = await opened(t)
+    return store.change(async em => {
+      for (const text of order) await em.execute(text, ['x'])
+      return em.execute(
+        'select name, statement from pg_prepared_statements where statement like ? order by name',
+        [`select _ as one%`]
+      )
+    })
+  }
+
+  const found = await askedIn(texts)
+
+  t.equal(found.length, texts.length)
+  t.same(await askedIn(texts.toReversed()), found)
+})
+
 t.test('behind a pooler, where a prepared statement may be gone, changes are made all the same', async t => {
   const { store, ids } = await opened(t)
   await store.change(adding('ann'))

@@ -118,9 +118,8 @@ export class Sessions {
     await this.#hooks.opened(client, cluster)
     if (cluster === this.#cluster) return
     this.#cluster = cluster
-    const readers = this.#readers
+    this.#readers.end().catch(() => {}) // they may be lost already
     this.#readers = this.#openReaders()
-    readers.end().catch(() => {}) // they may be lost already
   }
 
   leave(client: Client, isCommitting = false): void {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { nextTick } from 'node:process'
 import type { Client } from 'pg'
 import type { Statement } from '../sql/watch.ts'
@@ -24,12 +25,12 @@ const [maxPrepared, maxLength] = [500, 2000] // statements of a connection, and 
 const prepared = new WeakMap<Client, Map<string, string>>() // names
 let isPreparing = true // until a pooler is found
 
-/** Returns the name under which the connection keeps the statement prepared. */
+/** Returns the name under which the connection keeps the statement prepared: of its text, so that no other has it behind a pooler. */
 function nameOf(client: Client, { text, values }: Query): string | undefined {
   if (values.length === 0 || text.length > maxLength || !isPreparing) return undefined
   const names = prepared.get(client) ?? new Map<string, string>()
   if (names.size === 0) prepared.set(client, names)
-  if (!names.has(text) && names.size < maxPrepared) names.set(text, `s${names.size}`)
+  if (!names.has(text) && names.size < maxPrepared) names.set(text, hash('sha256', text, 'base64url'))
   return names.get(text)
 }
 
