@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newId } from '../../kernel/base/id.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
-import { runAt } from '../../kernel/store/postgres/sessions.ts'
+import { runAt, Sessions } from '../../kernel/store/postgres/sessions.ts'
+import { run } from '../../kernel/store/postgres/transaction.ts'
 import { acceptingScript } from '../../kit/accepting-agent.ts'
 import { connectAgent } from '../../kit/scripted-agent.ts'
 import { makeCertificate } from '../../plugins/control/self-signed.ts'
@@ -95,6 +96,31 @@ t.test('a pooler that keeps signals is found at the start, with the remedy', { t
   t.equal(await deaf.exit, 78)
   t.match(deaf.output(), /startup\.store_unusable: .* cannot wake each other: .* store_listen_url/)
 })
+
+t.test(
+  'a read whose statement another connection has prepared is made all the same',
+  { timeout },
+  async t => {
+    const { pooler: url } = await pooled(t)
+    const sessions = new Sessions(
+      { url, password: undefined, isAlone: false },
+      { opened: async () => {}, replaceWriter: async () => {} }
+    )
+    t.teardown(() => sessions.close())
+    await sessions.open()
+    const ask = (of: number) =>
+      sessions.read(async client => (await run(client, { text: 'select $1::int8 as of', values: [of] })).rows)
+    const numbers = Array.from({ length: 8 }, (_, at) => at)
+
+    const atOnce = await Promise.all(numbers.map(ask))
+    const inTurn: unknown[] = []
+    for (const number of numbers) inTurn.push(await ask(number))
+
+    const expected = numbers.map(of => [{ of }])
+    t.same(atOnce, expected)
+    t.same(inTurn, expected)
+  }
+)
 
 t.test('several servers start, change and read behind a pooler', { timeout }, async t => {
   const { server, client } = await fixture(t)

@@ -4,7 +4,7 @@ import { Fault, storeInUse, storeUnusable } from '../../base/errors.ts'
 import type { PostgresPlace } from '../sql/database.ts'
 import { abandon } from './abandon.ts'
 import { clusterOf } from './cluster.ts'
-import { isCut, isLost, refusalOf, unavailable } from './failures.ts'
+import { isCut, isLost, isUnprepared, refusalOf, unavailable } from './failures.ts'
 
 export interface Place extends PostgresPlace {
   readonly isAlone: boolean // no server may use the database meanwhile
@@ -127,12 +127,12 @@ export class Sessions {
     abandon(client, isCommitting)
   }
 
-  /** Made once more when its connection had been cut while nobody used it: it has changed nothing. */
+  /** Made once more when its connection had been cut while nobody used it, or had not prepared it: it has changed nothing. */
   async read<T>(work: (client: Client) => Promise<T>): Promise<T> {
     try {
       return await this.#readOnce(work)
     } catch (error) {
-      if (!isCut(error)) throw error
+      if (!isCut(error) && !isUnprepared(error)) throw error
       return this.#readOnce(work)
     }
   }

@@ -63,10 +63,7 @@ export class PostgresSignals implements Signals {
     if (!isHeard) throw new Fault(storeUnusable, unheard)
   }
 
-  query = async <Row extends object>(
-    sql: string,
-    params: readonly unknown[] = []
-  ): Promise<readonly Row[]> => {
+  query = async <Row extends object>(sql: string, params: readonly unknown[] = []) => {
     try {
       const client = await this.#connected()
       const { text, values } = queryOf(sql, params, this.#options.platform)

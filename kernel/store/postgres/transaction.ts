@@ -16,7 +16,11 @@ const answering: object = { query_timeout: 20_000 }
 
 /** Runs a statement, or several without values, of which the last one counts. Rejects when there is no answer. */
 export async function run(client: Client, { text, values }: Query, more = answering): Promise<Result> {
-  const result = await client.query({ text, ...(values.length > 0 && { values }), ...more })
+  const kept = values.length > 0 && { values, name: nameOf(client, text) }
+  const result = await client.query({ text, ...kept, ...more }).catch((error: unknown) => {
+    isPreparing &&= !isUnprepared(error)
+    throw error
+  })
   const { rows, rowCount, command } = Array.isArray(result) ? result.at(-1) : result
   return { rows: rows ?? [], affectedRows: rowCount ?? 0, command }
 }
@@ -26,8 +30,8 @@ const prepared = new WeakMap<Client, Map<string, string>>() // names
 let isPreparing = true // until a pooler is found
 
 /** Returns the name under which the connection keeps the statement prepared: of its text, so that no other has it behind a pooler. */
-function nameOf(client: Client, { text, values }: Query): string | undefined {
-  if (values.length === 0 || text.length > maxLength || !isPreparing) return undefined
+function nameOf(client: Client, text: string): string | undefined {
+  if (text.length > maxLength || !isPreparing) return undefined
   const names = prepared.get(client) ?? new Map<string, string>()
   if (names.size === 0) prepared.set(client, names)
   if (!names.has(text) && names.size < maxPrepared) names.set(text, hash('sha256', text, 'base64url'))
@@ -104,7 +108,7 @@ export class Group {
     stream.cork()
     nextTick(() => stream.uncork()) // what is asked at once goes out at once
     if (this.#unsent.length > 0) this.#control().catch(() => {}) // then this statement fails, too
-    const sent = run(this.client, query, { ...this.#limit, name: nameOf(this.client, query) })
+    const sent = run(this.client, query, this.#limit)
     this.#last = sent.catch((error: unknown) => this.#failed(error, isAnswered))
     if (isAnswered) this.#lastAnswered = this.#last
     return isAnswered ? sent : Promise.resolve({ rows: [], affectedRows: 1 })
@@ -113,7 +117,6 @@ export class Group {
   #failed(error: unknown, isAnswered: boolean): void {
     this.#isAborted = true
     this.isSuspect ||= isLost(error)
-    isPreparing &&= !isUnprepared(error)
     if (!isAnswered || isConflict(error)) this.failure ??= error // others have begun meanwhile, or come between
   }
 
