@@ -1,5 +1,5 @@
 // Whatever happens to server, agents and the stream between them, exactly the delivered bytes are counted.
-//   SLUICE_ROUNDS=200 SLUICE_SEED=7 SLUICE_STEPS='cut,power cut' node test/accounting/property.long.ts
+//   SLUICE_ROUNDS=200 SLUICE_SEED=7 SLUICE_STEPS='cut,power cut' node test/accounting/property.slow.ts
 import t from 'tap'
 import { seededRandom } from '../bench/soak/seeded-random.ts'
 import { checkNoSurplus, compareMinutes, comparePeriod, compareTotals, readCounters } from './audit.ts'

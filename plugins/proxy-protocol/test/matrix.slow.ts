@@ -1,5 +1,5 @@
 // In and out over TCP, versions 1 and 2, each kind of rule, IPv4 and IPv6, both engines: real server and agents, and
-// nginx and HAProxy as receivers and senders. nginx has no version 2 to send. UDP is in udp-matrix.long.ts.
+// nginx and HAProxy as receivers and senders. nginx has no version 2 to send. UDP is in udp-matrix.slow.ts.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { until } from '../../../test/engine/engine-fixture.ts'
