@@ -34,11 +34,15 @@ export function run(command: string, args: readonly string[], env: NodeJS.Proces
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status ?? signal}`)
 }
 
+/** What ThreadSanitizer says when it cannot map memory of its own: it has judged nothing, and happens rarely. */
+const unjudged = 'ThreadSanitizer failed to allocate'
+
 /** Runs a command as `run` does, but asynchronously; shows its output when it has ended. */
 export async function runAsync(
   command: string,
   args: readonly string[],
-  env: NodeJS.ProcessEnv = {}
+  env: NodeJS.ProcessEnv = {},
+  isRepeat = false
 ): Promise<void> {
   const child = spawn(command, args, {
     cwd: root,
@@ -52,7 +56,11 @@ export async function runAsync(
   ])
   process.stdout.write(output)
   process.stderr.write(errors)
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status ?? signal}`)
+  if (status === 0) return
+  if (isRepeat || !errors.includes(unjudged))
+    throw new Error(`${command} ${args.join(' ')} ended with ${status ?? signal}`)
+  process.stderr.write('It is run once more.\n')
+  await runAsync(command, args, env, true)
 }
 
 /** Builds the engine. Returns the environment in which tests load this build. */
