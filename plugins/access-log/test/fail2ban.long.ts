@@ -39,7 +39,8 @@ function startFail2ban(t: Test, dir: string, log: string) {
   })
   return () => {
     if (program.exitCode !== null) throw new Error(`fail2ban has ended with ${program.exitCode}`)
-    return existsSync(banned) ? readFileSync(banned, 'utf8').trim().split('\n') : []
+    // The shell makes the file before it writes: only whole lines are bans.
+    return existsSync(banned) ? readFileSync(banned, 'utf8').split('\n').slice(0, -1) : []
   }
 }
 
