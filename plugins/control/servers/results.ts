@@ -7,13 +7,13 @@ import { slices } from '../../../kernel/store/sql/slices.ts'
 import { objectKey } from '../../../kernel/wire/control.ts'
 import type { Recorded, ServersOptions } from './own-servers.ts'
 
-interface Options extends Pick<ServersOptions, 'happenings' | 'log'> {
+interface Options extends Pick<ServersOptions, 'happenings'> {
   readonly signals: Signals
 }
 
 interface Watched {
   readonly object: ObjectKey
-  revision: number // results of an older one are not waited for
+  revision: number | null // results of an older one are not waited for; null: to be looked up
   waits: number
 }
 
@@ -25,14 +25,13 @@ interface Row extends ObjectKey, Pick<ManagedObject, 'revision' | 'removal'> {
 
 const keptMs = 60_000
 
-export function openResults({ signals, happenings, log }: Options) {
+export function openResults({ signals, happenings }: Options) {
   const watched = new Map<string, Watched>()
 
-  /** Resolves when a look finds the result, also one that is there already. */
-  async function watch(object: ObjectKey, until: Promise<unknown>): Promise<void> {
-    const { clientId, kind, id } = object
+  /** The looks that follow find the result, also one that is there already. */
+  function watch(object: ObjectKey, until: Promise<unknown>): void {
     const key = keyOf(object)
-    const one = watched.get(key) ?? { object, revision: Number.MAX_SAFE_INTEGER, waits: 0 }
+    const one = watched.get(key) ?? { object, revision: null, waits: 0 }
     one.waits += 1
     watched.set(key, one)
     const leave = (): void => {
@@ -40,27 +39,32 @@ export function openResults({ signals, happenings, log }: Options) {
       if (one.waits === 0) watched.delete(key)
     }
     until.then(leave, leave)
-    try {
-      const [row] = await signals.query<{ revision: number }>(
-        'select revision from kernel_held where client_id = ? and kind = ? and id = ?',
-        [clientId, kind, id]
-      )
-      one.revision = Math.min(one.revision, row?.revision ?? 0)
-    } catch (error) {
-      log.debug('server.result_not_watched', String(error)) // the caller's time ends
-    }
   }
 
   async function look(): Promise<void> {
+    await lookUpRevisions()
     for (const some of slices([...watched.values()], 3)) {
       const rows = await signals.query<Row>(
         `select client_id as "clientId", kind, id, revision, removal, status, code, message from control_result
-         where (client_id, kind, id) in (values ${some.map(() => '(?, ?, ?)').join(', ')})`,
-        some.flatMap(({ object: { clientId, kind, id } }) => [clientId, kind, id])
+         where ${isOneOf(some)}`,
+        some.flatMap(valuesOf)
       )
       for (const { status, code, message, ...row } of rows)
         if (row.revision >= (watched.get(keyOf(row))?.revision ?? Number.MAX_SAFE_INTEGER))
           happenings.recorded(row, status === 'refused' ? { status, code, message } : { status })
+    }
+  }
+
+  /** Of what is watched since the last look. When it fails, the next look makes up for it. */
+  async function lookUpRevisions(): Promise<void> {
+    const since = [...watched.values()].filter(({ revision }) => revision === null)
+    for (const some of slices(since, 3)) {
+      const rows = await signals.query<ObjectKey & { readonly revision: number }>(
+        `select client_id as "clientId", kind, id, revision from kernel_held where ${isOneOf(some)}`,
+        some.flatMap(valuesOf)
+      )
+      const revisions = new Map(rows.map(row => [keyOf(row), row.revision]))
+      for (const one of some) one.revision = revisions.get(keyOf(one.object)) ?? 0
     }
   }
 
@@ -85,5 +89,10 @@ async function keep(recorded: readonly Recorded[], em: EntityManager): Promise<v
       'run'
     )
 }
+
+const isOneOf = (some: readonly Watched[]): string =>
+  `(client_id, kind, id) in (values ${some.map(() => '(?, ?, ?)').join(', ')})`
+
+const valuesOf = ({ object: { clientId, kind, id } }: Watched): string[] => [clientId, kind, id]
 
 const keyOf = (object: ObjectKey): string => `${object.clientId} ${objectKey(object)}`

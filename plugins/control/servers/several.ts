@@ -58,7 +58,10 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
       if (registry.isAlone()) return
       await results.keep(of, em)
     },
-    watch: (object, until) => void results.watch(object, until).then(look.now),
+    watch(object, until) {
+      results.watch(object, until)
+      void look.now()
+    },
     restored() {
       directory.restored()
       mirrors.restored()
