@@ -20,8 +20,8 @@ export type ObjectKey = Pick<ManagedObject, 'clientId' | 'kind' | 'id'>
 export interface ManagedObjects {
   /** Wants the objects in force, many at little more cost than one. Returns the new revision of the last one. */
   put(em: EntityManager, ...objects: readonly ObjectKey[]): Promise<number>
-  /** Wants the object removed. Its row stays as a tombstone until the agent has removed it; a cut never becomes a drain. */
-  drop(em: EntityManager, object: ObjectKey, removal: 'drain' | 'cut'): Promise<number>
+  /** Wants objects removed, like `put`. Rows stay as tombstones until agents have removed them; a cut never becomes a drain. */
+  drop(em: EntityManager, keys: ObjectKey | readonly ObjectKey[], removal: 'drain' | 'cut'): Promise<number>
   /** Deletes the row without a tombstone: for an object that the agent refused at its creation. */
   forget(em: EntityManager, object: ObjectKey): Promise<void>
   /** After the commit: makes the client's outbox send what changed. Does not wait and never fails. */

@@ -71,7 +71,7 @@ export function openEnds({ store, clock, control }: Services) {
         { isSent: true, untilMs: { $lt: now - memoryMs } },
         { limit: rowsPerChange }
       )
-      for (const ban of ended) await control.objects.drop(em, objectKeyOf(ban), 'cut')
+      await control.objects.drop(em, ended.map(objectKeyOf), 'cut')
       await em.nativeUpdate(Ban, { id: { $in: ended.map(({ id }) => id) } }, { isSent: false })
       await em.nativeDelete(Ban, { isSent: false, untilMs: { $lt: now - keepMs } })
       return ended
@@ -80,8 +80,8 @@ export function openEnds({ store, clock, control }: Services) {
   }
 
   async function ruleRemoved({ id }: { readonly id: string }, em: EntityManager): Promise<void> {
-    for (const ban of await em.find(Ban, { ruleId: id, isSent: true }))
-      await control.objects.drop(em, objectKeyOf(ban), 'cut')
+    const sent = await em.find(Ban, { ruleId: id, isSent: true })
+    await control.objects.drop(em, sent.map(objectKeyOf), 'cut')
     await em.nativeDelete(Ban, { ruleId: id })
   }
 

@@ -31,25 +31,23 @@ export function openManagedObjects(services: Services): ManagedObjects {
   const { requestIds, pending, kinds, sessions, servers } = services
   const { changeNumber, elsewhere } = servers
 
-  async function change(em: EntityManager, object: ObjectKey, removal: ManagedObject['removal']) {
-    const revision = await writeRow(em, object, removal, changeNumber)
-    requestIds.note({ clientId: object.clientId, revision })
-    return revision
-  }
-
-  /** Objects of different clients are put together: a change for all agents has as many. */
-  async function put(em: EntityManager, ...objects: readonly ObjectKey[]): Promise<number> {
+  /** Objects of different clients are changed together: a change for all agents has as many. */
+  async function change(
+    em: EntityManager,
+    objects: readonly ObjectKey[],
+    removal: ManagedObject['removal']
+  ): Promise<number> {
     const ofClient = Map.groupBy(objects, ({ clientId }) => clientId)
-    const single = objects.length === 1 ? [] : objects.filter(key => ofClient.get(key.clientId)?.length === 1)
+    const isSingle = ({ clientId }: ObjectKey): boolean => ofClient.get(clientId)?.length === 1
+    const others = objects.filter(key => !isSingle(key)).map(key => [key])
     const revisions = new Map<ObjectKey, number>()
-    for (const some of slices(single, 4)) {
-      for (const [key, revision] of await putTogether(em, some, changeNumber)) {
+    for (const some of [...slices(objects.filter(isSingle), valuesOfRow), ...others]) {
+      for (const [key, revision] of await writeRows(em, some, removal, changeNumber)) {
         requestIds.note({ clientId: key.clientId, revision })
         revisions.set(key, revision)
       }
-      if (revisions.size < single.length) await setImmediate() // a transaction of the embedded store does not yield to the event loop
+      if (some.length > 1 && revisions.size < objects.length) await setImmediate() // a transaction of the embedded store does not yield to the event loop
     }
-    for (const key of objects) if (!revisions.has(key)) revisions.set(key, await change(em, key, null))
     return revisions.get(objects.at(-1) as ObjectKey) ?? 0
   }
 
@@ -59,8 +57,8 @@ export function openManagedObjects(services: Services): ManagedObjects {
   }
 
   return {
-    put,
-    drop: change,
+    put: (em, ...objects) => change(em, objects, null),
+    drop: (em, objects, removal) => change(em, [objects].flat(), removal),
     async forget(em, { clientId, kind, id }) {
       await em.nativeDelete(ManagedObjectRow, { clientId, kind, id })
     },
@@ -80,12 +78,18 @@ export function openManagedObjects(services: Services): ManagedObjects {
   }
 }
 
-/** Puts objects, no two of one client. Returns their new revisions. */
-async function putTogether(
+const valuesOfRow = 5
+
+/**
+ * Writes rows of objects, no two of one client. Returns their new revisions: the update locks the rows of the clients, so
+ * that revisions are committed in the order in which they are taken. A cut never becomes a drain.
+ */
+export async function writeRows(
   em: EntityManager,
   objects: readonly ObjectKey[],
+  removal: ManagedObject['removal'],
   changeNumber: string
-): Promise<Map<ObjectKey, number>> {
+): Promise<ReadonlyMap<ObjectKey, number>> {
   const rows = await em.execute<{ id: string; revision: number | string }[]>(
     `update kernel_client set revision = revision + 1, changed = ${changeNumber} where id in (${objects.map(() => '?')})
      returning id, revision`,
@@ -96,38 +100,13 @@ async function putTogether(
     objects.map(key => [key, revisions.get(key.clientId) ?? throwNotEnrolled(key.clientId)])
   )
   await em.execute(
-    `insert into kernel_held (client_id, kind, id, revision) values ${objects.map(() => '(?, ?, ?, ?)')}
-     on conflict (client_id, kind, id) do update set revision = excluded.revision, removal = null`,
-    [...found].flatMap(([{ clientId, kind, id }, revision]) => [clientId, kind, id, revision]),
+    `insert into kernel_held (client_id, kind, id, revision, removal) values ${objects.map(() => '(?, ?, ?, ?, ?)')}
+     on conflict (client_id, kind, id) do update set revision = excluded.revision, removal =
+     case when kernel_held.removal = 'cut' and excluded.removal = 'drain' then 'cut' else excluded.removal end`,
+    [...found].flatMap(([{ clientId, kind, id }, revision]) => [clientId, kind, id, revision, removal]),
     'run'
   )
   return found
-}
-
-/** Writes the row of an object with a new revision, which is returned. A cut never becomes a drain. */
-export async function writeRow(
-  em: EntityManager,
-  { clientId, kind, id }: ObjectKey,
-  removal: ManagedObject['removal'],
-  changeNumber: string
-): Promise<number> {
-  const revision = await nextRevision(em, clientId, changeNumber)
-  await em.execute(
-    `insert into kernel_held (client_id, kind, id, revision, removal) values (?, ?, ?, ?, ?)
-     on conflict (client_id, kind, id) do update set revision = excluded.revision, removal =
-     case when kernel_held.removal = 'cut' and excluded.removal = 'drain' then 'cut' else excluded.removal end`,
-    [clientId, kind, id, revision, removal]
-  )
-  return revision
-}
-
-/** The update locks the client's row: revisions are committed in the order in which they are taken. */
-async function nextRevision(em: EntityManager, clientId: string, changeNumber: string): Promise<number> {
-  const [row] = await em.execute<{ revision: number | string }[]>(
-    `update kernel_client set revision = revision + 1, changed = ${changeNumber} where id = ? returning revision`,
-    [clientId]
-  )
-  return Number(row?.revision ?? throwNotEnrolled(clientId))
 }
 
 function throwNotEnrolled(clientId: string): never {

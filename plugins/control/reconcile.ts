@@ -5,7 +5,7 @@ import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import { digestOf, Inventory, type InventoryPage, objectKey } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { renewGeneration } from './client-generations.ts'
-import { writeRow } from './managed-objects.ts'
+import { writeRows } from './managed-objects.ts'
 import type { OutboxOptions, PushWindow } from './push-window.ts'
 
 type InventoryRow = Static<typeof InventoryPage.body>['rows'][number]
@@ -157,7 +157,7 @@ async function catchUp({ rows, peer, store, changeNumber, wake }: Options, prese
     await peer.change(async em => {
       for (const { kind, id } of behind.slice(at, at + chunkSize)) {
         const row = await em.findOne(ManagedObjectRow, { clientId, kind, id })
-        if (row) await writeRow(em, row, row.removal ?? null, changeNumber)
+        if (row) await writeRows(em, [row], row.removal ?? null, changeNumber)
       }
     })
   if (behind.length > 0) wake()

@@ -37,7 +37,8 @@ export function openAdding({ config }: Pick<Kernel<typeof keys>, 'config'>) {
   async function addAll(entries: readonly Entry[], em: EntityManager): Promise<void> {
     let left = entries.length
     for (const some of slices(entries, columns)) {
-      for (const subject of await insert(some, em)) await count(subject, em)
+      const due = (await insert(some, em)).filter(subject => count(subject, em))
+      for (const subjects of slices(due)) await trim(subjects, config.journal_max_entries, em)
       left -= some.length
       if (left > 0) await setImmediate() // a transaction of the embedded store does not yield to the event loop
     }
@@ -46,11 +47,12 @@ export function openAdding({ config }: Pick<Kernel<typeof keys>, 'config'>) {
     })
   }
 
-  /** A subject that this process has not counted yet is trimmed at once. */
-  async function count(subject: string, em: EntityManager): Promise<void> {
+  /** Returns whether the subject is to be trimmed. One that this process has not counted yet is. */
+  function count(subject: string, em: EntityManager): boolean {
     const count = (added.seenBy(em, subject) ?? addedPerTrim) + 1
-    if (count > addedPerTrim) await trim(subject, config.journal_max_entries, em)
-    added.setBy(em, subject, count > addedPerTrim ? 0 : count)
+    const isDue = count > addedPerTrim
+    added.setBy(em, subject, isDue ? 0 : count)
+    return isDue
   }
 
   return (entry: Entry, em: EntityManager): Promise<void> => {

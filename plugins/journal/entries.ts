@@ -48,14 +48,20 @@ export async function insert(entries: readonly Entry[], em: EntityManager): Prom
   return rows.map(({ subject }) => subject)
 }
 
-/** Deletes the oldest entries of the subject beyond `max`. */
-export async function trim(subject: string, max: number, em: EntityManager): Promise<void> {
-  await em.execute(
-    `delete from journal_entry where subject = ? and (ts, id) <=
-       (select ts, id from journal_entry where subject = ? order by ts desc, id desc limit 1 offset ?)`,
-    [subject, subject, max],
-    'run'
+/** Deletes the oldest entries of each subject beyond `max`. */
+export async function trim(subjects: readonly string[], max: number, em: EntityManager): Promise<void> {
+  const full = await em.execute<Pick<Entry, 'subject'>[]>(
+    `select subject from journal_entry where subject in (${subjects.map(() => '?')})
+     group by subject having count(*) > ?`,
+    [...subjects, max]
   )
+  for (const { subject } of full)
+    await em.execute(
+      `delete from journal_entry where subject = ? and (ts, id) <=
+         (select ts, id from journal_entry where subject = ? order by ts desc, id desc limit 1 offset ?)`,
+      [subject, subject, max],
+      'run'
+    )
 }
 
 /** Deletes entries before `ts`, at most `max`; returns how many. */

@@ -12,6 +12,7 @@ export interface Services extends Kernel {
   readonly rules: Rules
 }
 
+/** Changes the rows of all agents in few statements. */
 export function openRows({ control, rules }: Services) {
   const note = (row: UnderAttack, to: 'on' | null, cause: string, em: EntityManager): Promise<void> => {
     const from = to ? null : 'on'
@@ -22,7 +23,6 @@ export function openRows({ control, rules }: Services) {
     )
   }
 
-  /** Of all agents in few statements. */
   async function put(rows: readonly UnderAttack[], em: EntityManager): Promise<void> {
     for (const some of slices(rows, 8)) await write(some, em)
     const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
@@ -30,11 +30,12 @@ export function openRows({ control, rules }: Services) {
     await Promise.all(ofAgents.map(row => note(row, 'on', 'request', em))) // which are kept together
   }
 
-  async function drop(row: UnderAttack, cause: string, em: EntityManager): Promise<void> {
-    await em.nativeDelete(UnderAttack, { clientId: row.clientId })
-    if (row.clientId === newClients) return
-    await control.objects.drop(em, objectKeyOf(row), 'cut')
-    await note(row, null, cause, em)
+  async function drop(rows: readonly UnderAttack[], cause: string, em: EntityManager): Promise<void> {
+    for (const some of slices(rows))
+      await em.nativeDelete(UnderAttack, { clientId: { $in: some.map(({ clientId }) => clientId) } })
+    const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
+    if (ofAgents.length > 0) await control.objects.drop(em, ofAgents.map(objectKeyOf), 'cut')
+    await Promise.all(ofAgents.map(row => note(row, null, cause, em)))
   }
 
   return { put, drop }
@@ -77,7 +78,7 @@ export function openEnds(deps: Services) {
     const ended = await store.change(async em => {
       const where = { untilMs: { $lte: clock.now() } }
       const rows = await em.find(UnderAttack, where)
-      for (const row of rows) await drop(row, 'ended', em)
+      await drop(rows, 'ended', em)
       return rows
     })
     for (const { clientId } of ended) if (clientId !== newClients) control.objects.wake(clientId)

@@ -60,7 +60,7 @@ export function openSwitches(deps: Services) {
       if (place !== 'all') await clients.get(place.client, em)
       const where = place === 'all' ? {} : { clientId: place.client }
       const rows = await em.find(UnderAttack, where)
-      for (const row of rows) await drop(row, 'request', em)
+      await drop(rows, 'request', em)
       return rows.filter(({ clientId }) => clientId !== newClients)
     })
     await deliverAll(rows, 'remove', control)

@@ -13,7 +13,6 @@ import { Relay } from './relay.ts'
 import { openResults } from './results.ts'
 
 export function openSeveral(options: ServersOptions, signals: Signals): OwnServers {
-  const { store, log } = options
   logWaiting(options)
   const clock = systemClock // leases are by the time of the database, which no other clock moves
   const registry = new Registry({ ...options, clock, signals })
@@ -22,11 +21,11 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
   const directory = new Directory({ ...options, signals, registry, relay, dropped: mirrors.forget })
   const results = openResults({ ...options, signals })
   const doChores = openChores({ directory, relay, results, mirrors })
-  store.share(sharingOf(registry))
+  options.store.share(sharingOf(registry))
 
   /** What others have changed since the last look. One that fails is made up for by the next one. */
   const look = openLook({
-    ...{ clock, log, signals },
+    ...{ ...options, clock, signals },
     async work(isTick) {
       await registry.renew()
       directory.forgetDead()

@@ -116,23 +116,32 @@ t.test(
     const { server } = await openApp(t)
     for (let at = 0; at < 300; at++) await insertClient(server, `many-${at}`)
     const { sql } = recordStatements(t)
-    let isAnswered = false
 
-    const switching = server.call('PUT', url, { for_secs: 600 }).finally(() => {
-      isAnswered = true
-    })
-    while (!isAnswered) {
-      await setImmediate()
-      sql.push('turn')
+    for (const [method, status] of [
+      ['PUT', 200],
+      ['DELETE', 204]
+    ] as const) {
+      sql.splice(0)
+      let isAnswered = false
+      const switching = server.call(method, url, method === 'PUT' ? { for_secs: 600 } : undefined)
+      void switching.finally(() => {
+        isAnswered = true
+      })
+      while (!isAnswered) {
+        await setImmediate()
+        sql.push('turn')
+      }
+
+      t.match(await switching, { status })
+      const commit = sql.indexOf('commit')
+      const made = sql.slice(sql.lastIndexOf('rollback to part2', commit) + 1, commit) // the kit makes each change twice
+      const countOf = (text: RegExp): number => made.filter(one => text.test(one)).length
+      t.equal(countOf(/^insert into journal_entry/), 8, `${method}: entries`)
+      t.equal(countOf(/^update kernel_client/), 6, `${method}: revisions`)
+      const turns = countOf(/^turn$/)
+      t.ok(turns >= 12, `${method}: ${turns} turns`)
+      t.ok(made.length - turns <= 50, `${method}: ${made.length - turns} statements`)
     }
-
-    t.match(await switching, { status: 200 })
-    const commit = sql.indexOf('commit')
-    const made = sql.slice(sql.lastIndexOf('rollback to part2', commit) + 1, commit) // the kit makes each change twice
-    const countOf = (text: RegExp): number => made.filter(one => text.test(one)).length
-    t.equal(countOf(/^insert into journal_entry/), 8)
-    t.equal(countOf(/^update kernel_client/), 6)
-    t.ok(countOf(/^turn$/) >= 12, `${countOf(/^turn$/)} turns`)
   }
 )
 
