@@ -78,7 +78,7 @@ export function openGiveBack(): () => void {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as NodeJS.GCFunction // which that flag has defined
   return () => {
-    gc({ type: 'major', execution: 'sync' })
+    gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     const native = loadModule()
     if (native.ok) native.module.giveBackMemory()
   }

@@ -33,9 +33,9 @@ function run(command: string, args: readonly string[], cwd: string): string {
 
 /** Packs the built package, installs it in an empty folder, and returns its program. */
 function install(dir: string): string {
-  const [{ filename }] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', dir], root)) as [
-    { filename: string }
-  ]
+  const [{ filename }] = JSON.parse(
+    run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', dir], root)
+  ) as [{ filename: string }]
   writeFileSync(join(dir, 'package.json'), '{"private":true}')
   run('npm', ['install', '--ignore-scripts', '--omit=dev', join(dir, filename)], dir)
   return join(dir, 'node_modules/sluice/dist/kernel/bin.js')

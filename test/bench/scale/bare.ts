@@ -1,8 +1,8 @@
 // What a call and a connection cost at least. Run as a process, it serves a Fastify route that does one prepared read, and
-// TLS without anything above it.
+// TLS without anything above it, and asks each of its connections once.
 import { once } from 'node:events'
 import { connect as connectRaw } from 'node:net'
-import { connect, createServer } from 'node:tls'
+import { connect, createServer, type TLSSocket } from 'node:tls'
 import SQLite from 'better-sqlite3'
 import Fastify from 'fastify'
 import { makeCertificate } from '../../../plugins/control/self-signed.ts'
@@ -16,7 +16,12 @@ interface Serving {
   readonly tlsPort: number
 }
 
-/** The CPU time of a call, in ms, and the memory of an idle TLS connection, in KiB, of a process that does nothing else. */
+type BareOrder = 'serve' | 'ask all'
+
+/**
+ * The CPU time of a call, in ms, the memory of an idle TLS connection, in KiB, and the time until 99 of 100 connections
+ * that are asked at once have answered, in ms: of a process that does nothing else.
+ */
 export async function bareCosts({
   calls,
   connections
@@ -27,7 +32,7 @@ export async function bareCosts({
   const server = startHelper('bare.ts')
   const callers = startHelper('callers.ts')
   try {
-    const { pid, origin, tlsPort } = await server.ask<Serving>({})
+    const { pid, origin, tlsPort } = await server.ask<Serving>({ do: 'serve' satisfies BareOrder })
     const load = { origin, token: 'none', method: 'GET', path: '/me', body: null, from: 0, calls, callers: 8 }
     const callAll = async (): Promise<number> => {
       const before = cpuMsOf(pid)
@@ -40,12 +45,18 @@ export async function bareCosts({
     const before = residentMiB(pid)
     const sockets = await connectAll(tlsPort, connections)
     const connectionKiB = ((residentMiB(pid) - before) * 1024) / connections
+    for (const socket of sockets) socket.on('data', () => socket.write(answer))
+    const { ms: askedMs } = await server.ask<{ ms: number }>({ do: 'ask all' satisfies BareOrder })
     for (const socket of sockets) socket.destroy()
-    return { callMs, connectionKiB }
+    return { callMs, connectionKiB, askedMs }
   } finally {
     await Promise.all([server.end(), callers.end()])
   }
 }
+
+const [question, answer] = [Buffer.alloc(64), Buffer.alloc(16)] // a small message each
+const connected = new Set<TLSSocket>()
+let answered = (): void => {}
 
 async function connectAll(port: number, count: number) {
   const sockets = []
@@ -66,7 +77,7 @@ async function serve(): Promise<Serving> {
   app.get('/me', async () => find.get('ann'))
   const origin = await app.listen({ host: '127.0.0.1', port: 0 })
   const tls = createServer({ ...(await makeCertificate([])), minVersion: 'TLSv1.3' }, socket => {
-    socket.on('data', () => {}).on('error', () => {})
+    connected.add(socket.on('data', () => answered()).on('error', () => {}))
   })
   tls.listen(0, '127.0.0.1')
   await once(tls, 'listening')
@@ -74,4 +85,19 @@ async function serve(): Promise<Serving> {
   return { pid: process.pid, origin, tlsPort: typeof address === 'object' ? (address?.port ?? 0) : 0 }
 }
 
-if (process.argv[1] === import.meta.filename) await serveOrders(serve)
+/** Resolves when 99 of 100 have answered. */
+async function askAll(): Promise<{ readonly ms: number }> {
+  const began = performance.now()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let left = Math.ceil(connected.size * 0.99)
+  answered = () => {
+    left -= 1
+    if (left === 0) resolve()
+  }
+  for (const socket of connected) socket.write(question)
+  await promise
+  return { ms: performance.now() - began }
+}
+
+if (process.argv[1] === import.meta.filename)
+  await serveOrders<{ readonly do: BareOrder }>(order => (order.do === 'serve' ? serve() : askAll()))

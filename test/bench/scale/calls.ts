@@ -49,9 +49,9 @@ export async function writes(bench: Bench): Promise<void> {
   note('small changes, 64 callers: each', 'ms of CPU', grows, renamed.cpuMs)
   note('small changes, 64 callers: p99', 'ms', grows, quantile(renamed.waits, 0.99))
   note('small changes, 64 callers', 'a second', grows, 1_000_000 / renamed.ms)
-  const paced = await measured(bench, { ...change, from: 2_000, calls: 3_000, restMs: 38 })
-  note('small changes, 64 callers that rest 38 ms: p99', 'ms', grows, quantile(paced.waits, 0.99))
-  note('small changes, 64 callers that rest 38 ms', 'a second', grows, 3_000_000 / paced.ms)
+  const paced = await measured(bench, { ...change, from: 2_000, calls: 3_000, restMs: 36 })
+  note('small changes, 64 callers that rest 36 ms: p99', 'ms', grows, quantile(paced.waits, 0.99))
+  note('small changes, 64 callers that rest 36 ms', 'a second', grows, 3_000_000 / paced.ms)
 }
 
 const agentsOfCreates = 10
@@ -94,8 +94,9 @@ export async function creates(bench: Bench): Promise<void> {
 export async function scrape({ server: { metricsPort, pid }, note }: Bench): Promise<void> {
   const page = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).arrayBuffer()
   await page()
-  const before = cpuMsOf(pid)
+  const [before, began] = [cpuMsOf(pid), performance.now()]
   const bytes = (await page()).byteLength
+  note('/metrics: read after', 'ms', 'rules', performance.now() - began)
   note('/metrics', 'ms of CPU', 'rules', cpuMsOf(pid) - before)
   note('/metrics: its length', 'KiB', 'rules', bytes / 1024)
 }

@@ -82,9 +82,9 @@ async function measure(bench: Bench): Promise<void> {
 }
 
 const began = performance.now()
-const bare = await bareCosts({ calls: 3_000, connections: chosen ? 200 : 2_000 })
-for (const factor of factors) await at(factor)
 const largest = sizeAt(factors.at(-1) ?? 1)
+const bare = await bareCosts({ calls: 3_000, connections: chosen ? 200 : largest.clients })
+for (const factor of factors) await at(factor)
 const ownMs = last('GET /v1/users/me')
 const text = `# What a server costs, by size
 
@@ -94,7 +94,7 @@ Written by \`npm run scale\`, in ${Math.round((performance.now() - began) / 60_0
 |---|---|---|${factors.map(() => '---').join('|')}|---|
 ${rows(factors).join('\n')}
 
-A bare Fastify route with one prepared read of SQLite costs ${bare.callMs.toPrecision(3)} ms of CPU for each call in the same run: ${(ownMs / bare.callMs).toPrecision(2)} times of that is an authenticated \`GET /v1/users/me\`. A bare TLS server of Node needs ${bare.connectionKiB.toPrecision(3)} KiB for each idle connection in the same run, which is part of what a connected agent needs.
+A bare Fastify route with one prepared read of SQLite costs ${bare.callMs.toPrecision(3)} ms of CPU for each call in the same run: ${(ownMs / bare.callMs).toPrecision(2)} times of that is an authenticated \`GET /v1/users/me\`. A bare TLS server of Node needs ${bare.connectionKiB.toPrecision(3)} KiB for each idle connection in the same run, which is part of what a connected agent needs; and when it sends 64 bytes to each of ${chosen ? 200 : largest.clients} at once, 99 of 100 have answered after ${bare.askedMs.toPrecision(3)} ms, which is part of what a change for all agents takes.
 
 The largest size has ${largest.clients} agents. A process of this machine may open ${descriptors} descriptors, and each agent takes one of the server's: more than ${mostClients} agents of one server cannot be measured here.
 `
