@@ -145,6 +145,8 @@ async function setsEndpoint(walk: Walk): Promise<void> {
 
 /** What is pressed in a form that is about to go would be lost. */
 async function waitsForTheForm({ page }: Walk): Promise<void> {
+  const save = page.getByRole('button', { name: 'Save' })
+  await save.and(page.locator(':enabled')).waitFor() // otherwise the read of the save before would be held
   const read = Promise.withResolvers<void>()
   await page.route('**/v1/settings/advertised-endpoint', async route => {
     if (route.request().method() === 'GET') await read.promise
@@ -152,7 +154,7 @@ async function waitsForTheForm({ page }: Walk): Promise<void> {
   })
   const clear = page.getByRole('button', { name: 'Use the configuration' })
   await page.getByLabel('Another address').fill('localhost:9443')
-  await page.getByRole('button', { name: 'Save' }).click()
+  await save.click()
   await clear.and(page.locator(':disabled')).waitFor()
   read.resolve()
   await clear.click()

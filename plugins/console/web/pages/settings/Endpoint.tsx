@@ -1,25 +1,41 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Reply, type Versioned, versioned } from '../../api/client.ts'
 import { useEdit } from '../../api/use-edit.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
+import { Loaded } from '../../parts/Loaded.tsx'
 import { Overtaken } from '../../parts/Overtaken.tsx'
 import { text } from '../../text/text.ts'
 
 type Setting = Reply<'GET /v1/settings/advertised-endpoint'>
 
-interface Props {
-  readonly read: Versioned<Setting>
-  readonly again: () => Promise<unknown>
+const readSetting = () => versioned('GET /v1/settings/advertised-endpoint')
+
+export function Endpoint() {
+  const setting = useQuery({ queryKey: ['endpoint'], queryFn: readSetting }) // here: a form that begins anew has what was read last
+  const [form, setForm] = useState(0) // another number: the form begins anew with what is there
+  return (
+    <Loaded query={setting}>
+      {read => (
+        <Stack>
+          <InForce setting={read.value} />
+          <Override
+            key={form}
+            opened={read}
+            onSaved={() => setting.refetch().then(() => setForm(form + 1))}
+          />
+        </Stack>
+      )}
+    </Loaded>
+  )
 }
 
-export function Endpoint({ read, again }: Props) {
-  const [form, setForm] = useState(0) // another number: the form begins anew with what is there
-  const { endpoints, source, diagnostic } = read.value
+function InForce({ setting: { endpoints, source, diagnostic } }: { readonly setting: Setting }) {
   return (
-    <Stack>
+    <>
       <Text>
         {text.settings.effective}: <strong>{endpoints.join(', ') || '–'}</strong>
         {source && `, ${text.settings.sources[source]}`}
@@ -34,8 +50,7 @@ export function Endpoint({ read, again }: Props) {
           {text.settings.loopback}
         </Alert>
       )}
-      <Override key={form} opened={read} onSaved={() => again().then(() => setForm(form + 1))} />
-    </Stack>
+    </>
   )
 }
 
@@ -48,7 +63,7 @@ function Override({
 }) {
   const [value, setValue] = useState(opened.value.override ?? '')
   const { change, theirs } = useEdit<Setting, string | null>(opened, {
-    read: () => versioned('GET /v1/settings/advertised-endpoint'),
+    read: readSetting,
     save: async (endpoint, headers) => {
       await call('PUT /v1/settings/advertised-endpoint', {
         body: { advertised_endpoint: endpoint },

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { version } from '../../../../../package.json'
-import { call, versioned } from '../../api/client.ts'
+import { call } from '../../api/client.ts'
 import { Fact, Facts } from '../../parts/Facts.tsx'
 import { Head } from '../../parts/Head.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -11,10 +11,6 @@ import { Endpoint } from './Endpoint.tsx'
 import { Servers } from './Servers.tsx'
 
 export default function Settings() {
-  const endpoint = useQuery({
-    queryKey: ['endpoint'],
-    queryFn: () => versioned('GET /v1/settings/advertised-endpoint')
-  })
   const certificate = useQuery({
     queryKey: ['certificate'],
     queryFn: () => call('GET /v1/settings/certificate')
@@ -24,7 +20,7 @@ export default function Settings() {
     <>
       <Head title={text.pages.settings} />
       <Section title={text.settings.endpoint} note={text.settings.endpointText}>
-        <Loaded query={endpoint}>{read => <Endpoint read={read} again={endpoint.refetch} />}</Loaded>
+        <Endpoint />
       </Section>
       <Section title={text.settings.certificate} note={text.settings.certificateText}>
         <Loaded query={certificate}>{found => <Certificate certificate={found} />}</Loaded>
