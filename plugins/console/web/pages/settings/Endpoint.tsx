@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Reply, type Versioned, versioned } from '../../api/client.ts'
 import { useEdit } from '../../api/use-edit.ts'
+import { useForms } from '../../api/use-forms.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
@@ -15,18 +16,14 @@ type Setting = Reply<'GET /v1/settings/advertised-endpoint'>
 const readSetting = () => versioned('GET /v1/settings/advertised-endpoint')
 
 export function Endpoint() {
-  const setting = useQuery({ queryKey: ['endpoint'], queryFn: readSetting }) // here: a form that begins anew has what was read last
-  const [form, setForm] = useState(0) // another number: the form begins anew with what is there
+  const setting = useQuery({ queryKey: ['endpoint'], queryFn: readSetting })
+  const { form, begin } = useForms(setting)
   return (
     <Loaded query={setting}>
       {read => (
         <Stack>
           <InForce setting={read.value} />
-          <Override
-            key={form}
-            opened={read}
-            onSaved={() => setting.refetch().then(() => setForm(form + 1))}
-          />
+          <Override key={form} opened={read} onSaved={begin} />
         </Stack>
       )}
     </Loaded>

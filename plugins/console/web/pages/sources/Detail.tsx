@@ -5,6 +5,7 @@ import { Link, useLocation } from 'wouter'
 import { call, type Reply, type Versioned, versioned } from '../../api/client.ts'
 import { errorOf } from '../../api/error.ts'
 import { useEdit } from '../../api/use-edit.ts'
+import { useForms } from '../../api/use-forms.ts'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
@@ -24,7 +25,7 @@ const read = (list_name: string) => versioned('GET /v1/source-lists/{list_name}'
 
 export function Detail({ name }: { readonly name: string }) {
   const list = useQuery({ queryKey: ['source-list', name], queryFn: () => read(name) })
-  const [form, setForm] = useState(0) // another number: the form begins anew with what is there
+  const { form, begin } = useForms(list)
   return (
     <>
       <Anchor component={Link} href="/sources" size="sm">
@@ -38,11 +39,7 @@ export function Detail({ name }: { readonly name: string }) {
           {opened => (
             <>
               <Text mb="md">{text.sources.affects(count(opened.value.rule_count))}</Text>
-              <Entries
-                key={form}
-                opened={opened}
-                onSaved={() => list.refetch().then(() => setForm(form + 1))}
-              />
+              <Entries key={form} opened={opened} onSaved={begin} />
             </>
           )}
         </Loaded>

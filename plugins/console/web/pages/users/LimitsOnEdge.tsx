@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import { useState } from 'react'
+import { useForms } from '../../api/use-forms.ts'
 import { Fact, Facts } from '../../parts/Facts.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { text } from '../../text/text.ts'
@@ -17,12 +17,7 @@ interface Props {
 /** The limits of all rules of a user on an edge together, to see or to change. */
 export function LimitsOnEdge({ user, mayChange, client_id, name, onDone }: Props) {
   const limits = useLimits(client_id, user)
-  const [form, setForm] = useState(0) // another number: the form begins anew with what is there
-  const begin = async (): Promise<void> => {
-    await limits.refetch()
-    setForm(form + 1)
-    onDone?.()
-  }
+  const { form, begin } = useForms(limits)
   return (
     <Loaded query={limits}>
       {read => (
@@ -35,7 +30,12 @@ export function LimitsOnEdge({ user, mayChange, client_id, name, onDone }: Props
                 : text.limits.pending}
           </Text>
           {mayChange ? (
-            <EditLimits key={form} opened={read} onSaved={begin} {...{ user, client_id, name }} />
+            <EditLimits
+              key={form}
+              opened={read}
+              onSaved={() => begin().then(onDone)}
+              {...{ user, client_id, name }}
+            />
           ) : (
             read && <Shown limit={read.value.rate_limit} />
           )}
