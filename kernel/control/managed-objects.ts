@@ -18,7 +18,7 @@ export type ObjectKey = Pick<ManagedObject, 'clientId' | 'kind' | 'id'>
 
 /** The objects that the server keeps on agents. They change in `em`'s transaction and are sent after its commit. */
 export interface ManagedObjects {
-  /** Wants the objects in force, many at little more cost than one. Returns the new revision of the last one. */
+  /** Wants the objects in force, those of many clients at little more cost than one. Returns the new revision of the last one. */
   put(em: EntityManager, ...objects: readonly ObjectKey[]): Promise<number>
   /** Wants objects removed, like `put`. Rows stay as tombstones until agents have removed them; a cut never becomes a drain. */
   drop(em: EntityManager, keys: ObjectKey | readonly ObjectKey[], removal: 'drain' | 'cut'): Promise<number>

@@ -26,7 +26,7 @@ export function openRows({ control, rules }: Services) {
   async function put(rows: readonly UnderAttack[], em: EntityManager): Promise<void> {
     for (const some of slices(rows, 8)) await write(some, em)
     const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
-    if (ofAgents.length > 0) await control.objects.put(em, ...ofAgents.map(objectKeyOf))
+    await control.objects.put(em, ...ofAgents.map(objectKeyOf))
     await Promise.all(ofAgents.map(row => note(row, 'on', 'request', em))) // which are kept together
   }
 
@@ -34,7 +34,7 @@ export function openRows({ control, rules }: Services) {
     for (const some of slices(rows))
       await em.nativeDelete(UnderAttack, { clientId: { $in: some.map(({ clientId }) => clientId) } })
     const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
-    if (ofAgents.length > 0) await control.objects.drop(em, ofAgents.map(objectKeyOf), 'cut')
+    await control.objects.drop(em, ofAgents.map(objectKeyOf), 'cut')
     await Promise.all(ofAgents.map(row => note(row, null, cause, em)))
   }
 

@@ -23,19 +23,17 @@ export function openSeveral(options: ServersOptions, signals: Signals): OwnServe
   const doChores = openChores({ directory, relay, results, mirrors })
   options.store.share(sharingOf(registry))
 
-  /** What others have changed since the last look. One that fails is made up for by the next one. */
-  const look = openLook({
-    ...{ ...options, clock, signals },
-    async work(isTick) {
-      await registry.renew()
-      directory.forgetDead()
-      if (registry.isAlone()) return
-      await directory.look()
-      await relay.look()
-      await results.look()
-      if (isTick) await doChores()
-    }
-  })
+  /** What others have changed since the last time. One that fails is made up for by the next one. */
+  async function work(isTick: boolean): Promise<void> {
+    await registry.renew()
+    directory.forgetDead()
+    if (registry.isAlone()) return
+    await directory.look()
+    await relay.look()
+    await results.look()
+    if (isTick) await doChores()
+  }
+  const look = openLook({ ...options, clock, signals, work })
 
   return {
     id: options.id,
