@@ -2,10 +2,10 @@
 import { isIP } from 'node:net'
 import { type Static, Type } from 'typebox'
 import { agentPlugins } from '../config/agent-plugins.ts'
-import { type LoadedPlugins, settingsIn } from '../config/external/load.ts'
-import { readConfigFile, readKeys } from '../config/sources.ts'
 import { ListenAddress, type PlaceOf, throwProblems, validateConfig } from '../kernel/base/config.ts'
 import { defaultDir } from '../kernel/base/directory.ts'
+import { readConfigFile, readKeys } from '../platform/config-file.ts'
+import { type LoadedPlugins, settingsIn } from '../platform/plugins/load-plugins.ts'
 import type { AgentPlugin } from './plugin.ts'
 import { openGuardrails } from './rules/guardrails.ts'
 

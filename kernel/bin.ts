@@ -18,4 +18,4 @@ if (import.meta.url.endsWith('.ts'))
 // In the published build the agent is one file: it loads faster, and holds less memory than its modules.
 const agent = new URL('../agent.mjs', import.meta.url)
 if (process.argv[2] === 'agent' && existsSync(agent)) await import(agent.href)
-else process.exit(await (await import('../config/program.ts')).run(process.argv.slice(2)))
+else process.exit(await (await import('../plugins/cli/main.ts')).run(process.argv.slice(2)))

@@ -5,7 +5,7 @@ import t from 'tap'
 import { words as dialect, dialectIn } from './support/sql-dialect.ts'
 
 const root = join(import.meta.dirname, '..')
-const files = globSync('{kernel,plugins,agent,config,kit}/**/*.ts', { cwd: root }).filter(
+const files = globSync('{kernel,plugins,agent,platform,config,kit}/**/*.ts', { cwd: root }).filter(
   file => !/[/](test|node_modules)[/]/.test(file)
 )
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -32,7 +32,20 @@ const importsThat = (match: (found: Import) => boolean): string[] =>
 t.test('the kernel imports neither plugins nor the agent, except in its entry point', async t => {
   const found = importsThat(
     ({ from, to }) =>
-      from.startsWith('kernel/') && from !== 'kernel/bin.ts' && /^(plugins|agent|config|native)\//.test(to)
+      from.startsWith('kernel/') &&
+      from !== 'kernel/bin.ts' &&
+      /^(plugins|agent|platform|config|native)\//.test(to)
+  )
+
+  t.same(found, [])
+})
+
+t.test('platform imports only itself and the base and the wire of the kernel', async t => {
+  const found = importsThat(
+    ({ from, to }) =>
+      from.startsWith('platform/') &&
+      /^(kernel|plugins|agent|config|native|kit)\//.test(to) &&
+      !/^kernel\/(base|wire)\//.test(to)
   )
 
   t.same(found, [])
@@ -102,10 +115,10 @@ t.test(
 
 t.test('the agent imports nothing of the server', async t => {
   const allowed =
-    /^(agent\/|kernel\/(wire|base)\/|kernel\/cli\/(args|command)\.ts|config\/(agent-plugins\.ts|connect-failure\.ts|log\.ts|low-port\.ts|sources\.ts|sync\.ts|external\/)|native\/index\.ts|plugins\/[^/]+\/(wire|codes)\.ts)/
+    /^(agent\/|kernel\/(wire|base)\/|kernel\/cli\/(args|command)\.ts|config\/agent-plugins\.ts|platform\/(?!api\/)|native\/index\.ts|plugins\/[^/]+\/(wire|codes)\.ts)/
   const found = importsThat(
     ({ from, to }) =>
-      from.startsWith('agent/') && /^(kernel|plugins|config|native)\//.test(to) && !allowed.test(to)
+      from.startsWith('agent/') && /^(kernel|plugins|platform|config|native)\//.test(to) && !allowed.test(to)
   )
 
   t.same(found, [])

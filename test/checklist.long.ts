@@ -111,7 +111,9 @@ held('an OpenAPI document with servers, names and examples', async t => {
   t.ok(Object.keys(document.components.schemas).length > 40)
   t.match(JSON.stringify(document), '"example')
 })
-held('typed calls of the API, generated', t => t.match(read('config/operator-api.ts'), 'interface paths'))
+held('typed calls of the API, generated', t =>
+  t.match(read('platform/api/operator-api.ts'), 'interface paths')
+)
 absent('a provider for Terraform', 'it needs an account of a registry; apply and diff are declarative')
 held('the state in a file comes back as it was', async t => {
   const file = join(cluster.dir, 'state.toml')

@@ -4,12 +4,12 @@ import { cpSync, globSync, readFileSync, rmSync, symlinkSync, writeFileSync } fr
 import { dirname, join, normalize } from 'node:path'
 import t, { type Test } from 'tap'
 import { agentPlugins } from '../config/agent-plugins.ts'
-import type { Builtin } from '../config/external/load.ts'
 import { plugins } from '../config/plugins.ts'
 import { newId } from '../kernel/base/id.ts'
 import { Client } from '../kernel/identity/entities.ts'
 import { hashOf } from '../kernel/identity/secret.ts'
 import { testServer } from '../kit/test-server.ts'
+import type { Builtin } from '../platform/plugins/load-plugins.ts'
 import { startTestAgent } from './agent/test-agent.ts'
 
 /** Plugins that cannot be deleted, and why. */
@@ -30,7 +30,7 @@ const goWith: Readonly<Record<string, readonly string[]>> = { auth: ['console'] 
 const optional = Object.keys(plugins).filter(name => !Object.hasOwn(required, name))
 
 const root = join(import.meta.dirname, '..')
-const folders = ['kernel', 'plugins', 'agent', 'config', 'kit', 'native']
+const folders = ['kernel', 'plugins', 'agent', 'platform', 'config', 'kit', 'native']
 const lists = ['config/plugins.ts', 'config/commands.ts', 'config/agent-plugins.ts', 'plugins/public.ts']
 const files = globSync(`{${folders}}/**/*.ts`, { cwd: root }).filter(isProduct)
 const imports = files

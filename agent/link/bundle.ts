@@ -4,9 +4,9 @@ import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Static, type TObject, Type } from 'typebox'
 import { Check } from 'typebox/value'
-import { syncDir } from '../../config/sync.ts'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, startupInvalid } from '../../kernel/base/errors.ts'
+import { syncDir } from '../../platform/sync-file.ts'
 
 const Fingerprint = Type.String({ pattern: '^[0-9a-f]{64}$' })
 

@@ -1,7 +1,6 @@
 // Enrollment: the agent makes a token and redeems a one-time code, so that the server accepts the token.
 import { createHash, randomBytes } from 'node:crypto'
 import type { Static, TSchema } from 'typebox'
-import { connectFailure } from '../../config/connect-failure.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
 import {
   Fault,
@@ -16,6 +15,7 @@ import { controlMessages, Hello } from '../../kernel/wire/control.ts'
 import { wireMessages } from '../../kernel/wire/envelope.ts'
 import { Refused, type Request } from '../../kernel/wire/message.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
+import { connectFailure } from '../../platform/connect-failure.ts'
 import { messages, Redeem, Redeemed, redeemCodes } from '../../plugins/enrollment/wire.ts'
 import {
   type Bundle,

@@ -1,12 +1,12 @@
 // One control stream, from connecting to its end: the states "connecting", "handshake" and "connected" of the README.
 import type { Static } from 'typebox'
-import { connectFailure } from '../../config/connect-failure.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { Ended, Hello, type Welcome } from '../../kernel/wire/control.ts'
 import { type BoundHandler, bindHandlers, type Codec, on, Refused } from '../../kernel/wire/message.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
+import { connectFailure } from '../../platform/connect-failure.ts'
 import { type Bundle, pinsOf } from './bundle.ts'
 import { connectPinned, fingerprintOf, logPinMismatch, PinMismatch } from './connect.ts'
 import type { HelloBody } from './hello.ts'

@@ -1,10 +1,11 @@
 // Contains the failures of a plugin's agent half: each is logged with the plugin's name, and affects nothing else.
-import { containedClock, logFailure, loggedOnce } from '../../config/external/containment.ts'
+
 import { runAs, withTimeout } from '../../kernel/base/attribution.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { pluginRelease, startPlugin } from '../../kernel/base/plugin-lifecycle.ts'
 import { Refused } from '../../kernel/wire/message.ts'
+import { containedClock, logFailure, loggedOnce } from '../../platform/plugins/containment.ts'
 import { objectHandlers } from '../objects/object-handlers.ts'
 import type {
   AgentCall,

@@ -1,8 +1,8 @@
 // The plugins of a running agent. A reload replaces those that have changed; the others do not notice it.
 import { isDeepStrictEqual } from 'node:util'
-import { logFailure } from '../../config/external/containment.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
+import { logFailure } from '../../platform/plugins/containment.ts'
 import type { AgentCall, AgentPlugin, PluginExplainer, PluginMetrics } from '../plugin.ts'
 import { guardPlugin } from './guard.ts'
 

@@ -1,8 +1,8 @@
 // The rules of this agent as their fields see them: opened, changed, gone.
 import type { TSchema } from 'typebox'
-import { logFailure, loggedOnce } from '../../config/external/containment.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
+import { logFailure, loggedOnce } from '../../platform/plugins/containment.ts'
 import type { AgentCall, AgentField, AgentPlugin } from '../plugin.ts'
 import type { Time } from './agent-time.ts'
 import type { Closings } from './closings.ts'

@@ -1,4 +1,4 @@
-// Writes dist/openapi.json, the document of all built-in plugins, lints it, and writes config/operator-api.ts, the types
+// Writes dist/openapi.json, the document of all built-in plugins, lints it, and writes platform/api/operator-api.ts, the types
 // of its operations, by which commands call the API. Run it after a change of routes or schemas: npm run openapi
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ export async function typesOf(document: object): Promise<string> {
   return `// Made by npm run openapi from the OpenAPI document.\n${astToString(nodes)}`
 }
 
-export const typesFile = join(root, 'config', 'operator-api.ts')
+export const typesFile = join(root, 'platform', 'api', 'operator-api.ts')
 
 function lint(file: string): number {
   const cli = join(root, 'node_modules/@redocly/cli/bin/cli.js')

@@ -10,7 +10,6 @@ import {
   writeFileSync
 } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { sync } from '../../config/sync.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { dataDirUnusable, Fault, reasonOf, storeInUse, wrongUsage } from '../../kernel/base/errors.ts'
 import { Releases } from '../../kernel/base/releases.ts'
@@ -18,6 +17,7 @@ import { openDataDir } from '../../kernel/store/data-dir.ts'
 import type { Revocation } from '../../kernel/store/revocation.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { emptyLog } from '../../kernel/store/sqlite/words.ts'
+import { sync } from '../../platform/sync-file.ts'
 import { checkFilesystem } from '../cli/exports.ts'
 import {
   namedCertificates,

@@ -1,12 +1,13 @@
 // The commands that are installed. An index, made from the manifests, says what each command needs, so that only the
 // module of the chosen one is loaded. Manifests are loaded for commands that work on the server itself, and where the
 // configuration adds plugins that the index does not know.
-import type { ConfigFile } from '../../config/sources.ts'
+
 import { internal } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import type { Command } from '../../kernel/cli/command.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { type Fill, type Filled, ownerOf, type Slot, slotReader } from '../../kernel/slot.ts'
+import type { ConfigFile } from '../../platform/config-file.ts'
 
 /** What a plugin adds to the command line; it is in the plugin's manifest, too. */
 export interface CommandModule {

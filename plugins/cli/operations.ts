@@ -1,6 +1,7 @@
 // The calls of commands, with the types of the operations. Nothing here exists when a command runs.
-import type { Arguments, EventOf, Found, Name, Parts, ReplyOf } from '../../config/operations.ts'
+
 import type { Fault } from '../../kernel/base/errors.ts'
+import type { Arguments, EventOf, Found, Name, Parts, ReplyOf } from '../../platform/api/operations.ts'
 
 interface ErrorText {
   readonly code: string

@@ -1,9 +1,9 @@
 import { Command as Program } from 'commander'
 import type { TObject, TSchema } from 'typebox'
-import { exactValue } from '../../config/exact-value.ts'
-import { parseQuantity, quantityHelp } from '../../config/quantity.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Command } from '../../kernel/cli/command.ts'
+import { exactValue } from '../../platform/exact-value.ts'
+import { parseQuantity, quantityHelp } from '../../platform/quantity.ts'
 import type { Described } from './installed.ts'
 
 type Args = Readonly<Record<string, unknown>>

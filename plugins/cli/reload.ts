@@ -1,11 +1,11 @@
 // SIGHUP: a running server reads its configuration again. Keys whose schema says `hot` are taken over: their plugins read them
 // whenever they use them. The log names the others.
 import { isDeepStrictEqual } from 'node:util'
-import type { LeveledLog } from '../../config/log.ts'
 import { Fault, reasonOf } from '../../kernel/base/errors.ts'
 import type { Server } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { type GivenConfig, serverKeys, validateSettings } from '../../kernel/settings.ts'
+import type { LeveledLog } from '../../platform/log.ts'
 
 export interface Reread extends GivenConfig {
   readonly otherPlugins: readonly string[] // names under [plugins] that were added, enabled or disabled since the start

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { CommanderError } from 'commander'
-import type { ConfigFile } from '../../config/sources.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import type { CommandCall } from '../../kernel/cli/command.ts'
+import type { ConfigFile } from '../../platform/config-file.ts'
 import { openApi, originIn } from './api.ts'
 import { givenAuthorities } from './authorities.ts'
 import { completion } from './completion.ts'
@@ -55,7 +55,7 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     const file =
       configFile === null || isToBeMade
         ? null
-        : (await import('../../config/sources.ts')).readConfigFile(configFile)
+        : (await import('../../platform/config-file.ts')).readConfigFile(configFile)
     const installed = new Installed({
       ...source,
       file,

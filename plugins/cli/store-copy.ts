@@ -1,9 +1,9 @@
 // A copy of the store before a migration: the way back to the build before.
 import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { sync, syncDir } from '../../config/sync.ts'
 import { systemClock, timestamp } from '../../kernel/base/clock.ts'
 import { Fault, reasonOf, storeUnavailable } from '../../kernel/base/errors.ts'
+import { sync, syncDir } from '../../platform/sync-file.ts'
 
 const kept = 2
 

@@ -2,9 +2,9 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { syncDir } from '../../config/sync.ts'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
+import { syncDir } from '../../platform/sync-file.ts'
 
 export interface Certificate {
   readonly cert: string // PEM, the server's own first

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { syncDir } from '../../config/sync.ts'
 import { dataDirUnusable, Fault, reasonOf } from '../../kernel/base/errors.ts'
 import type { Statement } from '../../kernel/store/sql/watch.ts'
+import { syncDir } from '../../platform/sync-file.ts'
 
 /** What one change has revoked. */
 interface Kept {

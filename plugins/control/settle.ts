@@ -1,6 +1,6 @@
 // The store names its certificates, so that a change of both is one commit: the files follow, here after a crash, too.
 import { existsSync, renameSync, rmSync } from 'node:fs'
-import { syncDir } from '../../config/sync.ts'
+import { syncDir } from '../../platform/sync-file.ts'
 import { nextFile, ownFile, readCertificate } from './certificate.ts'
 
 /** What a restore writes for a file, until its store is in place. */

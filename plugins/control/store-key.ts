@@ -2,9 +2,9 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { syncDir } from '../../config/sync.ts'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, reasonOf } from '../../kernel/base/errors.ts'
+import { syncDir } from '../../platform/sync-file.ts'
 import { storeKeyUnusable } from './codes.ts'
 
 const cipher = 'aes-256-gcm'

@@ -3,9 +3,9 @@ import type { FastifySchemaCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Errors } from 'typebox/value'
-import { exactValue } from '../../config/exact-value.ts'
 import { closestName } from '../../kernel/base/config.ts'
 import { type ErrorCode, Fault, invalidSchema } from '../../kernel/base/errors.ts'
+import { exactValue } from '../../platform/exact-value.ts'
 import { unknownField, unknownParameter } from './codes.ts'
 
 type Codes = Pick<ReadonlyMap<string, ErrorCode>, 'get'>

@@ -1,8 +1,9 @@
 // What may be changed of a rule, as the OpenAPI document of the server says: fields of its plugins are in it, too.
-import { exactValue } from '../../config/exact-value.ts'
-import { parseQuantity } from '../../config/quantity.ts'
+
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Api } from '../../kernel/cli/command.ts'
+import { exactValue } from '../../platform/exact-value.ts'
+import { parseQuantity } from '../../platform/quantity.ts'
 import { targetOf } from './command-parts.ts'
 
 /** The keywords of JSON Schema that say how text is read. */

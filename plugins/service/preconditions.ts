@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { firstFreePort } from '../../config/low-port.ts'
-import { readConfigFile } from '../../config/sources.ts'
 import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
+import { readConfigFile } from '../../platform/config-file.ts'
+import { firstFreePort } from '../../platform/low-port.ts'
 import { isHidden, type Role, type Unit } from './unit.ts'
 
 /** Throws Fault for a user that does not exist, and for a configuration that the service cannot read or parse. */

@@ -64,7 +64,7 @@ export function isBegunOutside(stack: string): boolean {
 
 function isBuiltIn(file: string): boolean {
   const root = join(import.meta.dirname, singleFile.test(import.meta.url) ? '.' : '../..')
-  return ['plugins', 'kernel', 'config', 'agent', 'native', 'kit'].some(
+  return ['plugins', 'kernel', 'platform', 'config', 'agent', 'native', 'kit'].some(
     folder => file.startsWith(join(root, folder, '/')) && !file.includes('/test/')
   )
 }

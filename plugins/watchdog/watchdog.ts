@@ -1,10 +1,10 @@
 // For server and agent: a thread that notices a stalled event loop, and what becomes of errors that nobody catches.
 import { Worker } from 'node:worker_threads'
-import { hasOutside, runningOutside } from '../../config/external/containment.ts'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
+import { hasOutside, runningOutside } from '../../platform/plugins/containment.ts'
 import { hasPluginCode, isBegunOutside, pluginOfStack, type Watched } from './plugin-of.ts'
 import type { WatchdogData } from './worker.ts'
 

@@ -2,10 +2,10 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Type } from 'typebox'
-import { exactValue } from '../../config/exact-value.ts'
-import { readConfigFile, readKeys } from '../../config/sources.ts'
 import { closestName, ListenAddress, throwProblems, validateConfig } from '../../kernel/base/config.ts'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
+import { readConfigFile, readKeys } from '../../platform/config-file.ts'
+import { exactValue } from '../../platform/exact-value.ts'
 
 const schema = Type.Object({
   port: Type.Integer({ default: 7080, minimum: 1 }),

@@ -1,11 +1,11 @@
 // A server of another release: its version, how many migrations of the plugin acme it has, and its keys are in the environment.
 import { once } from 'node:events'
 import { Migration } from '@mikro-orm/migrations'
-import { openLog } from '../../config/log.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import { boot } from '../../kernel/kernel.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
+import { openLog } from '../../platform/log.ts'
 
 const environment = (name: string): string => process.env[name] ?? ''
 

@@ -13,7 +13,7 @@ export interface LogEvent {
 const root = join(import.meta.dirname, '..', '..')
 
 export function eventsOfCode(): readonly LogEvent[] {
-  const files = globSync('{kernel,plugins,agent,config/external}/**/*.ts', {
+  const files = globSync('{kernel,plugins,agent,platform/plugins}/**/*.ts', {
     cwd: root,
     exclude: ['**/test/**']
   }).sort()

@@ -69,7 +69,7 @@ t.test('no command of the API needs manifests, ORM, schemas, wire or log, whatev
     ])
   const file = join(dir, 'loaded.json')
   const script = `
-    const { run } = await import(${JSON.stringify(import.meta.resolve('../../../config/program.ts'))})
+    const { run } = await import(${JSON.stringify(import.meta.resolve('../main.ts'))})
     for (const line of ${JSON.stringify(lines)}) await run(line).catch(error => console.error(String(error)))
     process.exit()`
   const child = spawn(process.execPath, [preload, '--input-type=module', '-e', script], {

@@ -2,7 +2,7 @@
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { SavedRule } from '../../../agent/objects/saved-rules.ts'
-import { firstFreePort } from '../../../config/low-port.ts'
+import { firstFreePort } from '../../../platform/low-port.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 import { listOf } from '../words.ts'
 import { isOutgoing } from './ports.ts'

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { findHalf } from '../../../config/external/resolve.ts'
 import { conform } from '../../../kit/conformance.ts'
+import { findHalf } from '../../../platform/plugins/resolve-plugin.ts'
 import { settingsFor } from '../catalogue.ts'
 import { scaffold } from '../scaffold.ts'
 

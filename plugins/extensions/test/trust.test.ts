@@ -10,10 +10,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { importExternal } from '../../../config/external/import.ts'
-import { loadPlugins } from '../../../config/external/load.ts'
-import { lockFileIn, trust } from '../../../config/external/trust.ts'
 import { conform } from '../../../kit/conformance.ts'
+import { importExternal } from '../../../platform/plugins/import-plugin.ts'
+import { loadPlugins } from '../../../platform/plugins/load-plugins.ts'
+import { lockFileIn, trust } from '../../../platform/plugins/plugin-lock.ts'
 
 const pluginSource = (variant: string) =>
   `export default { name: 'acme', version: '1.2.3', kernel: '^2.0.0', variant: '${variant}' }\n`

@@ -5,7 +5,7 @@ import { openapiDocument, typesFile, typesOf } from '../../../config/build/opena
 import { testServer } from '../../../kit/test-server.ts'
 
 t.test(
-  'config/operator-api.ts has the types of the document that a server gives; else npm run openapi',
+  'platform/api/operator-api.ts has the types of the document that a server gives; else npm run openapi',
   async t => {
     const { call } = await testServer(t)
 

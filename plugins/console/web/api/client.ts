@@ -1,6 +1,6 @@
-// Calls the API with the session of the browser. Types are those of the OpenAPI document: config/operations.ts.
+// Calls the API with the session of the browser. Types are those of the OpenAPI document: platform/api/operations.ts.
 import type { QueryFunction } from '@tanstack/react-query'
-import type { Arguments, Found, Name, ReplyOf } from '../../../../config/operations.ts'
+import type { Arguments, Found, Name, ReplyOf } from '../../../../platform/api/operations.ts'
 import type { ConsoleApi } from '../../slots.ts'
 import { ApiError, errorFrom } from './error.ts'
 import { answered, unanswered } from './reachable.ts'

@@ -1,5 +1,5 @@
 // Between records of rules, values of the form, and bodies of requests.
-import type { Arguments } from '../../../../../../config/operations.ts'
+import type { Arguments } from '../../../../../../platform/api/operations.ts'
 import { given, patchOf, type Values } from '../../../parts/schema-form/values.ts'
 import type { Edge } from '../../edges/queries.ts'
 import type { Rule } from '../queries.ts'

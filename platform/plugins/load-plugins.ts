@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { atPlace, type PlaceOf, suggestion, throwProblems, validateConfig } from '../../kernel/base/config.ts'
 import { Fault, pluginFailed, reasonOf } from '../../kernel/base/errors.ts'
 import { markOutside } from './containment.ts'
-import { findHalf, type Half } from './resolve.ts'
+import { findHalf, type Half } from './resolve-plugin.ts'
 
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
 /** What of an external plugin runs: files as they were trusted, or in `development` as they are now. */

@@ -4,10 +4,10 @@ import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
-import type { ImportExternal } from './load.ts'
+import type { ImportExternal } from './load-plugins.ts'
+import { folderOf, requireTrusted, trust } from './plugin-lock.ts'
 import { publicModules } from './public-modules.ts'
-import { findHalf, resolvePlugin } from './resolve.ts'
-import { folderOf, requireTrusted, trust } from './trust.ts'
+import { findHalf, resolvePlugin } from './resolve-plugin.ts'
 
 /** The files of a plugin's folder, by hash: those that this process loaded first, and those that it is to load now. */
 interface Loaded {
