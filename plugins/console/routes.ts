@@ -2,10 +2,10 @@ import { Type } from 'typebox'
 import { Fault, notFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import type { Changes } from './changes.ts'
-import type { Parts } from './parts.ts'
+import type { Changes } from './change-counter.ts'
+import type { Console } from './console-site.ts'
+import type { Parts } from './plugin-parts.ts'
 import { PartRow, Seen } from './schema.ts'
-import type { Console } from './site.ts'
 
 export interface Deps {
   readonly changes: Changes

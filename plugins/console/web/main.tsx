@@ -1,7 +1,7 @@
 import './app/styles.ts'
 import { createRoot } from 'react-dom/client'
 import { meQuery } from './api/me.ts'
-import { queries } from './api/queries.ts'
+import { queries } from './api/query-client.ts'
 import { App } from './app/App.tsx'
 import { pageAt } from './pages/pages.ts'
 import { loadText } from './text/text.ts'

@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { call, type Reply } from './client.ts'
-import { errorOf } from './error.ts'
+import { errorOf } from './api-error.ts'
+import { call, type Reply } from './call.ts'
 
 export type Me = Reply<'GET /v1/users/me'>
 

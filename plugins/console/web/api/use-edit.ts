@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Versioned } from './client.ts'
-import { errorOf } from './error.ts'
+import { errorOf } from './api-error.ts'
+import type { Versioned } from './call.ts'
 
 interface Edit<T, V> {
   readonly read: () => Promise<Versioned<T>>

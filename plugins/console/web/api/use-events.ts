@@ -1,6 +1,6 @@
 // Server-sent events. Rests while the page is hidden, and begins again when the stream ends.
 import { useEffect, useRef, useState } from 'react'
-import { answered } from './reachable.ts'
+import { answered } from './reachability.ts'
 
 /** `waiting`: nothing has come yet, or not since the stream was lost. */
 export type StreamState = 'waiting' | 'live'

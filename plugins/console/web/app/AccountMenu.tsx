@@ -2,7 +2,7 @@ import { Button, type MantineColorScheme, Menu, useMantineColorScheme } from '@m
 import type { Me } from '../api/me.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { chooseLanguage, type Language, language, languages, text } from '../text/text.ts'
-import { useSignOut } from './sign-out.ts'
+import { useSignOut } from './use-sign-out.ts'
 
 const themes: readonly MantineColorScheme[] = ['auto', 'light', 'dark']
 const person = 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 20c1-4 4-6 8-6s7 2 8 6'

@@ -1,7 +1,7 @@
 import { createTheme, MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
-import { queries } from '../api/queries.ts'
-import { Boundary } from '../parts/Boundary.tsx'
+import { queries } from '../api/query-client.ts'
+import { Boundary } from '../parts/ErrorBoundary.tsx'
 import { Gate } from './Gate.tsx'
 import { Notices } from './Notices.tsx'
 

@@ -2,16 +2,16 @@ import { AppShell, Loader } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { Route, Switch } from 'wouter'
 import type { Me } from '../api/me.ts'
-import { useLostAt } from '../api/reachable.ts'
+import { useLostAt } from '../api/reachability.ts'
 import type { Page } from '../pages/pages.ts'
-import { Boundary } from '../parts/Boundary.tsx'
+import { Boundary } from '../parts/ErrorBoundary.tsx'
 import { text } from '../text/text.ts'
-import { Lost } from './Lost.tsx'
+import { Lost } from './ConnectionLost.tsx'
 import { NotFound } from './NotFound.tsx'
-import type { Part } from './plugins/parts.ts'
+import type { Part } from './plugins/plugin-parts.ts'
 
-const PluginPage = lazy(() => import('./plugins/Page.tsx'))
-const Cards = lazy(() => import('./plugins/Cards.tsx'))
+const PluginPage = lazy(() => import('./plugins/PluginPage.tsx'))
+const Cards = lazy(() => import('./plugins/PluginCards.tsx'))
 
 interface Props {
   readonly me: Me

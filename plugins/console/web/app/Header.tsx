@@ -3,7 +3,7 @@ import { lazy, Suspense } from 'react'
 import type { Me } from '../api/me.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { text } from '../text/text.ts'
-import { modifier } from './modifier.ts'
+import { modifier } from './modifier-key.ts'
 
 // What opens is no part of what is loaded first.
 const AccountMenu = lazy(() => import('./AccountMenu.tsx'))

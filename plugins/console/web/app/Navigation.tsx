@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import type { Page } from '../pages/pages.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { text } from '../text/text.ts'
-import { iconOf, type Part, pathOf, titleOf } from './plugins/parts.ts'
+import { iconOf, type Part, pathOf, titleOf } from './plugins/plugin-parts.ts'
 
 interface Props {
   readonly pages: readonly Page[]

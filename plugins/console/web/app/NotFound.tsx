@@ -1,6 +1,6 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
-import { Head } from '../parts/Head.tsx'
+import { Head } from '../parts/PageHead.tsx'
 import { text } from '../text/text.ts'
 
 export const NotFound = () => (

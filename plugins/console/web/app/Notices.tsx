@@ -1,5 +1,5 @@
 import { Notification } from '@mantine/core'
-import { Reason } from '../parts/Refusal.tsx'
+import { Reason } from '../parts/FormError.tsx'
 import { text } from '../text/text.ts'
 import { dismiss, useNotices } from './notices.ts'
 

@@ -2,18 +2,18 @@ import { AppShell } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { lazy, Suspense, useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
-import { isPageOutdated } from '../api/changes.ts'
 import type { Me } from '../api/me.ts'
+import { isPageOutdated } from '../api/watch-server.ts'
 import { pagesOf } from '../pages/pages.ts'
 import { text } from '../text/text.ts'
 import { Content } from './Content.tsx'
 import { Header } from './Header.tsx'
 import { Navigation } from './Navigation.tsx'
-import { useParts } from './plugins/parts.ts'
+import { useParts } from './plugins/plugin-parts.ts'
 import { focusSearch, useKeys } from './use-keys.ts'
 
 const Palette = lazy(() => import('./palette/Palette.tsx'))
-const Keys = lazy(() => import('./Keys.tsx'))
+const Keys = lazy(() => import('./KeyboardShortcuts.tsx'))
 const PasswordDialog = lazy(() => import('./forms/PasswordDialog.tsx'))
 
 /** What is around each page. */

@@ -1,6 +1,6 @@
 // Short messages at the edge of the page.
 import { useSyncExternalStore } from 'react'
-import type { ApiError } from '../api/error.ts'
+import type { ApiError } from '../api/api-error.ts'
 
 export interface Notice {
   readonly id: number

@@ -64,7 +64,7 @@ export const pages: readonly Page[] = [
     name: 'edges',
     path: '/edges',
     icon: 'M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01',
-    ...chunk(() => import('./edges/page.tsx')),
+    ...chunk(() => import('./clients/page.tsx')),
     adds: { label: () => text.edges.add, role: 'superadmin' }
   },
   {

@@ -1,7 +1,7 @@
 import { Button, Group, Stack } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { text } from '../text/text.ts'
-import { Refusal } from './Refusal.tsx'
+import { Refusal } from './FormError.tsx'
 
 interface Props {
   readonly does: string // the word of the button

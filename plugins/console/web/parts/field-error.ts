@@ -1,4 +1,4 @@
-import { errorOf } from '../api/error.ts'
+import { errorOf } from '../api/api-error.ts'
 
 /**
  * Returns what is wrong with a field of a form, or null. `name` is its path in the body: 'listen_port', 'targets.0.host'.

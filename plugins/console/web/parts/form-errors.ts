@@ -1,4 +1,4 @@
-import { errorOf } from '../api/error.ts'
+import { errorOf } from '../api/api-error.ts'
 import { withoutField } from './field-error.ts'
 
 interface FormErrors {

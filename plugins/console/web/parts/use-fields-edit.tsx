@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react'
-import type { Versioned } from '../api/client.ts'
+import type { Versioned } from '../api/call.ts'
 import { useEdit } from '../api/use-edit.ts'
-import { Overtaken } from './Overtaken.tsx'
+import { Overtaken } from './EditConflict.tsx'
 import { isSame, patchOf, type Values } from './schema-form/values.ts'
 
 interface FieldsEdit<T, V> {

@@ -1,14 +1,14 @@
 import { Button, PasswordInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
+import { call } from '../../api/call.ts'
 import type { Me } from '../../api/me.ts'
-import { setMustChange } from '../../api/must-change.ts'
-import { Refusal } from '../../parts/Refusal.tsx'
+import { setMustChange } from '../../api/use-must-change.ts'
+import { Refusal } from '../../parts/FormError.tsx'
 import { text } from '../../text/text.ts'
 import { notify } from '../notices.ts'
-import { useSignOut } from '../sign-out.ts'
-import { Card } from './Card.tsx'
+import { useSignOut } from '../use-sign-out.ts'
+import { Card } from './FormCard.tsx'
 
 interface Props {
   readonly me: Me

@@ -1,13 +1,13 @@
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
-import { queries } from '../../api/queries.ts'
+import { call } from '../../api/call.ts'
+import { queries } from '../../api/query-client.ts'
+import { Refusal } from '../../parts/FormError.tsx'
 import { fieldError } from '../../parts/field-error.ts'
-import { Refusal } from '../../parts/Refusal.tsx'
 import { text } from '../../text/text.ts'
 import { forgetSetupLink } from '../setup-link.ts'
-import { Card } from './Card.tsx'
+import { Card } from './FormCard.tsx'
 
 /** Makes the first administrator, and signs in. */
 export default function Setup({ token }: { readonly token: string }) {

@@ -1,12 +1,12 @@
 import { Button, PasswordInput, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
-import { setMustChange } from '../../api/must-change.ts'
-import { queries } from '../../api/queries.ts'
-import { Refusal } from '../../parts/Refusal.tsx'
+import { call } from '../../api/call.ts'
+import { queries } from '../../api/query-client.ts'
+import { setMustChange } from '../../api/use-must-change.ts'
+import { Refusal } from '../../parts/FormError.tsx'
 import { text } from '../../text/text.ts'
-import { Card } from './Card.tsx'
+import { Card } from './FormCard.tsx'
 
 export default function SignIn() {
   const [user_id, setUser] = useState('')

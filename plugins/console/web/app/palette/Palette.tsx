@@ -3,7 +3,7 @@ import { type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { text } from '../../text/text.ts'
-import { type Entry, matching, type Shown, useFixed, useRecords } from './entries.ts'
+import { type Entry, matching, type Shown, useFixed, useRecords } from './palette-entries.ts'
 
 interface Props extends Shown {
   readonly onClose: () => void

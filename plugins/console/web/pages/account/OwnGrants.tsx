@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { rows } from '../../api/client.ts'
-import { Empty } from '../../parts/Empty.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
+import { rows } from '../../api/call.ts'
+import { Empty } from '../../parts/EmptyState.tsx'
+import { Loaded } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { columns } from '../users/grant.tsx'
+import { columns } from '../users/grant-columns.tsx'
 
 export function OwnGrants() {
   const grants = useQuery({ queryKey: ['grants', 'me'], queryFn: () => rows('GET /v1/users/me/grants') })

@@ -9,13 +9,13 @@ import {
 import { lazy, Suspense, useState } from 'react'
 import { type Me, useMe } from '../../api/me.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Head } from '../../parts/Head.tsx'
+import { Head } from '../../parts/PageHead.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { chooseLanguage, type Language, language, languages, text } from '../../text/text.ts'
-import { Limits } from '../users/Limits.tsx'
-import { Credentials } from './Credentials.tsx'
+import { Limits } from '../users/UserLimits.tsx'
 import { OwnGrants } from './OwnGrants.tsx'
 import { Sessions } from './Sessions.tsx'
+import { Credentials } from './Tokens.tsx'
 
 const NewPassword = lazy(() => import('../../app/forms/NewPassword.tsx'))
 

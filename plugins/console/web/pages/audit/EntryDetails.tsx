@@ -2,10 +2,10 @@ import { Anchor, Stack } from '@mantine/core'
 import { Link } from 'wouter'
 import { count } from '../../format.ts'
 import { Fact, Facts } from '../../parts/Facts.tsx'
-import { When } from '../../parts/When.tsx'
+import { When } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
 import { On, Outcome, Who } from './columns.tsx'
-import type { Entry } from './entries.ts'
+import type { Entry } from './use-entries.ts'
 
 /** One entry in full, with what has changed. */
 export const EntryDetails = ({ entry }: { readonly entry: Entry }) => (

@@ -1,10 +1,10 @@
 import { Button, Group, NativeSelect, SimpleGrid, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { Refusal } from '../../parts/FormError.tsx'
 import { localOf, rfcOf } from '../../parts/local-time.ts'
-import { Refusal } from '../../parts/Refusal.tsx'
 import { text } from '../../text/text.ts'
 import { UserSelect } from '../users/UserSelect.tsx'
-import type { Filters } from './entries.ts'
+import type { Filters } from './use-entries.ts'
 
 interface Props {
   readonly filters: Filters

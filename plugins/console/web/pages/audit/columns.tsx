@@ -1,11 +1,11 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
 import { count } from '../../format.ts'
+import { When } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
-import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
 import { UserLink } from '../users/UserLink.tsx'
-import type { Entry } from './entries.ts'
+import type { Entry } from './use-entries.ts'
 
 const pages: Readonly<Record<string, (id: string) => string>> = {
   rule: id => `/rules/${id}`,

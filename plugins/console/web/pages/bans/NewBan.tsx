@@ -1,13 +1,13 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
+import { call } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { text } from '../../text/text.ts'
-import { EdgeSelect } from '../edges/EdgeSelect.tsx'
+import { EdgeSelect } from '../clients/ClientSelect.tsx'
 import { portsOf, useRules } from '../rules/queries.ts'
 
 const hour = 3600

@@ -1,8 +1,8 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
-import type { Row } from '../../api/client.ts'
+import type { Row } from '../../api/call.ts'
+import { When } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
-import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
 import { UserLink } from '../users/UserLink.tsx'
 

@@ -1,10 +1,10 @@
 import { Anchor, Button } from '@mantine/core'
 import { Link } from 'wouter'
 import { bytes, count, duration, rate } from '../../format.ts'
+import { When } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
-import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
-import type { LiveRow } from './use-live.ts'
+import type { LiveRow } from './use-live-connections.ts'
 
 interface Names {
   readonly edgeOf: (client_id: string) => string

@@ -3,11 +3,11 @@ import { useDebouncedCallback } from '@mantine/hooks'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useMe } from '../../api/me.ts'
-import { Head } from '../../parts/Head.tsx'
+import { Head } from '../../parts/PageHead.tsx'
 import { text } from '../../text/text.ts'
-import { useEdges } from '../edges/queries.ts'
-import { Live } from './Live.tsx'
-import type { LiveFilter } from './use-live.ts'
+import { useEdges } from '../clients/queries.ts'
+import { Live } from './LiveConnections.tsx'
+import type { LiveFilter } from './use-live-connections.ts'
 
 const words = ['source', 'target', 'owner'] as const
 const names = [...words, 'client', 'rule_id', 'protocol'] as const

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { call, type Reply } from '../../api/client.ts'
+import { call, type Reply } from '../../api/call.ts'
 
 export type Summary = Reply<'GET /v1/stats/summary'>
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
-import { call, type Reply } from '../../api/client.ts'
+import { call, type Reply } from '../../api/call.ts'
 import { type Me, useMe } from '../../api/me.ts'
 import {
   nothingAt,

@@ -1,15 +1,15 @@
 import { Anchor, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, Route, Switch } from 'wouter'
-import { type Row, rows } from '../../api/client.ts'
+import { type Row, rows } from '../../api/call.ts'
 import { count } from '../../format.ts'
-import { Empty } from '../../parts/Empty.tsx'
-import { Head } from '../../parts/Head.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
+import { Empty } from '../../parts/EmptyState.tsx'
+import { Head } from '../../parts/PageHead.tsx'
+import { Loaded } from '../../parts/QueryResult.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { Detail } from './Detail.tsx'
+import { Detail } from './PluginDetail.tsx'
 
 export type Plugin = Row<'GET /v1/plugins'>
 

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Row, rows, versioned } from '../../api/client.ts'
+import { type Row, rows, versioned } from '../../api/call.ts'
 import { bytes, percent } from '../../format.ts'
 import { text } from '../../text/text.ts'
 

@@ -1,8 +1,8 @@
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { call } from '../../api/client.ts'
+import { call } from '../../api/call.ts'
 import { count } from '../../format.ts'
-import { Confirm } from '../../parts/Confirm.tsx'
+import { Confirm } from '../../parts/ConfirmDialog.tsx'
 import { text } from '../../text/text.ts'
 import { nameOf, type Rule } from './queries.ts'
 

@@ -1,10 +1,10 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
-import { State } from '../../parts/State.tsx'
+import { State } from '../../parts/StateLabel.tsx'
+import { When } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
-import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
-import type { EdgesById } from '../edges/queries.ts'
+import type { EdgesById } from '../clients/queries.ts'
 import { portsOf, type Rule, targetsOf } from './queries.ts'
 import { shownStateOf } from './shown-state.ts'
 

@@ -1,7 +1,7 @@
 // Which rules a list shows. It is in the address, so that a figure elsewhere can lead to what it counts:
 // /rules?state=failed, /rules?edge=ID, /rules?targets=down, /rules?selector=env=prod
 import { useSearchParams } from 'wouter'
-import type { EdgesById } from '../edges/queries.ts'
+import type { EdgesById } from '../clients/queries.ts'
 import type { Rule } from './queries.ts'
 import { downTargets, shownStateOf } from './shown-state.ts'
 

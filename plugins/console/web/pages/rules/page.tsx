@@ -1,8 +1,8 @@
 import { Route, Switch } from 'wouter'
-import { Detail } from './detail/Detail.tsx'
+import { Detail } from './detail/RuleDetail.tsx'
 import { EditRule } from './form/EditRule.tsx'
 import { NewRule } from './form/NewRule.tsx'
-import { List } from './List.tsx'
+import { List } from './RuleList.tsx'
 
 export default function Rules() {
   return (

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { call, growing, type Row } from '../../api/client.ts'
+import { call, growing, type Row } from '../../api/call.ts'
 
 export type Rule = Row<'GET /v1/rules'>
 

@@ -1,5 +1,5 @@
 // What is known of a rule: of an edge that is away nothing is, whatever it said last.
-import type { EdgesById } from '../edges/queries.ts'
+import type { EdgesById } from '../clients/queries.ts'
 import type { Rule } from './queries.ts'
 
 export const shownStates = [

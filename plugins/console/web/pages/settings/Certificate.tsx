@@ -1,11 +1,11 @@
 import { Alert, Anchor, Stack, Text, Title } from '@mantine/core'
 import { Fragment } from 'react'
 import { Link } from 'wouter'
-import type { Reply } from '../../api/client.ts'
+import type { Reply } from '../../api/call.ts'
 import { ago, count } from '../../format.ts'
 import { Command } from '../../parts/Command.tsx'
 import { Fact, Facts } from '../../parts/Facts.tsx'
-import { When } from '../../parts/When.tsx'
+import { When } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
 
 type Shown = Reply<'GET /v1/settings/certificate'>

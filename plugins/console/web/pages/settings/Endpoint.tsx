@@ -1,14 +1,14 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call, type Reply, type Versioned, versioned } from '../../api/client.ts'
+import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
 import { useEdit } from '../../api/use-edit.ts'
-import { useForms } from '../../api/use-forms.ts'
+import { useForms } from '../../api/use-form-reset.ts'
 import { notify } from '../../app/notices.ts'
+import { Overtaken } from '../../parts/EditConflict.tsx'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
-import { Loaded } from '../../parts/Loaded.tsx'
-import { Overtaken } from '../../parts/Overtaken.tsx'
+import { Loaded } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 
 type Setting = Reply<'GET /v1/settings/advertised-endpoint'>

@@ -1,7 +1,7 @@
-import type { Row } from '../../api/client.ts'
+import type { Row } from '../../api/call.ts'
 import { count } from '../../format.ts'
 import { PlainTable } from '../../parts/PlainTable.tsx'
-import { When } from '../../parts/When.tsx'
+import { When } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
 
 /** The servers of the store: at least the one that answers. */

@@ -4,16 +4,16 @@ import { useSearchParams } from 'wouter'
 import { useMe } from '../../api/me.ts'
 import { bytes } from '../../format.ts'
 import { Chart } from '../../parts/chart/Chart.tsx'
-import { Empty } from '../../parts/Empty.tsx'
-import { Head } from '../../parts/Head.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
+import { Empty } from '../../parts/EmptyState.tsx'
 import { ofUnix, zone } from '../../parts/local-time.ts'
+import { Head } from '../../parts/PageHead.tsx'
+import { Loaded } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
+import { When } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
-import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
-import { EdgeSelect } from '../edges/EdgeSelect.tsx'
+import { EdgeSelect } from '../clients/ClientSelect.tsx'
 import { UserSelect } from '../users/UserSelect.tsx'
 import {
   type Choice,
@@ -25,7 +25,7 @@ import {
   type Sample,
   save,
   useHistory
-} from './history.ts'
+} from './traffic-history.ts'
 
 const titles = {
   toTargets: text.connections.inRate,

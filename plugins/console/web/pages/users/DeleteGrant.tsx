@@ -1,11 +1,11 @@
 import { Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { call, rows } from '../../api/client.ts'
+import { call, rows } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
-import { Confirm } from '../../parts/Confirm.tsx'
+import { Confirm } from '../../parts/ConfirmDialog.tsx'
 import { text } from '../../text/text.ts'
-import { type Grant, nameOf } from './grant.tsx'
+import { type Grant, nameOf } from './grant-columns.tsx'
 
 /** Names the rules that may go: those of the user within the grant. The server knows which another grant allows. */
 export function DeleteGrant({ grant, onClose }: { readonly grant: Grant; readonly onClose: () => void }) {

@@ -1,15 +1,15 @@
 import { Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { call, type Versioned, versioned } from '../../api/client.ts'
+import { call, type Versioned, versioned } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
+import { Opened } from '../../parts/FreshRecord.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
 import { labelText } from '../../parts/labels.ts'
-import { Opened } from '../../parts/Opened.tsx'
 import { useFieldsEdit } from '../../parts/use-fields-edit.tsx'
 import { text } from '../../text/text.ts'
-import { type Grant, nameOf } from './grant.tsx'
+import { type Grant, nameOf } from './grant-columns.tsx'
 
 const readGrant = (grant_id: string) => versioned('GET /v1/grants/{grant_id}', { path: { grant_id } })
 

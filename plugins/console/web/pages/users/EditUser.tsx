@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { call, type Versioned } from '../../api/client.ts'
+import { call, type Versioned } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'

@@ -1,14 +1,14 @@
 import { Checkbox, Group, Input, NumberInput, Textarea, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
+import { call } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
 import type { Labels } from '../../parts/labels.ts'
 import { text } from '../../text/text.ts'
-import { EdgeSelect } from '../edges/EdgeSelect.tsx'
+import { EdgeSelect } from '../clients/ClientSelect.tsx'
 
 const blank = { client_id: '*', targets: '', note: '', labels: {} as Labels }
 const protocols = ['tcp', 'udp'] as const

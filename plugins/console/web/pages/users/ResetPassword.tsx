@@ -1,7 +1,7 @@
 import { Checkbox, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
+import { call } from '../../api/call.ts'
 import { count } from '../../format.ts'
 import { Form } from '../../parts/Form.tsx'
 import { Secret } from '../../parts/Secret.tsx'

@@ -1,7 +1,7 @@
 import { count } from '../../format.ts'
 import { labelText } from '../../parts/labels.ts'
+import { When } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
-import { When } from '../../parts/When.tsx'
 import { text } from '../../text/text.ts'
 import { stateOf, type User } from './queries.ts'
 import { UserLink } from './UserLink.tsx'

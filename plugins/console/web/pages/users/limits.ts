@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Reply, type Versioned, versioned } from '../../api/client.ts'
-import { errorOf } from '../../api/error.ts'
+import { errorOf } from '../../api/api-error.ts'
+import { type Reply, type Versioned, versioned } from '../../api/call.ts'
 
 export type Envelope = Reply<'GET /v1/clients/{client_id}/owners/{owner_id}/rate-limit'>
 

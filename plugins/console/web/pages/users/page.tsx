@@ -1,15 +1,15 @@
 import { Button } from '@mantine/core'
 import { Link, Route, Switch, useLocation } from 'wouter'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Empty } from '../../parts/Empty.tsx'
-import { Head } from '../../parts/Head.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
+import { Empty } from '../../parts/EmptyState.tsx'
+import { Head } from '../../parts/PageHead.tsx'
+import { Loaded } from '../../parts/QueryResult.tsx'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { columns } from './columns.tsx'
-import { Detail } from './Detail.tsx'
 import { NewUser } from './NewUser.tsx'
 import { useUsers } from './queries.ts'
+import { Detail } from './UserDetail.tsx'
 
 export default function Users() {
   return (

@@ -1,7 +1,7 @@
 // A control for one value, made from its schema.
 import { Checkbox, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { localOf, rfcOf } from '../local-time.ts'
-import { about, exampleOf, type FieldProps } from './about.ts'
+import { about, exampleOf, type FieldProps } from './control-props.ts'
 import { AmountInput, ChoiceInput, TextsInput } from './inputs.tsx'
 import { JsonInput } from './JsonInput.tsx'
 import { LabelsInput } from './LabelsInput.tsx'

@@ -1,7 +1,7 @@
 import { NativeSelect, NumberInput, Text, Textarea } from '@mantine/core'
 import { bytes, rate } from '../../format.ts'
 import { text } from '../../text/text.ts'
-import { about, choiceName, exampleOf, type FieldProps } from './about.ts'
+import { about, choiceName, exampleOf, type FieldProps } from './control-props.ts'
 import { unitOf } from './schema.ts'
 
 export function ChoiceInput(props: FieldProps) {

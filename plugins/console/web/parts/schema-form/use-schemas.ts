@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { call } from '../../api/client.ts'
+import { call } from '../../api/call.ts'
 import type { Schemas } from './schema.ts'
 
 /** The named schemas of the API, as this server serves them: with the fields of all its plugins. */

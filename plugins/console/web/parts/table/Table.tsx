@@ -2,10 +2,10 @@ import { Button, Checkbox, Group, Menu, Text, TextInput, UnstyledButton, Visuall
 import { useMediaQuery } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
-import { maxRows } from '../../api/client.ts'
+import { maxRows } from '../../api/call.ts'
 import { count } from '../../format.ts'
 import { text } from '../../text/text.ts'
-import { Empty } from '../Empty.tsx'
+import { Empty } from '../EmptyState.tsx'
 import { type Column, found, type Sort, sorted } from './rows.ts'
 import { useColumns } from './use-columns.ts'
 

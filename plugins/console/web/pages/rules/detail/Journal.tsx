@@ -1,10 +1,10 @@
 import { Button, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call, type Row } from '../../../api/client.ts'
-import { Loaded } from '../../../parts/Loaded.tsx'
+import { call, type Row } from '../../../api/call.ts'
 import { PlainTable } from '../../../parts/PlainTable.tsx'
-import { When } from '../../../parts/When.tsx'
+import { Loaded } from '../../../parts/QueryResult.tsx'
+import { When } from '../../../parts/Timestamp.tsx'
 import { text } from '../../../text/text.ts'
 
 type Entry = Row<'GET /v1/rules/{rule_id}/journal'>

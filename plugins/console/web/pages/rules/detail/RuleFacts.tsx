@@ -3,11 +3,11 @@ import { Link } from 'wouter'
 import { Fact, Facts } from '../../../parts/Facts.tsx'
 import { titleOf } from '../../../parts/schema-form/schema.ts'
 import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
-import { When } from '../../../parts/When.tsx'
+import { When } from '../../../parts/Timestamp.tsx'
 import { text } from '../../../text/text.ts'
 import { handMade, meansWith, sectionsOf } from '../form/sections.ts'
 import type { Rule } from '../queries.ts'
-import { inWords } from './in-words.ts'
+import { inWords } from './format-value.ts'
 
 /** What the rule is: every field that has a value, those of plugins too. */
 export function RuleFacts({ rule }: { readonly rule: Rule }) {

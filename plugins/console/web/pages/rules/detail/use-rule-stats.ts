@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { Reply } from '../../../api/client.ts'
+import type { Reply } from '../../../api/call.ts'
 import { useEvents } from '../../../api/use-events.ts'
 import {
   nothingAt,

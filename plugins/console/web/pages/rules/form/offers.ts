@@ -1,9 +1,9 @@
 // What the chosen edges can do, and what the caller may do there.
 import { useQuery } from '@tanstack/react-query'
-import { type Row, rows } from '../../../api/client.ts'
+import { type Row, rows } from '../../../api/call.ts'
 import { useMe } from '../../../api/me.ts'
 import type { Schema } from '../../../parts/schema-form/schema.ts'
-import type { Edge } from '../../edges/queries.ts'
+import type { Edge } from '../../clients/queries.ts'
 
 type Requirement = NonNullable<Schema['x-requires']>
 

@@ -1,0 +1,125 @@
+// Calls the API with the session of the browser. Types are those of the OpenAPI document: platform/api/operations.ts.
+import type { QueryFunction } from '@tanstack/react-query'
+import type { Arguments, Found, Name, ReplyOf } from '../../../../platform/api/operations.ts'
+import type { ConsoleApi } from '../../slots.ts'
+import { ApiError, errorFrom } from './api-error.ts'
+import { answered, unanswered } from './reachability.ts'
+
+export type Reply<N extends Name> = ReplyOf<Found<N>>
+export type Row<N extends Name> = Reply<N> extends readonly (infer R)[] ? R : never
+
+interface Parts {
+  readonly path?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const partsIn = ([parts = {}]: readonly unknown[]): Parts => parts as Parts // checked by the types of the caller
+
+/** Sends the request of an operation, such as 'POST /v1/rules'. Throws ApiError. */
+export const call = <N extends Name>(operation: N, ...parts: Arguments<N>): Promise<Reply<N>> =>
+  readOne(operation, partsIn(parts)) as Promise<Reply<N>>
+
+/** Reads all pages of a list, at most `maxRows`. */
+export const rows = <N extends Name>(operation: N, ...parts: Arguments<N>): Promise<readonly Row<N>[]> =>
+  readAll(operation, partsIn(parts)) as Promise<readonly Row<N>[]>
+
+/** Reads a list that may be long, for `queryFn`: its first rows are shown while the others are read. */
+export const growing =
+  <N extends Name>(operation: N, ...parts: Arguments<N>): QueryFunction<readonly Row<N>[]> =>
+  ({ client, queryKey, signal }) => {
+    const isFirst = client.getQueryData(queryKey) === undefined
+    const show = (found: readonly unknown[]): void => {
+      if (isFirst && !signal.aborted) client.setQueryData(queryKey, [...found])
+    }
+    return readAll(operation, partsIn(parts), show) as Promise<readonly Row<N>[]>
+  }
+
+/** For the elements of plugins, whose routes have no types here. */
+export const untyped: ConsoleApi = {
+  call: (method, path, body) => readOne(`${method} ${path}`, { body }),
+  list: path => readAll(`GET ${path}`, {})
+}
+
+async function readOne(operation: string, parts: Parts): Promise<unknown> {
+  const response = await send(operation, parts)
+  return response.status === 204 ? undefined : response.json()
+}
+
+async function readAll(
+  operation: string,
+  given: Parts,
+  onPart: (found: readonly unknown[]) => void = () => {}
+): Promise<readonly unknown[]> {
+  const found: unknown[] = []
+  let asked: Parts = { ...given, query: { limit: firstRows, ...given.query } }
+  while (found.length < maxRows) {
+    const response = await send(operation, asked)
+    found.push(...((await response.json()) as unknown[]))
+    const cursor = cursorIn(response.headers.get('link'))
+    if (cursor === null) break
+    onPart(found)
+    asked = { ...given, query: { limit: pageRows, ...given.query, cursor } }
+  }
+  return found
+}
+const firstRows = 200 // more than are seen at once
+const pageRows = 1000
+export const maxRows = 50_000 // what a browser can hold; lists say when there are more
+
+const cursorIn = (link: string | null): string | null => {
+  const [, next] = /<([^>]+)>;\s*rel="?next"?/.exec(link ?? '') ?? []
+  return next === undefined ? null : new URL(next, location.origin).searchParams.get('cursor')
+}
+
+/** A record, and its ETag for the If-Match of a change. */
+export interface Versioned<T> {
+  readonly value: T
+  readonly etag: string
+}
+
+export async function versioned<N extends Name>(
+  operation: N,
+  ...parts: Arguments<N>
+): Promise<Versioned<Reply<N>>> {
+  const response = await send(operation, partsIn(parts))
+  return { value: (await response.json()) as Reply<N>, etag: response.headers.get('etag') ?? '*' }
+}
+
+async function send(
+  operation: string,
+  { path = {}, query = {}, body, headers = {} }: Parts
+): Promise<Response> {
+  const [method = 'GET', pattern = '/'] = operation.split(' ')
+  const url = new URL(
+    pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? '')),
+    location.origin
+  )
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) url.searchParams.set(name, String(value))
+  const response = await reach(url, {
+    method,
+    headers: {
+      ...(method !== 'GET' && { 'x-svc-csrf': '1' }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) })
+  })
+  if (!response.ok) throw await errorFrom(response)
+  return response
+}
+
+async function reach(url: URL, request: RequestInit): Promise<Response> {
+  const since = Date.now()
+  try {
+    const response = await fetch(url, { ...request, signal: AbortSignal.timeout(timeoutMs) })
+    answered()
+    return response
+  } catch (cause) {
+    unanswered(since)
+    throw new ApiError('no server answers', { status: 0, code: 'server_unreachable', details: { cause } })
+  }
+}
+const timeoutMs = 95_000 // the server itself gives a route 90 s

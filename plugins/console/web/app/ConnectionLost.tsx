@@ -1,0 +1,24 @@
+import { Alert } from '@mantine/core'
+import { useLostAt } from '../api/reachability.ts'
+import { duration } from '../format.ts'
+import { useNow } from '../parts/use-now.ts'
+import { text } from '../text/text.ts'
+
+/** Says that the server does not answer, and how old the numbers are. */
+export function Lost() {
+  const lostAt = useLostAt()
+  return (
+    <div role="status" className="lost">
+      {lostAt !== null && (
+        <Alert color="orange" variant="default">
+          <Age since={lostAt} />
+        </Alert>
+      )}
+    </div>
+  )
+}
+
+function Age({ since }: { readonly since: number }) {
+  const now = useNow(1000)
+  return text.lost(duration(Math.max(0, now - since)))
+}

@@ -1,0 +1,50 @@
+import { Button } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { call, rows } from '../../api/call.ts'
+import { countdown } from '../../format.ts'
+import { PlainTable } from '../../parts/PlainTable.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { useNow } from '../../parts/use-now.ts'
+import { text } from '../../text/text.ts'
+
+/** Commands that were made, and can still be run. */
+export function Codes() {
+  const codes = useQuery({ queryKey: ['codes'], queryFn: () => rows('GET /v1/client-enrollments') })
+  const now = useNow(1000)
+  const cancel = useMutation({
+    mutationFn: (enrollment_id: string) =>
+      call('DELETE /v1/client-enrollments/{enrollment_id}', { path: { enrollment_id } })
+  })
+  const open = codes.data?.filter(({ expires_at }) => Date.parse(expires_at) > now) ?? []
+  if (open.length === 0) return null
+  return (
+    <Section title={text.edges.codes}>
+      <PlainTable
+        label={text.edges.codes}
+        columns={[
+          { title: text.edges.name },
+          { title: text.edges.madeBy },
+          { title: text.edges.left, numeric: true },
+          { title: text.edges.cancel }
+        ]}
+        rows={open.map(({ enrollment_id, client_name, created_by, expires_at }) => ({
+          key: enrollment_id,
+          cells: [
+            client_name,
+            created_by,
+            countdown((Date.parse(expires_at) - now) / 1000),
+            <Button
+              key="cancel"
+              size="compact-xs"
+              variant="default"
+              aria-label={text.edges.cancelOf(client_name)}
+              onClick={() => cancel.mutate(enrollment_id)}
+            >
+              {text.edges.cancel}
+            </Button>
+          ]
+        }))}
+      />
+    </Section>
+  )
+}

@@ -1,0 +1,53 @@
+import { Button, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { call } from '../../api/call.ts'
+import { notify } from '../../app/notices.ts'
+import { count } from '../../format.ts'
+import { Confirm } from '../../parts/ConfirmDialog.tsx'
+import { text } from '../../text/text.ts'
+import type { LiveFilter } from './use-live-connections.ts'
+
+type Query = NonNullable<Parameters<typeof call<'DELETE /v1/connections'>>[1]>['query']
+
+/** Closes all that the filter matches, after the server has counted them. */
+export function CloseMany({ filter, matched }: { readonly filter: LiveFilter; readonly matched: number }) {
+  const [asks, { open, close }] = useDisclosure()
+  const query = filter as Query
+  const counted = useQuery({
+    queryKey: ['live-count', filter],
+    queryFn: () => call('DELETE /v1/connections', { query: { ...query, dry_run: true } }),
+    enabled: asks,
+    refetchInterval: false,
+    staleTime: 0
+  })
+  const closeAll = useMutation({
+    mutationFn: () => call('DELETE /v1/connections', { query: query ?? {} }),
+    onSuccess: ({ closed }) => {
+      notify(text.connections.closed(count(closed)))
+      close()
+    }
+  })
+  return (
+    <>
+      <Button variant="default" c="var(--bad)" disabled={matched === 0} onClick={open} ml="auto">
+        {text.connections.closeAll}
+      </Button>
+      <Confirm
+        title={text.connections.confirmClose}
+        does={text.connections.closeAll}
+        isOpen={asks}
+        isBusy={closeAll.isPending}
+        onClose={close}
+        onConfirm={() => closeAll.mutate()}
+      >
+        <Text fw={600} role="status">
+          {counted.isError
+            ? text.rules.liveUnknown
+            : text.connections.counted(counted.data ? count(counted.data.matched) : '…')}
+        </Text>
+        <Text>{text.connections.confirmText}</Text>
+      </Confirm>
+    </>
+  )
+}

@@ -1,0 +1,90 @@
+import { Anchor, Text } from '@mantine/core'
+import { Link } from 'wouter'
+import { Fact, Facts } from '../../parts/Facts.tsx'
+import { Head } from '../../parts/PageHead.tsx'
+import { Section } from '../../parts/Section.tsx'
+import { text } from '../../text/text.ts'
+import type { Plugin } from './page.tsx'
+
+const pairs = (of: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(of).map(([name, version]) => `${name} ${version}`)
+
+export function Detail({ plugin }: { readonly plugin: Plugin }) {
+  const lists = [
+    ['may', plugin.may],
+    ['routes', plugin.routes],
+    ['commands', plugin.commands],
+    ['tables', plugin.tables],
+    ['fields', plugin.fields],
+    ['slots', plugin.slots],
+    ['fills', plugin.fills],
+    ['needs', pairs(plugin.needs)],
+    ['capabilities', pairs(plugin.capabilities)]
+  ] as const
+  return (
+    <>
+      <Anchor component={Link} href="/plugins" size="sm">
+        {text.pages.plugins}
+      </Anchor>
+      <Head title={plugin.name} />
+      {plugin.description !== '' && <Text mb="md">{plugin.description}</Text>}
+      <Facts>
+        <Fact name={text.pluginsPage.version}>{plugin.version}</Fact>
+        <Fact name={text.pluginsPage.from}>{text.pluginsPage.origins[plugin.from]}</Fact>
+        <Fact name={text.pluginsPage.kernel}>{plugin.kernel}</Fact>
+        <Fact name={text.pluginsPage.agent}>
+          {plugin.has_agent ? text.pluginsPage.yes : text.pluginsPage.no}
+        </Fact>
+      </Facts>
+      <Section title={text.pluginsPage.settings}>
+        {plugin.settings.length === 0 ? (
+          <Text c="dimmed">{text.pluginsPage.noSettings}</Text>
+        ) : (
+          <SettingsTable settings={plugin.settings} />
+        )}
+      </Section>
+      {lists
+        .filter(([, items]) => items.length > 0)
+        .map(([name, items]) => (
+          <Section key={name} title={text.pluginsPage[name]}>
+            <ul className="items">
+              {items.map(item => (
+                <li key={item}>{item}</li>
+              ))}
+            </ul>
+          </Section>
+        ))}
+    </>
+  )
+}
+
+const SettingsTable = ({ settings }: Pick<Plugin, 'settings'>) => (
+  <table className="plain">
+    <thead>
+      <tr>
+        <th scope="col">{text.pluginsPage.settings}</th>
+        <th scope="col">{text.pluginsPage.value}</th>
+      </tr>
+    </thead>
+    <tbody>
+      {settings.map(setting => (
+        <tr key={setting.key}>
+          <th scope="row">
+            <code>{setting.key}</code>
+            <Text size="sm" c="dimmed">
+              {setting.description}
+            </Text>
+          </th>
+          <td>{told(setting)}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)
+
+function told({ value, hidden, is_default }: Plugin['settings'][number]): string {
+  if (hidden) return text.pluginsPage.hidden
+  if (value === null) return text.pluginsPage.unset
+  const said = typeof value === 'string' ? value : JSON.stringify(value)
+  return is_default ? `${said} (${text.pluginsPage.default})` : said
+}

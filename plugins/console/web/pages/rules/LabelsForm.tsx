@@ -1,0 +1,50 @@
+import { Button, Stack, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { LabelsInput } from '../../parts/schema-form/LabelsInput.tsx'
+import type { Values } from '../../parts/schema-form/values.ts'
+import { text } from '../../text/text.ts'
+import type { Labels } from './change-rules.ts'
+
+interface Props {
+  readonly isBusy: boolean
+  readonly onSubmit: (labels: Labels) => void
+}
+
+/** Labels to set, and keys to take away, on each of many records. */
+export function LabelsPatch({ isBusy, onSubmit }: Props) {
+  const [set, setSet] = useState<Values>({})
+  const [remove, setRemove] = useState('')
+  const gone = remove.split(/[\s,]+/).filter(Boolean)
+  const patch = {
+    ...Object.fromEntries(gone.map(key => [key, null])),
+    ...(set as Readonly<Record<string, string>>)
+  }
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        if (Object.keys(patch).length > 0) onSubmit(patch)
+      }}
+    >
+      <Stack>
+        <LabelsInput
+          label={text.rules.labelsToSet}
+          name="labels"
+          error={null}
+          value={set}
+          onChange={next => setSet(next ?? {})}
+        />
+        <TextInput
+          label={text.rules.labelsToRemove}
+          description={text.rules.labelsToRemoveHint}
+          value={remove}
+          onChange={event => setRemove(event.currentTarget.value)}
+          autoCapitalize="none"
+        />
+        <Button type="submit" loading={isBusy} style={{ alignSelf: 'start' }}>
+          {text.rules.setLabels}
+        </Button>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,35 @@
+import { ApiError } from '../../api/api-error.ts'
+import { call } from '../../api/call.ts'
+
+export type Labels = Readonly<Record<string, string | null>>
+
+export type BulkAction =
+  | { readonly action: 'pause' | 'resume' | 'delete' }
+  | { readonly action: 'patch'; readonly patch: { readonly labels: Labels } }
+
+const atOnce = 200 // rules of one call: progress is seen, and none is long
+
+/** Changes rules one call after another, and tells how many it has behind it. */
+export async function changeAll(
+  ids: readonly string[],
+  action: BulkAction,
+  onProgress: (done: number) => void
+) {
+  let changed = 0
+  let refused = 0
+  let first: ApiError | null = null
+  for (let from = 0; from < ids.length; from += atOnce) {
+    const { results } = await call('POST /v1/rules/bulk', {
+      body: { ids: ids.slice(from, from + atOnce), ...action }
+    })
+    for (const { status, error } of results) {
+      if (!error) changed++
+      else {
+        refused++
+        first ??= new ApiError(error.message, { status, code: error.code })
+      }
+    }
+    onProgress(changed + refused)
+  }
+  return { changed, refused, first }
+}

@@ -1,0 +1,125 @@
+import { Button, Checkbox, Group, NativeSelect, NumberInput, Paper, Stack, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../../api/call.ts'
+import { Refusal } from '../../../parts/FormError.tsx'
+import { fieldError } from '../../../parts/field-error.ts'
+import { text } from '../../../text/text.ts'
+import type { Rule } from '../queries.ts'
+import { Answer } from './Explanation.tsx'
+import { questionOf } from './explain-question.ts'
+
+interface Question {
+  readonly client: string
+  readonly port: number
+  readonly protocol: 'tcp' | 'udp'
+  readonly source: string
+  readonly sni: string
+  readonly probe: boolean
+  readonly dry: boolean
+  readonly test_byte: boolean
+}
+
+const firstQuestion = (rule: Rule): Question => ({
+  ...{ source: '', sni: '', probe: true, dry: false, test_byte: false },
+  ...questionOf(rule)
+})
+
+/** Asks what becomes of a caller of the rule's port, and shows what decides it. */
+export function Explain({ rule }: { readonly rule: Rule }) {
+  const [question, setQuestion] = useState(() => firstQuestion(rule))
+  const ask = useMutation({
+    meta: { shown: true },
+    mutationFn: ({ source, sni, dry, ...rest }: Question) =>
+      call('POST /v1/explain', {
+        body: {
+          ...rest,
+          dry: rest.probe && dry,
+          ...(source.trim() !== '' && { source: source.trim() }),
+          ...(sni.trim() !== '' && { sni: sni.trim() })
+        }
+      })
+  })
+  return (
+    <Paper withBorder p="md">
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          ask.mutate(question)
+        }}
+      >
+        <Group align="end" gap="md">
+          <Inputs
+            {...{ rule, question }}
+            set={changed => setQuestion({ ...question, ...changed })}
+            error={ask.error}
+          />
+          <Button type="submit" loading={ask.isPending}>
+            {text.explain.submit}
+          </Button>
+        </Group>
+      </form>
+      <Stack mt="md" gap="md" aria-live="polite">
+        <Refusal error={ask.error} fields={['port', 'source', 'sni']} />
+        {ask.data && <Answer told={ask.data} />}
+      </Stack>
+    </Paper>
+  )
+}
+
+interface InputsProps {
+  readonly rule: Rule
+  readonly question: Question
+  readonly set: (changed: Partial<Question>) => void
+  readonly error: Error | null
+}
+
+function Inputs({ rule, question, set, error }: InputsProps) {
+  const { client, port, source, sni, probe, dry, test_byte } = question
+  const words = (name: 'source' | 'sni', value: string, placeholder: string) => (
+    <TextInput
+      label={text.explain[name]}
+      placeholder={placeholder}
+      value={value}
+      onChange={event => set({ [name]: event.currentTarget.value })}
+      error={fieldError(error, name)}
+      autoCapitalize="none"
+    />
+  )
+  const tick = (name: 'probe' | 'dry' | 'test_byte', checked: boolean, disabled = false) => (
+    <Checkbox
+      label={text.explain[name]}
+      checked={checked}
+      disabled={disabled}
+      onChange={event => set({ [name]: event.currentTarget.checked })}
+      mb={8}
+    />
+  )
+  return (
+    <>
+      {rule.client_id === null && (
+        <NativeSelect
+          label={text.rules.edge}
+          data={(rule.edges ?? []).map(edge => ({ value: edge.client_id, label: edge.client_name }))}
+          value={client}
+          onChange={event => set({ client: event.currentTarget.value })}
+        />
+      )}
+      {rule.listen_port_end !== null && (
+        <NumberInput
+          label={text.explain.port}
+          value={port}
+          onChange={next => typeof next === 'number' && set({ port: next })}
+          error={fieldError(error, 'port')}
+          hideControls
+          w={110}
+        />
+      )}
+      {words('source', source, text.explain.anybody)}
+      {rule.protocol === 'tcp' && words('sni', sni, text.explain.noSni)}
+      {tick('probe', probe)}
+      {tick('dry', dry, !probe)}
+      {tick('test_byte', test_byte)}
+    </>
+  )
+}

@@ -1,0 +1,76 @@
+import { Text } from '@mantine/core'
+import type { Reply } from '../../../api/call.ts'
+import { PlainTable } from '../../../parts/PlainTable.tsx'
+import { State } from '../../../parts/StateLabel.tsx'
+import { text } from '../../../text/text.ts'
+import { addressOf } from '../queries.ts'
+
+type Explanation = Reply<'POST /v1/explain'>
+
+/** What becomes of a caller: the outcome, the decisions in their order, and the targets as they were tried. */
+export function Answer({ told: { outcome, decided_by, steps, targets } }: { readonly told: Explanation }) {
+  return (
+    <>
+      <Text fw={600}>
+        <span className="dot" data-tone={toneOf[outcome]} aria-hidden="true" />
+        {text.explain.outcomes[outcome]}{' '}
+        <Text span c="dimmed">
+          {text.explain.decidedBy(
+            decided_by.kind,
+            decided_by.id,
+            text.reasons[decided_by.reason] ?? decided_by.reason
+          )}
+        </Text>
+      </Text>
+      <ol className="steps">
+        {steps.map(({ kind, id, verdict, text: sentence }, i) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: steps have no name but their place
+          <li key={i} data-verdict={verdict}>
+            <strong>{text.explain.verdicts[verdict]}</strong> {sentence}
+            <Text span size="xs" c="dimmed">
+              {' '}
+              {kind} {id}
+            </Text>
+          </li>
+        ))}
+      </ol>
+      {targets.length > 0 && <Probed targets={targets} />}
+    </>
+  )
+}
+
+const toneOf = { forwarded: 'good', refused: 'bad', no_rule: 'bad', unknown: 'warn' } as const
+
+const ms = (value: number | null | undefined): string => (value == null ? '–' : `${value.toFixed(1)} ms`)
+
+const Probed = ({ targets }: Pick<Explanation, 'targets'>) => (
+  <PlainTable
+    label={text.explain.tried}
+    columns={[
+      { title: text.connections.target },
+      { title: text.explain.address },
+      { title: text.explain.dns, numeric: true },
+      { title: text.explain.connect, numeric: true },
+      { title: text.explain.firstByte, numeric: true },
+      { title: text.explain.result }
+    ]}
+    rows={targets.map((target, i) => ({
+      key: `${addressOf(target)} ${i}`,
+      cells: [
+        addressOf(target),
+        [target.address, target.tls_name].filter(Boolean).join(' · ') || '–',
+        ms(target.dns_ms),
+        ms(target.connect_ms),
+        ms(target.first_byte_ms),
+        target.error === undefined ? (
+          <State key="state" of={target.connect_ms === null ? 'unknown' : 'connected'} />
+        ) : (
+          <>
+            <span className="dot" data-tone="bad" aria-hidden="true" />
+            {text.reasons[target.error] ?? target.error}
+          </>
+        )
+      ]
+    }))}
+  />
+)

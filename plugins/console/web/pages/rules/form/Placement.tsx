@@ -1,0 +1,186 @@
+import { Checkbox, NativeSelect, NumberInput, Stack, Text, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { rows } from '../../../api/call.ts'
+import { count } from '../../../format.ts'
+import { fieldError } from '../../../parts/field-error.ts'
+import { isObject, type Values } from '../../../parts/schema-form/values.ts'
+import { text } from '../../../text/text.ts'
+import type { Edge } from '../../clients/queries.ts'
+import { allowedOn, type Grant, lacking, udp } from './offers.ts'
+
+interface Props {
+  readonly values: Values
+  readonly set: (values: Values) => void
+  readonly error: Error | null
+  readonly edges: readonly Edge[] // that may be chosen
+  readonly chosen: readonly Edge[]
+  readonly grants: readonly Grant[] | null
+  readonly isFixed: boolean // client and protocol do not change
+  readonly has: { readonly groups: boolean; readonly ranges: boolean }
+}
+
+type Mode = 'one' | 'ids' | 'selector'
+
+export const modeOf = ({ clients }: Values): Mode => {
+  if (!isObject(clients)) return 'one'
+  return 'selector' in clients ? 'selector' : 'ids'
+}
+
+/** Where callers connect: which edges, which port, which protocol. */
+export function Place(props: Props) {
+  const { values, set, error, edges, chosen, grants, isFixed, has } = props
+  const mode = modeOf(values)
+  const isNone = allowedOn(chosen, grants)?.isNone ?? false
+  return (
+    <Stack>
+      {has.groups && !(isFixed && mode === 'one') && <ModeInput {...{ values, set, edges, isFixed }} />}
+      {mode === 'one' && !isFixed && (
+        <NativeSelect
+          label={text.rules.edge}
+          data={edges.map(({ client_id: value, client_name: label, connected }) => ({
+            value,
+            label: connected ? label : text.ruleForm.away(label)
+          }))}
+          value={String(values['client'] ?? '')}
+          onChange={event => set({ ...values, client: event.currentTarget.value })}
+          error={fieldError(error, 'client') ?? (isNone && text.ruleForm.notGranted)}
+        />
+      )}
+      {mode === 'ids' && <EdgesInput {...{ values, set, edges, error }} />}
+      {mode === 'selector' && <SelectorInput {...{ values, set, error }} />}
+      <Ports {...props} />
+    </Stack>
+  )
+}
+
+function Ports({ values, set, error, chosen, grants, isFixed, has }: Props) {
+  const allowed = allowedOn(chosen, grants)
+  const protocols = (['tcp', 'udp'] as const).filter(
+    name =>
+      (allowed === null || allowed.isNone || allowed.protocols.includes(name)) &&
+      (name === 'tcp' || lacking(chosen, udp).length === 0)
+  )
+  const number = {
+    min: 1,
+    max: 65_535,
+    clampBehavior: 'none',
+    allowDecimal: false,
+    hideControls: true,
+    inputMode: 'numeric'
+  } as const
+  const port = (key: string) => ({
+    value: typeof values[key] === 'number' ? values[key] : '',
+    onChange: (next: number | string) =>
+      set({ ...values, [key]: typeof next === 'number' ? next : undefined }),
+    error: fieldError(error, key),
+    ...number
+  })
+  return (
+    <div className="ports">
+      <NumberInput
+        label={text.rules.port}
+        description={allowed && !allowed.isNone ? text.ruleForm.allowed(allowed.ports.join(', ')) : undefined}
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
+        data-autofocus
+        required
+        {...port('listen_port')}
+      />
+      {has.ranges && <NumberInput label={text.ruleForm.lastPort} {...port('listen_port_end')} />}
+      {!isFixed && (
+        <NativeSelect
+          label={text.rules.protocol}
+          data={[...protocols]}
+          value={String(values['protocol'])}
+          onChange={event => set({ ...values, protocol: event.currentTarget.value })}
+          error={fieldError(error, 'protocol')}
+        />
+      )}
+    </div>
+  )
+}
+
+function ModeInput({ values, set, edges, isFixed }: Pick<Props, 'values' | 'set' | 'edges' | 'isFixed'>) {
+  const modes: readonly Mode[] = isFixed ? ['ids', 'selector'] : ['one', 'ids', 'selector']
+  return (
+    <NativeSelect
+      label={text.ruleForm.where}
+      data={modes.map(value => ({ value, label: text.ruleForm.modes[value] }))}
+      value={modeOf(values)}
+      onChange={({ currentTarget: { value } }) => {
+        const { client, clients: _, ...rest } = values
+        if (value === 'one') set({ ...rest, client: client ?? edges[0]?.client_id })
+        else
+          set({
+            ...rest,
+            clients: value === 'ids' ? { ids: client === undefined ? [] : [client] } : { selector: '' }
+          })
+      }}
+    />
+  )
+}
+
+const idsIn = ({ clients }: Values): readonly string[] =>
+  isObject(clients) && Array.isArray(clients['ids']) ? (clients['ids'] as string[]) : []
+
+function EdgesInput({ values, set, edges, error }: Pick<Props, 'values' | 'set' | 'edges' | 'error'>) {
+  const ids = idsIn(values)
+  return (
+    <Checkbox.Group
+      label={text.pages.edges}
+      error={fieldError(error, 'clients', 'parts')}
+      value={[...ids]}
+      onChange={next => set({ ...values, clients: { ids: next } })}
+    >
+      <div className="choices">
+        {edges.map(({ client_id, client_name, connected }) => (
+          <Checkbox
+            key={client_id}
+            value={client_id}
+            label={connected ? client_name : text.ruleForm.away(client_name)}
+          />
+        ))}
+      </div>
+    </Checkbox.Group>
+  )
+}
+
+export const selectorIn = ({ clients }: Values): string =>
+  isObject(clients) && typeof clients['selector'] === 'string' ? clients['selector'] : ''
+
+/** The edges that a selector chooses now. */
+export function useSelected(selector: string) {
+  const [settled] = useDebouncedValue(selector.trim(), 300)
+  return useQuery({
+    queryKey: ['edges', 'selected', settled],
+    queryFn: () => rows('GET /v1/clients', { query: { selector: settled } }),
+    enabled: settled !== ''
+  })
+}
+
+function SelectorInput({ values, set, error }: Pick<Props, 'values' | 'set' | 'error'>) {
+  const selector = selectorIn(values)
+  const found = useSelected(selector)
+  return (
+    <div>
+      <TextInput
+        label={text.ruleForm.selector}
+        description={text.ruleForm.selectorHint}
+        placeholder="env=prod,tier!=db"
+        value={selector}
+        onChange={event => set({ ...values, clients: { selector: event.currentTarget.value } })}
+        error={fieldError(error, 'clients', 'parts') ?? fieldError(found.error, 'selector')}
+        autoCapitalize="none"
+        required
+      />
+      {found.data && (
+        <Text size="sm" c="dimmed" role="status" mt={4}>
+          {text.ruleForm.selected(
+            count(found.data.length),
+            found.data.map(edge => edge.client_name).join(', ')
+          )}
+        </Text>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,106 @@
+import { Button, Text } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { call, type Versioned } from '../../api/call.ts'
+import { notify } from '../../app/notices.ts'
+import { count } from '../../format.ts'
+import { Confirm } from '../../parts/ConfirmDialog.tsx'
+import { Dialog } from '../../parts/Dialog.tsx'
+import { text } from '../../text/text.ts'
+import { EditUser } from './EditUser.tsx'
+import type { User } from './queries.ts'
+import { ResetPassword } from './ResetPassword.tsx'
+
+type Asked = 'edit' | 'reset' | 'disable' | 'delete'
+
+/** What can be done to a user. An administrator does not remove itself: the server refuses it, so it is not offered. */
+export function Actions({ read, isSelf }: { readonly read: Versioned<User>; readonly isSelf: boolean }) {
+  const [asked, ask] = useState<Asked | null>(null)
+  const { user_id, disabled } = read.value
+  const close = (): void => ask(null)
+  const able = useMutation({
+    mutationFn: (disabled: boolean) =>
+      call('PATCH /v1/users/{user_id}', { path: { user_id }, body: { disabled } }),
+    onSuccess: close
+  })
+  return (
+    <>
+      <Button variant="default" onClick={() => ask('edit')}>
+        {text.edit}
+      </Button>
+      {!isSelf && (
+        <>
+          <Button variant="default" onClick={() => ask('reset')}>
+            {text.users.reset}
+          </Button>
+          <Button
+            variant="default"
+            loading={able.isPending}
+            onClick={() => (disabled ? able.mutate(false) : ask('disable'))}
+          >
+            {disabled ? text.users.enable : text.users.disable}
+          </Button>
+          <Button variant="default" c="var(--bad)" onClick={() => ask('delete')}>
+            {text.users.delete}
+          </Button>
+        </>
+      )}
+      <Dialog isOpen={asked === 'edit'} onClose={close} title={text.edges.editTitle(user_id)}>
+        <EditUser opened={read} onDone={close} />
+      </Dialog>
+      <Dialog isOpen={asked === 'reset'} onClose={close} title={text.users.resetTitle(user_id)}>
+        <ResetPassword id={user_id} onDone={close} />
+      </Dialog>
+      <Confirm
+        isOpen={asked === 'disable'}
+        onClose={close}
+        title={text.users.disableTitle(user_id)}
+        does={text.users.disable}
+        isBusy={able.isPending}
+        onConfirm={() => able.mutate(true)}
+      >
+        <Text>{text.users.disableText}</Text>
+      </Confirm>
+      <DeleteUser user={read.value} isOpen={asked === 'delete'} onClose={close} />
+    </>
+  )
+}
+
+interface DeleteProps {
+  readonly user: User
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}
+
+function DeleteUser({ user, isOpen, onClose }: DeleteProps) {
+  const { user_id, rule_count, grant_count, credential_count } = user
+  const [, go] = useLocation()
+  const live = useQuery({
+    queryKey: ['live-of', user_id],
+    enabled: isOpen,
+    queryFn: () => call('DELETE /v1/connections', { query: { owner: user_id, dry_run: true } })
+  })
+  const remove = useMutation({
+    mutationFn: () => call('DELETE /v1/users/{user_id}', { path: { user_id } }),
+    onSuccess: () => {
+      notify(text.gone(user_id))
+      go('/users')
+    }
+  })
+  const connections = live.data ? count(live.data.matched) : live.isError ? text.number.unknown : '…'
+  return (
+    <Confirm
+      isOpen={isOpen}
+      onClose={onClose}
+      title={text.users.deleteTitle(user_id)}
+      does={text.users.delete}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate()}
+    >
+      <Text>{text.users.deleteText(count(rule_count), count(grant_count), count(credential_count))}</Text>
+      <Text role="status">{text.number.connections(connections)}</Text>
+      <Text>{text.undoable}</Text>
+    </Confirm>
+  )
+}

@@ -1,0 +1,74 @@
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { rows } from '../../api/call.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
+import { Empty } from '../../parts/EmptyState.tsx'
+import { Loaded } from '../../parts/QueryResult.tsx'
+import { RowMenu } from '../../parts/RowMenu.tsx'
+import { Section } from '../../parts/Section.tsx'
+import type { Column } from '../../parts/table/rows.ts'
+import { Table } from '../../parts/table/Table.tsx'
+import { text } from '../../text/text.ts'
+import { DeleteGrant } from './DeleteGrant.tsx'
+import { EditGrant } from './EditGrant.tsx'
+import { columns, type Grant, nameOf } from './grant-columns.tsx'
+import { NewGrant } from './NewGrant.tsx'
+import type { User } from './queries.ts'
+
+type Asked = { readonly what: 'new' } | { readonly what: 'edit' | 'delete'; readonly grant: Grant }
+
+/** The grants of a user, for administrators. */
+export function Grants({ of, role }: { readonly of: string; readonly role: User['role'] }) {
+  const grants = useQuery({
+    queryKey: ['grants', of],
+    queryFn: () => rows('GET /v1/grants', { query: { user_id: of } })
+  })
+  const [asked, ask] = useState<Asked | null>(null)
+  const close = (): void => ask(null)
+  const buttons: Column<Grant> = {
+    id: 'do',
+    title: '',
+    value: () => '',
+    cell: grant => (
+      <RowMenu
+        of={nameOf(grant)}
+        actions={[
+          { label: text.edit, run: () => ask({ what: 'edit', grant }) },
+          { label: text.delete, run: () => ask({ what: 'delete', grant }), isDangerous: true }
+        ]}
+      />
+    ),
+    width: 4.5
+  }
+  return (
+    <Section
+      title={text.grants.title}
+      actions={
+        <Button variant="default" size="xs" onClick={() => ask({ what: 'new' })}>
+          {text.grants.add}
+        </Button>
+      }
+    >
+      <Loaded query={grants}>
+        {all => (
+          <Table
+            name="grants"
+            what={text.grants.what}
+            rows={all}
+            columns={[...columns, buttons]}
+            idOf={({ grant_id }) => grant_id}
+            empty={<Empty what={text.grants.none[role]} />}
+          />
+        )}
+      </Loaded>
+      <Dialog isOpen={asked?.what === 'new'} onClose={close} title={text.grants.add}>
+        <NewGrant user={of} onDone={close} />
+      </Dialog>
+      <Dialog isOpen={asked?.what === 'edit'} onClose={close} title={text.grants.editTitle}>
+        {asked?.what === 'edit' && <EditGrant grant={asked.grant} onDone={close} />}
+      </Dialog>
+      {asked?.what === 'delete' && <DeleteGrant grant={asked.grant} onClose={close} />}
+    </Section>
+  )
+}
