@@ -6,8 +6,6 @@ import { openCodec } from '../kernel/wire/codec.ts'
 import { controlMessages, Inventory } from '../kernel/wire/control.ts'
 import { wireMessages } from '../kernel/wire/envelope.ts'
 import { bindHandlers, type Codec, respond } from '../kernel/wire/message.ts'
-import { messages as endpointMessages } from '../plugins/advertised-endpoint/wire.ts'
-import { messages as pinMessages } from '../plugins/control/wire.ts'
 import type { Engine, EngineEvent, EngineOptions } from './engine.ts'
 import type { Boot } from './journal/boot.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
@@ -30,6 +28,8 @@ import { Rules } from './rules/rules.ts'
 import { lockStateDir, openStateDatabase } from './state/database.ts'
 import { openQueues } from './state/queues.ts'
 import { openRuleSettings } from './state/rule-settings.ts'
+import { messages as endpointMessages } from './wire/endpoints.ts'
+import { messages as pinMessages } from './wire/next-pin.ts'
 
 export interface AgentOptions {
   readonly openEngine: (options: EngineOptions) => Engine

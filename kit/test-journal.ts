@@ -1,8 +1,9 @@
 // Reports traffic to the plugin stats as an agent's journal does.
+
+import { encodeRow, type JournalRow, noCounts } from '../agent/wire/journal-report.ts'
 import type { Clock } from '../kernel/base/clock.ts'
 import type { Session } from '../kernel/control/servers.ts'
 import type { Stats } from '../plugins/stats/exports.ts'
-import { encodeRow, type JournalRow, noCounts } from '../plugins/stats/wire.ts'
 
 export type Delivered = Readonly<Partial<Record<'in' | 'out', number>>> // bytes
 

@@ -101,7 +101,7 @@ const functionStart = /^( *)(?!.*\b(?:if|for|while|switch|catch) \().*(?:=>|\)(?
 t.test(
   "an agent half imports only its own wire, the agent's contract, and what both halves share",
   async t => {
-    const shared = /^(agent\/plugin\.ts|kernel\/(wire|base)\/.*)$/
+    const shared = /^(agent\/(plugin\.ts|wire\/.*)|kernel\/(wire|base)\/.*)$/
     const found = importsThat(({ from, to }) => {
       const [, own] = /^plugins\/([^/]+)\/agent\.ts$/.exec(from) ?? []
       return own !== undefined && to.includes('/') && /^(kernel|agent|plugins)\//.test(to)

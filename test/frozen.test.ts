@@ -44,7 +44,7 @@ t.test('the commands', async t => {
 })
 
 t.test('the wire', async t => {
-  const files = globSync('{kernel,plugins}/**/*.proto', { cwd: root, exclude: ['**/test/**'] }).sort()
+  const files = globSync('{agent,kernel,plugins}/**/*.proto', { cwd: root, exclude: ['**/test/**'] }).sort()
 
   frozen(
     t,

@@ -1,5 +1,7 @@
 // What a peer sends is bounded by the schemas of its messages, before anything is kept of it.
 import t from 'tap'
+import { columns } from '../agent/wire/counters.ts'
+import { maxLive, maxRows, StatsReport } from '../agent/wire/journal-report.ts'
 import { agentPlugins } from '../config/agent-plugins.ts'
 import { plugins as builtin } from '../config/plugins.ts'
 import { newId } from '../kernel/base/id.ts'
@@ -12,8 +14,6 @@ import { unboundedParts } from '../kit/conformance/wire-bounds.ts'
 import { Health, maxRulesOfMessage } from '../plugins/multi-target/wire.ts'
 import { maxWaits, Throttled } from '../plugins/rate-limit/wire.ts'
 import { maxClosed, RulesClosed } from '../plugins/rules/wire.ts'
-import { columns } from '../plugins/stats/counters.ts'
-import { maxLive, maxRows, StatsReport } from '../plugins/stats/wire.ts'
 
 const load = <T>(halves: Readonly<Record<string, () => Promise<{ readonly default: T }>>>): Promise<T[]> =>
   Promise.all(Object.values(halves).map(async load => (await load()).default))

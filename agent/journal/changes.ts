@@ -1,6 +1,7 @@
 // Turns two samples of an engine rule into changes of journal rows.
-import { type Counter, type Counts, counters, targetKey } from '../../plugins/stats/wire.ts'
+
 import type { Counters, PortCounters, TargetCounters } from '../engine.ts'
+import { type Counter, type Counts, counters, targetKey } from '../wire/journal-report.ts'
 
 type RowKind = 'minute' | 'hour' | 'rule' | 'port' | 'target' | 'rejected'
 

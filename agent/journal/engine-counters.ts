@@ -1,6 +1,7 @@
 // The engine's latest counters of each rule, and which of them the journal has written. In memory.
-import type { ActivePort } from '../../plugins/stats/wire.ts'
+
 import type { Counters } from '../engine.ts'
+import type { ActivePort } from '../wire/journal-report.ts'
 import { type Change, changesOf, type JournalRule } from './changes.ts'
 
 interface Binding {

@@ -1,6 +1,7 @@
 // The agent's record of delivered bytes: on disk each second, reported until the server has committed it.
-import type { ActivePort, JournalRow } from '../../plugins/stats/wire.ts'
+
 import type { Counters } from '../engine.ts'
+import type { ActivePort, JournalRow } from '../wire/journal-report.ts'
 import type { JournalRule } from './changes.ts'
 import { openDeliveries } from './deliveries.ts'
 import { openEngineCounters } from './engine-counters.ts'

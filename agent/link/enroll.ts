@@ -16,7 +16,7 @@ import { wireMessages } from '../../kernel/wire/envelope.ts'
 import { Refused, type Request } from '../../kernel/wire/message.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
 import { connectFailure } from '../../platform/connect-failure.ts'
-import { messages, Redeem, Redeemed, redeemCodes } from '../../plugins/enrollment/wire.ts'
+import { messages, Redeem, Redeemed, redeemCodes } from '../wire/enrollment.ts'
 import {
   type Bundle,
   endpointsOf,

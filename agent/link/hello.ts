@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import { newId } from '../../kernel/base/id.ts'
 import { type Hello, protocolVersion } from '../../kernel/wire/control.ts'
-import { severalEndpoints } from '../../plugins/advertised-endpoint/wire.ts'
 import type { AgentPlugin } from '../plugin.ts'
+import { severalEndpoints } from '../wire/endpoints.ts'
 
 /** Hello without the token. */
 export type HelloBody = Omit<Static<typeof Hello.body>, 'token'>

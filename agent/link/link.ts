@@ -1,8 +1,8 @@
 // Keeps a control stream to the server: a state machine, drawn in agent/README.md.
 import type { Static } from 'typebox'
 import { bindHandlers, Refused, respond } from '../../kernel/wire/message.ts'
-import { Endpoints as EndpointsMessage, welcomePart } from '../../plugins/advertised-endpoint/wire.ts'
-import { NextPin } from '../../plugins/control/wire.ts'
+import { Endpoints as EndpointsMessage, welcomePart } from '../wire/endpoints.ts'
+import { NextPin } from '../wire/next-pin.ts'
 import {
   type Bundle,
   hasPending,

@@ -1,8 +1,9 @@
 // Tells agents where they can connect to: each that joins, and all when it changes.
+
+import { Endpoints, severalEndpoints, welcomePart } from '../../agent/wire/endpoints.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Endpoint } from './endpoint.ts'
-import { Endpoints, severalEndpoints, welcomePart } from './wire.ts'
 
 export type Announce = ReturnType<typeof openAnnounce>
 

@@ -1,4 +1,5 @@
 import { asFunction } from 'awilix'
+import { messages } from '../../agent/wire/endpoints.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { type Announce, openAnnounce } from './announce.ts'
@@ -8,7 +9,6 @@ import { endpointInvalid, endpointNotInCertSan } from './endpoint-fault.ts'
 import { Override } from './entities.ts'
 import { AdvertisedEndpoint0001 } from './migrations/0001-advertised-endpoint.ts'
 import { routes } from './routes.ts'
-import { messages } from './wire.ts'
 
 interface Deps extends Kernel {
   readonly endpoint: Endpoint

@@ -1,9 +1,10 @@
 // While a certificate is staged, every agent that joins is asked to trust it, too.
+
+import { NextPin } from '../../agent/wire/next-pin.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { NextPinRow } from './entities.ts'
 import { storeValue } from './pinned-certificate.ts'
-import { NextPin } from './wire.ts'
 
 export type NextPins = ReturnType<typeof openNextPins>
 

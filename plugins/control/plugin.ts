@@ -1,4 +1,5 @@
 import { asFunction } from 'awilix'
+import { messages } from '../../agent/wire/next-pin.ts'
 import { controlSlot } from '../../kernel/control/host.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
@@ -27,7 +28,6 @@ import { routes } from './routes.ts'
 import { liveServers } from './servers/registry.ts'
 import { keys } from './settings.ts'
 import { sweepTokens } from './tokens.ts'
-import { messages } from './wire.ts'
 
 interface Deps extends Kernel<typeof keys> {
   readonly nextPins: NextPins

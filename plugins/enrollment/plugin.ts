@@ -1,4 +1,5 @@
 import { asFunction } from 'awilix'
+import { messages, Redeem, redeemCodes } from '../../agent/wire/enrollment.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
@@ -15,7 +16,6 @@ import { Enrollment0002 } from './migrations/0002-fields.ts'
 import { redeem, welcomeParts } from './redeem.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { invalidEnrollmentTtl, keys } from './schema.ts'
-import { messages, Redeem, redeemCodes } from './wire.ts'
 
 interface Deps extends RouteDeps {
   readonly endpoint: Endpoint

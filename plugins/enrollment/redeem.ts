@@ -1,6 +1,7 @@
 // Agents redeem one-time codes: one agent gets the client, and the same agent may repeat its request.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
+import * as wire from '../../agent/wire/enrollment.ts'
 import { latest } from '../../kernel/base/clock.ts'
 import type { ErrorCode } from '../../kernel/base/errors.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
@@ -9,7 +10,6 @@ import { Refused } from '../../kernel/wire/message.ts'
 import type { Endpoint } from '../advertised-endpoint/exports.ts'
 import type { Clients } from '../clients/exports.ts'
 import { Enrollment } from './entities.ts'
-import * as wire from './wire.ts'
 
 interface Deps extends Pick<Kernel, 'store' | 'clock' | 'codec' | 'log'> {
   readonly clients: Clients

@@ -1,8 +1,9 @@
 // Open connections and flows, as each agent reported them last. Not stored.
+
+import type { ActivePort } from '../../agent/wire/journal-report.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Report } from './judgement.ts'
-import type { ActivePort } from './wire.ts'
 
 const awayMs = 30_000
 

@@ -1,5 +1,4 @@
 import type { AgentCall, AgentPlugin, ControlStream } from '../../agent/plugin.ts'
-import { respond } from '../../kernel/wire/message.ts'
 import {
   type ActivePort,
   CommittedEpochs,
@@ -11,7 +10,8 @@ import {
   messages,
   StatsReport,
   welcomePart
-} from './wire.ts'
+} from '../../agent/wire/journal-report.ts'
+import { respond } from '../../kernel/wire/message.ts'
 
 type Journal = AgentCall['journal']
 

@@ -1,8 +1,8 @@
 // Reports hold absolute totals. These functions find what a report adds to what is committed.
-import { type Counts, isLower, isSame, minus, noCounts, plus } from './counters.ts'
+import { type Counts, isLower, isSame, minus, noCounts, plus } from '../../agent/wire/counters.ts'
+import type { JournalRow } from '../../agent/wire/journal-report.ts'
 import type { CommittedBytes } from './exports.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
-import type { JournalRow } from './wire.ts'
 
 interface Comparison {
   readonly grown: readonly OwnedRow[] // as reported

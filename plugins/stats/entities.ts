@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
-import { type Counter, eachCounter } from './counters.ts'
+import { type Counter, eachCounter } from '../../agent/wire/counters.ts'
 
 const count = () => p.bigint('number')
 const addedLater: readonly Counter[] = ['datagramsIn', 'datagramsOut', 'overflows'] // by migration 0002

@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import type { StatsReport } from '../../agent/wire/journal-report.ts'
 import type { Session } from '../../kernel/control/servers.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import type { RuleStats, Summary } from './schema.ts'
-import type { StatsReport } from './wire.ts'
 
 /** Delivered payload bytes of a rule, committed for the first time. */
 export interface CommittedBytes {

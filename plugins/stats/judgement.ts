@@ -1,9 +1,5 @@
 // What an agent may report: rows of the rules of its client, and of a rule only its own ports and targets.
-import { type Clock, earliest, latest } from '../../kernel/base/clock.ts'
-import type { Session } from '../../kernel/control/servers.ts'
-import type { RefusedRow } from '../rules/exports.ts'
-import type { ReportedRule, RuleParts } from './rule-owners.ts'
-import { type OwnedRow, rowKey } from './tables.ts'
+
 import {
   type ActivePort,
   decodeActive,
@@ -11,7 +7,12 @@ import {
   type JournalRow,
   type StatsReport,
   targetKey
-} from './wire.ts'
+} from '../../agent/wire/journal-report.ts'
+import { type Clock, earliest, latest } from '../../kernel/base/clock.ts'
+import type { Session } from '../../kernel/control/servers.ts'
+import type { RefusedRow } from '../rules/exports.ts'
+import type { ReportedRule, RuleParts } from './rule-owners.ts'
+import { type OwnedRow, rowKey } from './tables.ts'
 
 export interface Judged<T> {
   readonly own: readonly T[]

@@ -1,5 +1,6 @@
 // The record of reported totals. A report commits its difference to the one before, so a retransmission adds nothing.
 import type { EntityManager } from '@mikro-orm/sql'
+import { epochsSent, type JournalRow } from '../../agent/wire/journal-report.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -13,7 +14,6 @@ import { openReview, type ReviewedReport } from './review.ts'
 import { foldReasons } from './row-limit.ts'
 import type { ReportedRule, RuleOwners } from './rule-owners.ts'
 import { addTotals, advanceEpochs, putRows, trimEpochs } from './tables.ts'
-import { epochsSent, type JournalRow } from './wire.ts'
 
 interface CommittedReport {
   readonly clientId: string

@@ -1,13 +1,13 @@
 // Metrics of all rules. Read in pages, so that other requests are answered in between.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
+import { type Counter, counters, selectedCounts, valuesOf } from '../../agent/wire/counters.ts'
+import type { JournalRow } from '../../agent/wire/journal-report.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Metric, MetricSample, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/exports.ts'
 import { type ActiveConnections, sumOf } from './active-connections.ts'
-import { type Counter, counters, selectedCounts, valuesOf } from './counters.ts'
-import type { JournalRow } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
   readonly rules: Pick<Rules, 'page'>

@@ -1,4 +1,5 @@
 import { asFunction } from 'awilix'
+import { messages, StatsReport } from '../../agent/wire/journal-report.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
@@ -17,7 +18,6 @@ import { Stats0005 } from './migrations/0005-bounds.ts'
 import { routes } from './routes.ts'
 import { forgetClient } from './rule-owners.ts'
 import { openStats, type Stats } from './stats.ts'
-import { messages, StatsReport } from './wire.ts'
 
 interface Deps extends Kernel {
   readonly clients: Clients

@@ -1,14 +1,14 @@
 // What counts of the reports of several clients, compared with what is committed.
 import type { EntityManager } from '@mikro-orm/sql'
+import type { Counts } from '../../agent/wire/counters.ts'
+import type { ActivePort } from '../../agent/wire/journal-report.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { RefusedRow } from '../rules/exports.ts'
 import { compare } from './comparison.ts'
-import type { Counts } from './counters.ts'
 import { judgeActive, judgeRows, type Report, windowAt } from './judgement.ts'
 import { openRowLimit } from './row-limit.ts'
 import type { ReportedRule } from './rule-owners.ts'
 import { committedCounts, lastCommits } from './tables.ts'
-import type { ActivePort } from './wire.ts'
 
 export interface ReviewedReport extends ReturnType<typeof compare> {
   readonly of: Report

@@ -1,9 +1,9 @@
 // Bounds the rows and reasons that the reports of a client can add.
 import type { EntityManager } from '@mikro-orm/sql'
+import type { Counts } from '../../agent/wire/counters.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { slices } from '../../kernel/store/sql/slices.ts'
 import { CommittedMap } from '../http/exports.ts'
-import type { Counts } from './counters.ts'
 import { type Judged, refusalOf } from './judgement.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
 

@@ -2,16 +2,16 @@
 // clients the sums, and each by itself.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
+import { type Counts, noCounts, plus } from '../../agent/wire/counters.ts'
+import { targetKey } from '../../agent/wire/journal-report.ts'
 import { timestampOrNull } from '../../kernel/base/clock.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { RuleRecord, Rules } from '../rules/exports.ts'
 import { type ActiveConnections, sumOf } from './active-connections.ts'
-import { type Counts, noCounts, plus } from './counters.ts'
 import { StatsTotal } from './entities.ts'
 import type { Flags, PortStats, RuleStats, TargetStats } from './schema.ts'
-import { targetKey } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
   readonly rules: Pick<Rules, 'find' | 'read' | 'partsOf'>

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
+import { CommittedEpochs, epochsSent, LastReport, welcomePart } from '../../agent/wire/journal-report.ts'
 import { earliest } from '../../kernel/base/clock.ts'
 import type { ConnectionHooks } from '../../kernel/control/peers.ts'
 import type { Call } from '../../kernel/http/route.ts'
@@ -19,7 +20,6 @@ import type { Flags, RuleStats } from './schema.ts'
 import { openSummary } from './summary.ts'
 import { pruneEnded, pruneEpochs, pruneSpans } from './tables.ts'
 import { openWatch } from './watch.ts'
-import { CommittedEpochs, epochsSent, LastReport, welcomePart } from './wire.ts'
 
 export type Stats = ReturnType<typeof openStats>
 

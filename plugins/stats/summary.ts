@@ -1,11 +1,11 @@
 // Counts and sums of everything that a user may see.
 import type { EntityManager } from '@mikro-orm/sql'
+import { maxCount } from '../../agent/wire/counters.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
 import type { ActiveConnections } from './active-connections.ts'
-import { maxCount } from './counters.ts'
 import type { Summary } from './schema.ts'
 
 interface Services extends Pick<Kernel, 'store'> {

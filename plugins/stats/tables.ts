@@ -1,9 +1,9 @@
 // Statements over many rows of many reports at once: committing a report by itself would be too slow for a fleet.
 import type { EntityManager } from '@mikro-orm/sql'
+import { type Counts, columns, maxCount, selectedCounts, valuesOf } from '../../agent/wire/counters.ts'
+import type { JournalRow } from '../../agent/wire/journal-report.ts'
 import { slices } from '../../kernel/store/sql/slices.ts'
-import { type Counts, columns, maxCount, selectedCounts, valuesOf } from './counters.ts'
 import { StatsEpoch } from './entities.ts'
-import type { JournalRow } from './wire.ts'
 
 interface Journal {
   readonly clientId: string

@@ -2,10 +2,10 @@
 // and repeats reports that were committed before. Data is forwarded in chunks of random size.
 import { once } from 'node:events'
 import { connect, createServer, type TLSSocket } from 'node:tls'
+import { StatsReport } from '../../agent/wire/journal-report.ts'
 import { alpn, Hello } from '../../kernel/wire/control.ts'
 import { Envelope } from '../../kernel/wire/envelope.ts'
 import { encodeFrame, frameLimit, frameParser } from '../../kernel/wire/frame.ts'
-import { StatsReport } from '../../plugins/stats/wire.ts'
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import type { TestFolder } from '../support/test-cluster.ts'
 import { codec, isOwnResponse, type Message, openReports, type Reports } from './reports.ts'

@@ -1,9 +1,9 @@
 // Splits and repeats reports on their way to the server, in random order.
 import type { Static } from 'typebox'
+import { messages, StatsReport } from '../../agent/wire/journal-report.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages } from '../../kernel/wire/control.ts'
 import { type Envelope, wireMessages } from '../../kernel/wire/envelope.ts'
-import { messages, StatsReport } from '../../plugins/stats/wire.ts'
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import { randomElement, shuffled } from './chance.ts'
 

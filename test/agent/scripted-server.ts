@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Test } from 'tap'
 import type { Static } from 'typebox'
+import { messages as enrollment, Redeem, type Redeemed } from '../../agent/wire/enrollment.ts'
 import { type Clock, systemClock } from '../../kernel/base/clock.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import {
@@ -20,7 +21,6 @@ import { bindHandlers, type Codec, type Message, on, Refused, respond } from '..
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
 import { openCertificate } from '../../plugins/control/certificate.ts'
-import { messages as enrollment, Redeem, type Redeemed } from '../../plugins/enrollment/wire.ts'
 import { recordLog } from './recorded-log.ts'
 
 type HelloBody = Static<typeof Hello.body>

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { messages as enrollmentMessages, Redeem } from '../../agent/wire/enrollment.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
@@ -16,7 +17,6 @@ import {
   type ScriptedAgent,
   scriptedResponse
 } from '../../kit/scripted-agent.ts'
-import { messages as enrollmentMessages, Redeem } from '../../plugins/enrollment/wire.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../plugins/rules/wire.ts'
 import { start } from '../support/process.ts'
 import { addressOf } from './scale/address.ts'

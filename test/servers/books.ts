@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { Static } from 'typebox'
-import { encodeRow, noCounts, type StatsReport } from '../../plugins/stats/wire.ts'
+import { encodeRow, noCounts, type StatsReport } from '../../agent/wire/journal-report.ts'
 
 /** A rule as its agent has it. */
 export interface Held {

@@ -1,5 +1,12 @@
 // Agents that send everything that is stored to a server that does not run, and answer what it had asked before.
 import { setTimeout as pause } from 'node:timers/promises'
+import {
+  encodeRow,
+  noCounts,
+  StatsReport,
+  messages as statsMessages
+} from '../../agent/wire/journal-report.ts'
+import { NextPin, messages as pinMessages } from '../../agent/wire/next-pin.ts'
 import { newId } from '../../kernel/base/id.ts'
 import {
   connectAgent,
@@ -8,10 +15,8 @@ import {
   scriptedResponse
 } from '../../kit/scripted-agent.ts'
 import { Report as BanReport, messages as banMessages, capability as bans } from '../../plugins/bans/wire.ts'
-import { NextPin, messages as pinMessages } from '../../plugins/control/wire.ts'
 import { Report as JournalReport, messages as journalMessages } from '../../plugins/journal/wire.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../plugins/rules/wire.ts'
-import { encodeRow, noCounts, StatsReport, messages as statsMessages } from '../../plugins/stats/wire.ts'
 import { decide, ruleIdOf } from './changes.ts'
 import { type Agent, type Place, ruleOf, type Server, type Teardown } from './place.ts'
 

@@ -1,16 +1,16 @@
 // Agents in a process of their own that know all servers. At the end of its stream, each goes on to the next server.
 import { setTimeout as pause } from 'node:timers/promises'
-import { newId } from '../../kernel/base/id.ts'
-import { openCodec } from '../../kernel/wire/codec.ts'
-import { Refused } from '../../kernel/wire/message.ts'
-import { connectAgent, type ScriptedAgent, scriptedResponse } from '../../kit/scripted-agent.ts'
-import { RulePush, RuleRemove, messages as ruleMessages, updateCapability } from '../../plugins/rules/wire.ts'
 import {
   CommittedEpochs,
   StatsReport,
   messages as statsMessages,
   welcomePart
-} from '../../plugins/stats/wire.ts'
+} from '../../agent/wire/journal-report.ts'
+import { newId } from '../../kernel/base/id.ts'
+import { openCodec } from '../../kernel/wire/codec.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+import { connectAgent, type ScriptedAgent, scriptedResponse } from '../../kit/scripted-agent.ts'
+import { RulePush, RuleRemove, messages as ruleMessages, updateCapability } from '../../plugins/rules/wire.ts'
 import { addressOf } from '../bench/scale/address.ts'
 import { serveOrders } from '../bench/scale/processes.ts'
 import { type Book, type Counted, type Held, openBooks } from './books.ts'

@@ -1,7 +1,7 @@
 // Servers are paused for longer than their lease, while their agents go elsewhere. What they had sent is not stored later.
 import { setTimeout as pause } from 'node:timers/promises'
+import { StatsReport } from '../../agent/wire/journal-report.ts'
 import type { ScriptedAgent } from '../../kit/scripted-agent.ts'
-import { StatsReport } from '../../plugins/stats/wire.ts'
 import type { Report } from './checks.ts'
 import { askedAt, connect, type Edge, edgeAt, stageCertificate, statsOf } from './edges.ts'
 import { liveAt } from './killed.ts'

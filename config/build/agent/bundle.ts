@@ -28,6 +28,9 @@ const changes: Readonly<Record<string, (path: string) => string | Promise<string
   'plugins/watchdog/watchdog.ts': withWorker
 }
 
+/** Modules that define messages, each beside its .proto. */
+const hasProto = /\/(wire|control|envelope)\.ts$|^agent\/wire\//
+
 const inOneFile: Plugin = {
   name: 'in-one-file',
   setup({ onLoad }) {
@@ -35,7 +38,7 @@ const inOneFile: Plugin = {
       const file = path.slice(root.length + 1)
       const constant = constants[file]?.()
       if (constant !== undefined) return { contents: constant, loader: 'ts' }
-      const change = changes[file] ?? (/\/(wire|control|envelope)\.ts$/.test(file) ? withProtos : null)
+      const change = changes[file] ?? (hasProto.test(file) ? withProtos : null)
       return change && { contents: await change(path), loader: 'ts' }
     })
   }

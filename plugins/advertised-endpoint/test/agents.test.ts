@@ -1,5 +1,6 @@
 // What agents are told about the endpoints of the server.
 import t from 'tap'
+import { Endpoints, messages, welcomePart } from '../../../agent/wire/endpoints.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { Refused } from '../../../kernel/wire/message.ts'
 import { openRunningAgent } from '../../../kit/running-agent.ts'
@@ -12,7 +13,6 @@ import {
   testServer
 } from '../../../kit/test-server.ts'
 import { openAnnounce } from '../announce.ts'
-import { Endpoints, messages, welcomePart } from '../wire.ts'
 
 const url = '/v1/settings/advertised-endpoint'
 const plugins = ['advertised-endpoint', 'enrollment', 'clients']

@@ -1,11 +1,12 @@
 // Creates codes over HTTP, and redeems them with the handler that the control stream calls.
+
+import { Redeem, Redeemed } from '../../../agent/wire/enrollment.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import type { TestServer } from '../../../kit/test-server.ts'
 import type { ClientRow } from '../../clients/row.ts'
 import enrollment from '../plugin.ts'
 import type { Invitation } from '../schema.ts'
-import { Redeem, Redeemed } from '../wire.ts'
 
 export const plugins = ['advertised-endpoint', 'clients', 'enrollment']
 export const endpointUrl = '/v1/settings/advertised-endpoint'

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
+import { messages, Redeem, Redeemed, welcomePart } from '../../../agent/wire/enrollment.ts'
 import { systemClock } from '../../../kernel/base/clock.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
@@ -13,7 +14,6 @@ import { Stream } from '../../../kernel/wire/stream.ts'
 import { recordLog, type TestServer, testServer } from '../../../kit/test-server.ts'
 import type { ClientRow } from '../../clients/row.ts'
 import type { Invitation } from '../schema.ts'
-import { messages, Redeem, Redeemed, welcomePart } from '../wire.ts'
 import { codeIn, endpointUrl, plugins, redeem } from './fixture.ts'
 
 const codec = openCodec([...wireMessages, ...controlMessages, ...messages])

@@ -1,12 +1,12 @@
 // Metrics of the built-in plugins, as a scraper sees them.
 import t from 'tap'
+import { noCounts } from '../../../agent/wire/counters.ts'
 import { ownVersion } from '../../../kernel/base/version.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { readExposition } from '../../../test/support/exposition.ts'
 import { recordStatements } from '../../../test/support/statements.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
 import { Rule } from '../../rules/entities.ts'
-import { noCounts } from '../../stats/counters.ts'
 import { StatsTotal } from '../../stats/entities.ts'
 import { minute, row, statsFixture } from '../../stats/test/fixture.ts'
 

@@ -1,12 +1,12 @@
 // Which quotas are pushed to agents, and when.
 import t from 'tap'
+import { LastReport } from '../../../agent/wire/journal-report.ts'
 import { scriptedResponse } from '../../../kit/scripted-agent.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import type { RuleRecord } from '../../rules/exports.ts'
 import { until } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
 import { epoch, noon } from '../../stats/test/fixture.ts'
-import { LastReport } from '../../stats/wire.ts'
 import { TrafficQuotaUpdate } from '../wire.ts'
 import { plugins, quotaFixture, supportingAgent } from './fixture.ts'
 

@@ -1,11 +1,11 @@
 // A server with quotas and stats, a user, and a client whose agent supports quotas.
 import type { Test } from 'tap'
+import { messages as statsMessages } from '../../../agent/wire/journal-report.ts'
 import { type Script, type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
 import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
 import { type ErrorReply, ruleResponses } from '../../rules/test/fixture.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import { minute, row, type StatsFixture, statsFixture } from '../../stats/test/fixture.ts'
-import { messages as statsMessages } from '../../stats/wire.ts'
 import type { QuotaRow } from '../schema.ts'
 import { capability, messages, TrafficQuotaUpdate } from '../wire.ts'
 

@@ -4,13 +4,19 @@ import type { Counters } from '../../../agent/engine.ts'
 import { openJournal } from '../../../agent/journal/journal.ts'
 import type { AgentCall } from '../../../agent/plugin.ts'
 import { openStateDatabase } from '../../../agent/state/database.ts'
+import {
+  CommittedEpochs,
+  LastReport,
+  messages,
+  StatsReport,
+  welcomePart
+} from '../../../agent/wire/journal-report.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { bindHandlers, Refused } from '../../../kernel/wire/message.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import { type LogLine, recordLog } from '../../../kit/test-server.ts'
 import { ruleCounters, webRule } from '../../../test/agent/journal-fixture.ts'
 import agent from '../agent.ts'
-import { CommittedEpochs, LastReport, messages, StatsReport, welcomePart } from '../wire.ts'
 import { noon } from './fixture.ts'
 
 const codec = openCodec(messages)

@@ -1,5 +1,14 @@
 // A server with a ledger, and agents that send the reports of a test.
 import type { Test } from 'tap'
+import {
+  CommittedEpochs,
+  messages,
+  noCounts,
+  type ReportRow,
+  StatsReport,
+  toColumns,
+  welcomePart
+} from '../../../agent/wire/journal-report.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
@@ -9,15 +18,6 @@ import { type RulesFixture, rulesFixture, until } from '../../rules/test/fixture
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import { committedSlot } from '../exports.ts'
 import type { RuleStats } from '../schema.ts'
-import {
-  CommittedEpochs,
-  messages,
-  noCounts,
-  type ReportRow,
-  StatsReport,
-  toColumns,
-  welcomePart
-} from '../wire.ts'
 
 export const noon = Date.UTC(2026, 0, 15, 12)
 export const minute = String(noon / 1000)

@@ -1,14 +1,14 @@
 // What an agent reports counts only for its own rules, their ports and targets, and for times that can be.
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { noCounts } from '../../../agent/wire/counters.ts'
+import type { ReportRow } from '../../../agent/wire/journal-report.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
 import type { Scrape } from '../../metrics/scrape.ts'
-import { noCounts } from '../counters.ts'
 import { StatsEpoch, StatsRow, StatsTotal } from '../entities.ts'
 import { judgeRows, windowAt } from '../judgement.ts'
 import { openRowLimit } from '../row-limit.ts'
-import type { ReportRow } from '../wire.ts'
 import { epoch, minute, noon, otherEpoch, row, type StatsFixture, statsFixture } from './fixture.ts'
 
 const noonSecs = noon / 1000

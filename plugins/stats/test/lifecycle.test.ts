@@ -1,4 +1,5 @@
 import t from 'tap'
+import { LastReport, messages } from '../../../agent/wire/journal-report.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { scriptedResponse } from '../../../kit/scripted-agent.ts'
@@ -7,7 +8,6 @@ import { messages as rulesMessages } from '../../rules/wire.ts'
 import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from '../entities.ts'
 import type { CommittedBytes } from '../exports.ts'
 import type { Stats } from '../stats.ts'
-import { LastReport, messages } from '../wire.ts'
 import { minute, noon, otherEpoch, row, statsFixture, withCommitted } from './fixture.ts'
 
 const hour = 3_600_000

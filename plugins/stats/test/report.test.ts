@@ -1,4 +1,5 @@
 import t from 'tap'
+import { StatsReport } from '../../../agent/wire/journal-report.ts'
 import type { Server } from '../../../kernel/kernel.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { afterCommit } from '../../../kernel/store/after-commit.ts'
@@ -7,7 +8,6 @@ import { recordStatements } from '../../../test/support/statements.ts'
 import { notRepeated } from '../../../test/support/store.ts'
 import type { CommittedBytes, Stats } from '../exports.ts'
 import type { Stats as ServerHalf } from '../stats.ts'
-import { StatsReport } from '../wire.ts'
 import { committedIn, epoch, minute, noon, otherEpoch, row, statsFixture, withCommitted } from './fixture.ts'
 
 t.test('a new rule has stats at once', async t => {

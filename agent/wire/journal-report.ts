@@ -4,7 +4,7 @@ import { type ColumnCounts, type Counts, columns, fromColumns, toColumns } from 
 
 export * from './counters.ts' // the agent's journal uses the same counters
 
-const proto = new URL('./stats.proto', import.meta.url)
+const proto = new URL('./journal-report.proto', import.meta.url)
 
 const Epoch = Type.String({ pattern: '^[0-9a-f]{32}$' })
 const Time = Type.Number({ minimum: 0, maximum: 8.64e15 }) // the range of a Date
