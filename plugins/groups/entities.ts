@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 import { ruleKey } from '../rules/exports.ts'
-import type { Clients } from './clients.ts'
+import type { Clients } from './group-clients.ts'
 
 export const GroupClients = defineEntity({
   name: 'GroupClients',

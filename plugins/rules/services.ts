@@ -1,10 +1,10 @@
 // The services that all operations on rules share.
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Fields } from './fields.ts'
-import type { TakeNote } from './notes.ts'
-import type { Reading } from './reading.ts'
-import type { RuleStates } from './rule-states.ts'
+import type { Reading } from './api/rule-reader.ts'
+import type { RuleStates } from './delivery/rule-states.ts'
+import type { Fields } from './fields/fields.ts'
+import type { TakeNote } from './journal-entry.ts'
 import type { keys } from './settings.ts'
 
 export interface Services

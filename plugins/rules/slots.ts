@@ -4,10 +4,9 @@ import type { Static, TProperties, TSchema } from 'typebox'
 import { defineCode, type ErrorCode } from '../../kernel/base/errors.ts'
 import type { Api, Column } from '../../kernel/cli/command.ts'
 import { defineSlot } from '../../kernel/slot.ts'
-import { documentKindSlot, documentPlaceSlot } from './document.ts'
+import type { RuleRecord } from './api/rule-record.ts'
+import { documentKindSlot, documentPlaceSlot } from './commands/document.ts'
 import type { Rule, State } from './entities.ts'
-import { noteSlot } from './notes.ts'
-import type { RuleRecord } from './record.ts'
 import {
   type CapabilityRequirement,
   derivedFieldSlot,
@@ -15,7 +14,8 @@ import {
   type RuleDraft,
   type RuleOwnership,
   ruleFieldSlot
-} from './rule-field.ts'
+} from './fields/rule-field.ts'
+import { noteSlot } from './journal-entry.ts'
 
 export const ruleNotFound = defineCode('rule_not_found', 404, 8)
 export const clientNotGranted = defineCode('client_not_granted', 403, 5)

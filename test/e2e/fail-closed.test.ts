@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { RuleRecord } from '../../plugins/rules/record.ts'
+import type { RuleRecord } from '../../plugins/rules/api/rule-record.ts'
 import { freePort } from '../support/ports.ts'
 import { startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { RuleRecord } from '../../rules/record.ts'
+import type { RuleRecord } from '../../rules/api/rule-record.ts'
 import { until } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
 import type { RuleStats } from '../../stats/schema.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { etagsOf } from '../api/rule-resource.ts'
 import type { Rule } from '../entities.ts'
-import { etagsOf } from '../resource.ts'
 import { rulesFixture } from './fixture.ts'
 
 t.test('a rule that no agent holds has another ETag after a change within the same millisecond', async t => {

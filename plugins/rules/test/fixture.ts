@@ -14,7 +14,7 @@ import {
   scriptedResponse
 } from '../../../kit/scripted-agent.ts'
 import { type Reply, type TestServer, type TestServerOptions, testServer } from '../../../kit/test-server.ts'
-import type { RuleRecord } from '../record.ts'
+import type { RuleRecord } from '../api/rule-record.ts'
 import type { RulesService } from '../rules.ts'
 import { messages, RulePush, RuleRemove } from '../wire.ts'
 

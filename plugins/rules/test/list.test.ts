@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { RuleRecord } from '../record.ts'
+import type { RuleRecord } from '../api/rule-record.ts'
 import { type RulesFixture, rulesFixture } from './fixture.ts'
 
 const notOwner = { status: 403, body: { error: { code: 'not_owner' } } }

@@ -6,7 +6,7 @@ import { healthCheckCapability, targetsCapability } from '../../multi-target/wir
 import { capability as range } from '../../port-range/wire.ts'
 import { capability as limits } from '../../rate-limit/wire.ts'
 import { capability as sni } from '../../sni/wire.ts'
-import type { RuleRecord } from '../record.ts'
+import type { RuleRecord } from '../api/rule-record.ts'
 import { updateCapability } from '../wire.ts'
 import { type ErrorReply, rulesFixture } from './fixture.ts'
 

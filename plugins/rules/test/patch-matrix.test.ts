@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
 import type { Reaction } from '../../../kit/scripted-agent.ts'
-import type { RuleRecord } from '../record.ts'
+import type { RuleRecord } from '../api/rule-record.ts'
 import { RulePush } from '../wire.ts'
 import { until } from './fixture.ts'
 import { editable, patchFixture } from './patch-fixture.ts'

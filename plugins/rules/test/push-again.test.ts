@@ -2,8 +2,8 @@
 import t, { type Test } from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Api, CommandCall } from '../../../kernel/cli/command.ts'
+import type { RuleRecord } from '../api/rule-record.ts'
 import { commands } from '../commands.ts'
-import type { RuleRecord } from '../record.ts'
 import { type ErrorReply, inOrder, type RulesFixture, rulesFixture } from './fixture.ts'
 
 t.test(

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { fakeClock } from '../../../kit/fake-clock.ts'
-import { openRefusedRows } from '../refused-rows.ts'
+import { openRefusedRows } from '../delivery/refused-rows.ts'
 
 t.test('refused rows are one line for each client and minute, with the number of the others', async t => {
   const lines: unknown[] = []

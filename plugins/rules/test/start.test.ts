@@ -4,8 +4,8 @@ import { newId } from '../../../kernel/base/id.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { Statements } from '../../../kernel/store/sqlite/statements.ts'
 import { notOnPostgres, notRepeated } from '../../../test/support/store.ts'
+import { newRule } from '../changes/new-rule.ts'
 import { Rule } from '../entities.ts'
-import { newRule } from '../new-rule.ts'
 import { rulesFixture } from './fixture.ts'
 
 const many = 2500 // more than two pages

@@ -112,12 +112,12 @@ t.test('an uncaught error of the server itself ends it, and the log names it', a
 })
 
 t.test('a script belongs to a plugin, a package or the server', async t => {
-  t.equal(pluginOfScript(new URL('../../rules/routes.ts', import.meta.url).href, 'server'), 'rules')
+  t.equal(pluginOfScript(new URL('../../rules/api/routes.ts', import.meta.url).href, 'server'), 'rules')
   t.equal(pluginOfScript(new URL('../../../kernel/kernel.ts', import.meta.url).href, 'server'), 'the server')
   t.equal(pluginOfScript('node:internal/timers', 'server'), 'the server')
   const [kernel, rules, library] = [
     'kernel/kernel.ts',
-    'plugins/rules/routes.ts',
+    'plugins/rules/api/routes.ts',
     'node_modules/pino/pino.js'
   ].map(file => new URL(`../../../${file}`, import.meta.url).href)
   t.equal(

@@ -1,0 +1,161 @@
+// Changes of many rules by one request: chosen by ids, or by what lists are filtered by.
+import { type Static, Type } from 'typebox'
+import { Fault, invalidSchema, limitReached } from '../../../kernel/base/errors.ts'
+import type { Call } from '../../../kernel/http/route.ts'
+import { closed } from '../../../kernel/http/schema.ts'
+import type { SlotReader } from '../../../kernel/slot.ts'
+import {
+  type ChangeEach,
+  listFilterSlots,
+  listFilters,
+  type Part,
+  PartRefused,
+  type PartResult
+} from '../../http/exports.ts'
+import { defaultAckSecs } from '../changes/client-answers.ts'
+import type { RulesService } from '../rules.ts'
+import { RuleId, type Values } from './rule-record.ts'
+import { type ChangeQuery, type PatchBody, patchBody } from './schema.ts'
+
+export const maxChanged = 1000
+
+const Bulk = Type.Object({
+  ids: Type.Optional(Type.Array(RuleId, { description: `rule_ids, at most ${maxChanged}.`, minItems: 1 })),
+  action: Type.Union(
+    ['pause', 'resume', 'delete', 'patch'].map(action => Type.Literal(action)),
+    { description: 'What becomes of each rule.', examples: ['pause'] }
+  ),
+  dry_run: Type.Optional(
+    Type.Boolean({ description: 'Judge every change by the same code, and make none.', default: false })
+  ),
+  atomic: Type.Optional(
+    Type.Boolean({
+      description: 'Change all rules, or none: the first refusal is the answer.',
+      default: false
+    })
+  )
+})
+type Bulk = Static<typeof Bulk> & { readonly patch?: PatchBody } & Values
+
+/** Rules are chosen by `ids`, or by parameters of their list that other plugins add, such as `selector`. */
+export const bulkBody = (filled: SlotReader) => {
+  const { ids, ...options } = Bulk.properties
+  const choosing = listFilters.parameters(filled(listFilterSlots.rule))
+  const patch = Type.Optional(patchBody(filled))
+  return Type.Unsafe<Bulk>(
+    closed(
+      { ids, ...choosing, ...options, patch },
+      { $id: 'BulkChange', examples: [{ ids: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'], action: 'pause' }] }
+    )
+  )
+}
+
+export const BulkReply = closed(
+  {
+    matched: Type.Integer({ description: 'Rules that were chosen.', examples: [1] }),
+    results: Type.Array(
+      closed({
+        rule_id: RuleId,
+        status: Type.Integer({
+          description: 'HTTP status that the change by itself would have had.',
+          examples: [204]
+        }),
+        error: Type.Optional(
+          Type.Object(
+            {
+              code: Type.String({ description: 'Code of the refusal.' }),
+              message: Type.String({ description: 'What is wrong, and the remedy.' }),
+              details: Type.Optional(
+                Type.Record(Type.String(), Type.Unknown(), {
+                  description: 'As in the answer of the single call.'
+                })
+              )
+            },
+            { description: 'Why the rule is not changed.' }
+          )
+        )
+      }),
+      { description: 'In the order of the request, or of creation.' }
+    )
+  },
+  { $id: 'BulkResult' }
+)
+
+interface Services {
+  readonly rules: RulesService
+  readonly changeEach: ChangeEach
+}
+
+type BulkCall = Pick<Call, 'principal' | 'requestInfo' | 'requestId' | 'change'> & {
+  readonly body: Bulk
+  readonly query: ChangeQuery
+}
+
+/** Throws the first refusal of an atomic change, with `details.rule_id`. */
+export async function changeMany(
+  { rules, changeEach }: Services,
+  call: BulkCall
+): Promise<Static<typeof BulkReply>> {
+  const { body, query, requestId } = call
+  if ((body.action === 'patch') !== (body.patch !== undefined))
+    throw unclear('/patch', 'send /patch with the action patch, and with no other')
+  const ids = await chosen(rules, call)
+  if (ids.length > maxChanged) {
+    const message = `${ids.length > maxChanged + 1 || body.ids ? ids.length : `more than ${maxChanged}`} rules are chosen; at most ${maxChanged} can change at once: choose fewer`
+    throw new Fault(limitReached, message, { details: { limit: maxChanged } })
+  }
+  const timed = { ack_timeout_secs: defaultAckSecs(ids.length), ...query }
+  const parts = ids.map(id => partOf(rules, id, { ...body, query: timed }))
+  const resource = { kind: 'bulk', id: requestId }
+  const options = { isAtomic: body.atomic ?? false, isRehearsal: body.dry_run ?? false, resource }
+  const results = await changeEach(call, parts, options).catch((error: unknown) => {
+    throw error instanceof PartRefused ? refusalOf(ids[error.at] ?? '', error.fault) : error
+  })
+  return {
+    matched: ids.length,
+    results: ids.map((id, at) => resultOf(id, parts[at]?.status ?? 200, results[at] ?? null))
+  }
+}
+
+/** Returns at most one id more than may change. A rule that is being removed is chosen by its id only. */
+async function chosen(rules: RulesService, { body, principal }: BulkCall): Promise<readonly string[]> {
+  const { ids, action: _, patch: __, dry_run: ___, atomic: ____, ...filter } = body
+  const isFiltered = Object.keys(filter).length > 0
+  if (isFiltered === (ids !== undefined))
+    throw unclear('/ids', 'choose rules either by /ids or by a filter of their list, such as /selector')
+  if (ids) return [...new Set(ids)]
+  return rules.idsOf(filter, principal, maxChanged + 1)
+}
+
+const unclear = (field: string, message: string): Fault =>
+  new Fault(invalidSchema, message, { details: { field, reason: 'oneOf' } })
+
+function partOf(
+  rules: RulesService,
+  id: string,
+  { action, patch = {}, query }: Bulk & { readonly query: ChangeQuery }
+): Part {
+  if (action === 'delete')
+    return {
+      action: 'rule.delete',
+      status: 204,
+      run: call => rules.remove(id, query.ack_timeout_secs, call)
+    }
+  if (action === 'patch')
+    return { action: 'rule.patch', status: 200, run: call => rules.edit(id, patch, query, call) }
+  const paused = action === 'pause'
+  return { action: `rule.${action}`, status: 204, run: call => rules.edit(id, { paused }, query, call) }
+}
+
+const resultOf = (id: string, status: number, refusal: PartResult) => {
+  if (!refusal) return { rule_id: id, status }
+  const { errorCode, message, details } = refusal
+  const error = { code: errorCode.code, message, ...(details && { details }) }
+  return { rule_id: id, status: errorCode.http, error }
+}
+
+const refusalOf = (id: string, { errorCode, message, details, cause }: Fault): Fault =>
+  new Fault(errorCode, `rule ${id}: ${message}; no rule is changed`, {
+    details: { ...details, rule_id: id },
+    cause
+  })

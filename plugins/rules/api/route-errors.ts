@@ -1,0 +1,53 @@
+// What the routes of rules refuse with, for OpenAPI: of rules themselves, and of the plugins that fill their slots.
+import {
+  ackTimeout,
+  clientNotFound,
+  type ErrorCode,
+  limitReached,
+  notOwner,
+  userNotFound
+} from '../../../kernel/base/errors.ts'
+import type { SlotReader } from '../../../kernel/slot.ts'
+import { clientNameAmbiguous } from '../../clients/exports.ts'
+import { activationFailed } from '../changes/client-answers.ts'
+import { portInUse, validationProtocol } from '../changes/new-rule.ts'
+import { targetCodes } from '../changes/parse-targets.ts'
+import { bodyEmpty, immutableField } from '../codes.ts'
+import { requirementCodes } from '../fields/requirements.ts'
+import { derivedFieldSlot, fieldUnsupported, ruleFieldSlot } from '../fields/rule-field.ts'
+import { admitSlot, clientNotGranted, portSharingSlot, ruleNotFound, shapeSlot } from '../slots.ts'
+
+/** Of an existing rule. */
+export const existingErrors = [ruleNotFound, notOwner]
+
+/** Of a change for which the server waits until the client has applied it. */
+export const waitingErrors = [...existingErrors, ackTimeout, activationFailed, portInUse]
+
+export const createErrors = (filled: SlotReader): ErrorCode[] => [
+  ...waitingErrors,
+  ...[clientNotFound, clientNameAmbiguous, clientNotGranted, userNotFound, limitReached],
+  ...[validationProtocol, fieldUnsupported, ...targetCodes, ...requirementCodes],
+  ...slotErrors(filled)
+]
+
+export const replaceErrors = (filled: SlotReader): ErrorCode[] => [...createErrors(filled), immutableField]
+
+export const patchErrors = (filled: SlotReader): ErrorCode[] => [...replaceErrors(filled), bodyEmpty]
+
+export const updateErrors = (filled: SlotReader): ErrorCode[] => [
+  ...replaceErrors(filled),
+  bodyEmpty,
+  ...filled(ruleFieldSlot).flatMap(({ value }) => ('updateEmpty' in value ? value.updateEmpty : []))
+]
+
+function slotErrors(filled: SlotReader): ErrorCode[] {
+  const required = [...filled(ruleFieldSlot), ...filled(derivedFieldSlot), ...filled(shapeSlot)]
+  const declared = [
+    ...[...filled(ruleFieldSlot), ...filled(shapeSlot).filter(({ value }) => value.validate)],
+    ...[...filled(portSharingSlot), ...filled(admitSlot)]
+  ]
+  return [
+    ...required.flatMap(({ value }) => ('requires' in value && value.requires ? value.requires.refusal : [])),
+    ...declared.flatMap(({ value, codes }) => value.errors ?? codes ?? [])
+  ]
+}

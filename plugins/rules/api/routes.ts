@@ -1,0 +1,197 @@
+import { Type } from 'typebox'
+import { limitReached, notOwner } from '../../../kernel/base/errors.ts'
+import { defineList } from '../../../kernel/http/list-route.ts'
+import { defineRoute } from '../../../kernel/http/route.ts'
+import { closed } from '../../../kernel/http/schema.ts'
+import { type ChangeEach, listFilterSlots, listFilters } from '../../http/exports.ts'
+import type { RulesService } from '../rules.ts'
+import { BulkReply, bulkBody, changeMany, maxChanged } from './bulk-change.ts'
+import {
+  createErrors,
+  existingErrors,
+  patchErrors,
+  replaceErrors,
+  updateErrors,
+  waitingErrors
+} from './route-errors.ts'
+import { resourceOf } from './rule-resource.ts'
+import {
+  ChangeQuery,
+  createBody,
+  definitionBody,
+  Filter,
+  patchBody,
+  RuleParams,
+  ruleRecord,
+  updateBody,
+  Wait
+} from './schema.ts'
+
+export interface RouteDeps {
+  readonly rules: RulesService
+  readonly changeEach: ChangeEach
+}
+
+const create = defineRoute({
+  method: 'POST',
+  url: '/v1/rules',
+  action: 'rule.create',
+  access: 'user',
+  status: 201,
+  summary: 'Creates a rule.',
+  description:
+    'Answers when the client forwards it. If no answer comes in time, the rule stays and settles by itself (504).',
+  outcome: 'deferred',
+  schema: filled => ({
+    query: Wait,
+    body: createBody(filled),
+    reply: ruleRecord(filled),
+    errors: createErrors(filled)
+  }),
+  run: ({ rules }: RouteDeps, call) => rules.create(call.body, call.query.ack_timeout_secs, call),
+  replay: ({ rules }, { principal }, id) => rules.read(id, principal)
+})
+
+const list = defineList({
+  url: '/v1/rules',
+  action: 'rule.list',
+  access: 'user',
+  summary: 'Lists rules.',
+  description: 'Rules that the caller owns; all rules for a superadmin.',
+  schema: filled => ({
+    query: Type.Unsafe<Filter>(
+      closed({ ...Filter.properties, ...listFilters.parameters(filled(listFilterSlots.rule)) })
+    ),
+    row: ruleRecord(filled),
+    errors: [notOwner, ...listFilters.errors(filled(listFilterSlots.rule))]
+  }),
+  run: async ({ rules }: RouteDeps, { query, principal }) => rules.list(query, principal)
+})
+
+const read = defineRoute({
+  method: 'GET',
+  url: '/v1/rules/:rule_id',
+  action: 'rule.read',
+  access: 'user',
+  summary: 'Returns one rule.',
+  schema: filled => ({ params: RuleParams, reply: ruleRecord(filled), errors: existingErrors }),
+  record: ({ rule_id: id }, filled) => resourceOf(id, filled),
+  run: ({ rules }: RouteDeps, { params, principal }) => rules.read(params.rule_id, principal)
+})
+
+const update = defineRoute({
+  method: 'PUT',
+  url: '/v1/rules/:rule_id',
+  action: 'rule.update',
+  access: 'user',
+  summary: 'Changes a rule while it runs.',
+  description:
+    'Changes hot fields, such as `rate_limit`, and answers when the client has applied them. The body is the whole rule, or hot fields alone.',
+  outcome: 'deferred',
+  schema: filled => ({
+    params: RuleParams,
+    query: Wait,
+    body: updateBody(filled),
+    reply: ruleRecord(filled),
+    errors: updateErrors(filled)
+  }),
+  run: ({ rules }: RouteDeps, call) =>
+    rules.update(call.params.rule_id, call.body, call.query.ack_timeout_secs, call),
+  replay: ({ rules }, { principal }, id) => rules.read(id, principal)
+})
+
+const replace = defineRoute({
+  method: 'PUT',
+  url: '/v1/rules/:rule_id/definition',
+  action: 'rule.replace',
+  access: 'user',
+  summary: 'Replaces the definition of a rule.',
+  description:
+    'Replaces all but client, owner, protocol and ports. The old rule stays until the client has the new one.',
+  outcome: 'deferred',
+  schema: filled => ({
+    params: RuleParams,
+    query: Wait,
+    body: definitionBody(filled),
+    reply: ruleRecord(filled),
+    errors: replaceErrors(filled)
+  }),
+  run: ({ rules }: RouteDeps, call) =>
+    rules.replace(call.params.rule_id, call.body, call.query.ack_timeout_secs, call),
+  replay: ({ rules }, { principal }, id) => rules.read(id, principal)
+})
+
+const patch = defineRoute({
+  method: 'PATCH',
+  url: '/v1/rules/:rule_id',
+  action: 'rule.patch',
+  access: 'user',
+  summary: 'Edits a rule while it runs.',
+  description:
+    'A JSON Merge Patch (RFC 7396): all but client, protocol and owner may change, and live connections go on. Answers when the client has applied it; one that is not connected applies it when it is back.',
+  outcome: 'deferred',
+  schema: filled => ({
+    params: RuleParams,
+    query: ChangeQuery,
+    body: patchBody(filled),
+    reply: ruleRecord(filled),
+    errors: patchErrors(filled)
+  }),
+  run: ({ rules }: RouteDeps, call) => rules.patch(call.params.rule_id, call.body, call.query, call),
+  replay: ({ rules }, { principal }, id) => rules.read(id, principal)
+})
+
+const pausing = (verb: 'pause' | 'resume', summary: string) =>
+  defineRoute({
+    method: 'POST',
+    url: `/v1/rules/:rule_id/${verb}`,
+    action: `rule.${verb}`,
+    access: 'user',
+    status: 204,
+    summary,
+    outcome: 'deferred',
+    schema: filled => ({
+      params: RuleParams,
+      query: ChangeQuery,
+      reply: Type.Void(),
+      errors: patchErrors(filled)
+    }),
+    async run({ rules }: RouteDeps, call) {
+      await rules.edit(call.params.rule_id, { paused: verb === 'pause' }, call.query, call)
+    }
+  })
+
+const pause = pausing('pause', 'Closes the port of a rule, and keeps the port for it.')
+const resume = pausing('resume', 'Opens the port of a paused rule again.')
+
+const remove = defineRoute({
+  method: 'DELETE',
+  url: '/v1/rules/:rule_id',
+  action: 'rule.delete',
+  access: 'user',
+  status: 204,
+  summary: 'Deletes a rule.',
+  description: 'Closes the port; live connections may drain. Answers when the client has closed it.',
+  outcome: 'deferred',
+  schema: () => ({ params: RuleParams, query: Wait, reply: Type.Void(), errors: waitingErrors }),
+  run: ({ rules }: RouteDeps, call) => rules.remove(call.params.rule_id, call.query.ack_timeout_secs, call)
+})
+
+const bulk = defineRoute({
+  method: 'POST',
+  url: '/v1/rules/bulk',
+  action: 'rule.bulk',
+  access: 'user',
+  summary: 'Changes many rules.',
+  description: `Pauses, resumes, deletes or patches up to ${maxChanged} rules, each on its own or all together, and answers when their clients have. Each change has its entry in the audit log, with the id of this request.`,
+  outcome: 'deferred',
+  schema: filled => ({
+    body: bulkBody(filled),
+    query: ChangeQuery,
+    reply: BulkReply,
+    errors: [...[limitReached, ...patchErrors(filled)], ...listFilters.errors(filled(listFilterSlots.rule))]
+  }),
+  run: (deps: RouteDeps, call) => changeMany(deps, call)
+})
+
+export const routes = [create, list, read, update, patch, pause, resume, replace, remove, bulk]

@@ -1,0 +1,103 @@
+// A rule as JSON.
+import { type Static, Type } from 'typebox'
+import { ClientId, orNull, timeOf, UserId } from '../../../kernel/http/schema.ts'
+
+export const RuleId = Type.String({
+  description: 'ULID of a rule.',
+  examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB']
+})
+export const Port = Type.Integer({
+  minimum: 1,
+  maximum: 65535,
+  description: 'Port of the target; of a range the first one.',
+  examples: [443]
+})
+export const ListenPort = Type.Integer({
+  minimum: 1,
+  maximum: 65535,
+  description: 'Port on the client; of a range the first one.',
+  examples: [8443]
+})
+export const Priority = Type.Integer({
+  minimum: 0,
+  maximum: 65535,
+  description: 'The lowest is tried first.',
+  examples: [0]
+})
+
+export const Weight = Type.Integer({
+  minimum: 0,
+  maximum: 256,
+  code: 'validation.weight',
+  description:
+    'Share of the connections among targets of one priority, where the rule balances them; 0: no new ones.',
+  examples: [1]
+})
+
+/** The states of this plugin; `rules.shown-state` adds to them. */
+export const states = ['pending', 'active', 'paused', 'failed', 'draining']
+
+export const stateOf = (all: readonly string[]) =>
+  Type.Unsafe<string>(
+    Type.Union(
+      all.map(state => Type.Literal(state)),
+      {
+        description:
+          'active: the client forwards. paused: it keeps the port closed. failed: see `state_reason`. draining: live connections end.',
+        examples: ['active']
+      }
+    )
+  )
+
+/** The record without fields of other plugins. */
+export const CoreRecord = Type.Object({
+  rule_id: RuleId,
+  client_id: orNull(ClientId, { description: 'Null of a rule on several clients.' }),
+  client_name: orNull(Type.String(), { description: 'Name of the client.', examples: ['paris'] }),
+  listen_port: ListenPort,
+  listen_port_end: orNull(
+    Type.Integer({ minimum: 1, maximum: 65535, description: 'Last port of a range; null: one port.' }),
+    { examples: [null] }
+  ),
+  protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'What is forwarded.' }),
+  targets: Type.Array(
+    Type.Object({
+      host: Type.String({ description: 'Address or DNS name, normalised.', examples: ['10.0.0.7'] }),
+      port: Port,
+      port_end: orNull(
+        Type.Integer({
+          minimum: 1,
+          maximum: 65535,
+          description: 'Port for the last port of a range; null: one port.'
+        }),
+        { examples: [null] }
+      ),
+      priority: Priority,
+      weight: Weight
+    })
+  ),
+  prefer_ipv6: Type.Boolean({
+    description: 'The IPv6 addresses of a name are tried first.',
+    examples: [false]
+  }),
+  owner: Type.String({ ...UserId, description: 'user_id of the user whose rule it is.' }),
+  placed_by: Type.String({
+    ...UserId,
+    description: 'The owner, or a superadmin: then grants do not limit the rule.'
+  }),
+  paused: Type.Boolean({ description: 'Its port stays taken, and nothing is forwarded.', examples: [false] }),
+  state: stateOf(states),
+  state_reason: orNull(Type.String(), { description: 'Why it is not active, as a code.', examples: [null] }),
+  created_at: timeOf('When it was created.'),
+  updated_at: timeOf('When it was changed last.'),
+  state_changed_at: timeOf('When its state changed last.'),
+  etag: Type.String({
+    description: 'The ETag of the rule, for If-Match: a change gives it another.',
+    examples: ['"7"']
+  })
+})
+
+/** Values of rule fields by key; their types are known to the plugins that own them. */
+export type Values = Readonly<Record<string, unknown>>
+
+export type RuleRecord = Static<typeof CoreRecord> & Values

@@ -1,0 +1,96 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Resource } from '../../../kernel/http/route.ts'
+import type { SlotReader } from '../../../kernel/slot.ts'
+import { etagText } from '../../http/exports.ts'
+import { isWhole, Rule, type ShownRule } from '../entities.ts'
+import { columnsIn, loadValues } from '../fields/fields.ts'
+import { ruleKind } from '../wire.ts'
+import type { Values } from './rule-record.ts'
+
+type Version = number | readonly unknown[]
+
+/**
+ * A rule in requests. Its version is its revision, or the time of its last change when its client has none of it, and
+ * what no agent has of it.
+ */
+export const resourceOf = (id: string, filled: SlotReader): Resource => ({
+  kind: 'rule',
+  id,
+  async version(em) {
+    const rule = await em.findOne(Rule, { id })
+    if (!rule) return null
+    const values = await loadValues(countedIn(filled)(rule), [rule], em)
+    return (await versionsOf([rule], values, filled, em)).get(id) ?? null
+  }
+})
+
+/** Returns what replies have in the header ETag. `values` are those of the fields, by rule. */
+export async function etagsOf(
+  rules: readonly ShownRule[],
+  values: ReadonlyMap<string, Values>,
+  filled: SlotReader,
+  em: EntityManager
+) {
+  const versions = await versionsOf(rules, values, filled, em)
+  return new Map([...versions].map(([id, version]) => [id, etagText(version)]))
+}
+
+/** Of what has no revision: a whole, whose parts have one, and a rule that no agent holds. */
+const definitionOf = ({
+  listenFrom,
+  listenTo,
+  targets,
+  preferIpv6,
+  placedBy,
+  paused,
+  fields,
+  updatedAt
+}: ShownRule) => [...[updatedAt, listenFrom, listenTo, targets], ...[preferIpv6, placedBy, paused, fields]]
+
+/** Returns the columns that count, of a rule: what an agent has of it is in its revision. */
+function countedIn(filled: SlotReader) {
+  const all = columnsIn(filled)
+  const own = all.filter(({ isSent }) => !isSent)
+  return (rule: ShownRule) => (isWhole(rule) ? all : own)
+}
+
+async function versionsOf(
+  rules: readonly ShownRule[],
+  values: ReadonlyMap<string, Values>,
+  filled: SlotReader,
+  em: EntityManager
+): Promise<Map<string, Version>> {
+  const revisions = await revisionsOf(
+    rules.map(({ id }) => id),
+    em
+  )
+  const countedOf = countedIn(filled)
+  return new Map(
+    rules.map(rule => {
+      const { id } = rule
+      const all = values.get(id) ?? {}
+      const own = countedOf(rule).flatMap(({ key }) => (all[key] == null ? [] : [all[key]]))
+      const revision = isWhole(rule) ? undefined : revisions.get(id)
+      if (revision === undefined) return [id, [...definitionOf(rule), ...own]]
+      return [id, own.length === 0 ? revision : [revision, ...own]]
+    })
+  )
+}
+
+const idsPerQuery = 999 // a statement of more than 1,000 values is not kept
+
+/** Found by the clients of the rules, with which the key of the table begins. */
+async function revisionsOf(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>()
+  for (let at = 0; at < ids.length; at += idsPerQuery) {
+    const some = ids.slice(at, at + idsPerQuery)
+    const rows = await em.execute<{ id: string; revision: number }[]>(
+      `select held.id, held.revision from rules
+       join kernel_held held on held.client_id = rules.client_id and held.kind = ? and held.id = rules.id
+       where rules.id in (${some.map(() => '?').join(', ')})`,
+      [ruleKind, ...some]
+    )
+    for (const { id, revision } of rows) found.set(id, revision)
+  }
+  return found
+}

@@ -1,0 +1,67 @@
+// The reply to a request that waited for a client.
+import { ackTimeout, defineCode, Fault } from '../../../kernel/base/errors.ts'
+import type { ApplyResult } from '../../../kernel/control/managed-objects.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { objectKeyOf } from '../delivery/rule-states.ts'
+import type { Rule } from '../entities.ts'
+import { ruleNotFound } from '../slots.ts'
+import { portInUse } from './new-rule.ts'
+
+export const activationFailed = defineCode('activation_failed', 422, 6)
+
+/** An agent takes its rules one after another, and the server many agents: the last of many has more time. */
+export const defaultAckSecs = (rules: number): number => Math.min(60, 5 + Math.floor(rules / 20))
+
+export interface Answer {
+  readonly rule: Rule
+  readonly result: ApplyResult | null // null: no answer came
+}
+
+/** Waits for the results of connected clients; others are woken. */
+export function answersOf(
+  { peers, objects }: Pick<Kernel['control'], 'peers' | 'objects'>,
+  rules: readonly Rule[],
+  change: 'push' | 'remove',
+  ackSecs: number
+): Promise<Answer[]> {
+  const connected = rules.filter(({ clientId }) => peers.find(clientId) !== undefined)
+  for (const rule of rules) if (!connected.includes(rule)) objects.wake(rule.clientId)
+  return Promise.all(
+    connected.map(async rule => ({ rule, result: await objects.deliver(objectKeyOf(rule), change, ackSecs) }))
+  )
+}
+
+/** Throws unless all clients have answered. What one has refused is in the record of the rule. */
+export function requireAnswers(ruleId: string, answers: readonly Answer[], ackSecs: number): void {
+  const silent = answers.filter(({ result }) => result === null)
+  if (silent.length === 0) return
+  const message = `${silent.length} of ${answers.length} clients have not answered (${ackSecs} s, or their streams ended); the server keeps trying`
+  const edges = silent.map(({ rule: { clientId } }) => ({ client_id: clientId }))
+  throw new Fault(ackTimeout, message, { details: { rule_id: ruleId, edges } })
+}
+
+/**
+ * Throws unless the client has applied the change; null means that no answer came. `whenRefused`: more details of a
+ * refusal.
+ */
+export function requireApplied(
+  answer: ApplyResult | null,
+  ruleId: string,
+  ackSecs: number,
+  whenRefused?: { readonly rule_state: 'failed' }
+): void {
+  const details = { rule_id: ruleId }
+  if (!answer) {
+    const message = `the client has not answered (${ackSecs} s, or its stream ended); the server keeps trying`
+    throw new Fault(ackTimeout, message, { details })
+  }
+  if (answer.status !== 'refused') return
+  const refused = { ...details, ...whenRefused }
+  if (answer.code === portInUse.code) throw new Fault(portInUse, answer.message, { details: refused })
+  throw new Fault(activationFailed, answer.message, { details: { ...refused, reason: answer.code } })
+}
+
+export const removedMeanwhile = (id: string): Fault =>
+  new Fault(ruleNotFound, `rule ${id} was removed before its client had answered`, {
+    details: { rule_id: id }
+  })

@@ -1,0 +1,188 @@
+// A new rule: its body parsed, and the checks of its transaction.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static } from 'typebox'
+import { defineCode, Fault, limitReached } from '../../../kernel/base/errors.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import type { SlotReader } from '../../../kernel/slot.ts'
+import type { CreateBody } from '../api/schema.ts'
+import { shownStates } from '../api/shown-states.ts'
+import { objectKeyOf } from '../delivery/rule-states.ts'
+import { type Protocol, Rule } from '../entities.ts'
+import type { keys } from '../settings.ts'
+import { portSharingSlot } from '../slots.ts'
+import { defaultPriority } from './default-priority.ts'
+import { parseTargets } from './parse-targets.ts'
+
+export const portInUse = defineCode('port_in_use', 409, 5)
+export const validationProtocol = defineCode('validation.protocol', 400, 3)
+
+export type Draft = Pick<Rule, 'protocol' | 'listenFrom' | 'listenTo' | 'targets' | 'preferIpv6'>
+
+type ParsedBody = Pick<
+  CreateBody,
+  'protocol' | 'listen_port' | 'listen_port_end' | 'targets' | 'prefer_ipv6'
+> & { readonly balance?: unknown }
+
+export const parse = (body: ParsedBody): Draft => ({
+  protocol: parseProtocol(body.protocol ?? 'tcp'),
+  listenFrom: body.listen_port,
+  listenTo: body.listen_port_end ?? body.listen_port,
+  targets: parseTargets(body.targets, defaultPriority(body)),
+  preferIpv6: body.prefer_ipv6 ?? false
+})
+
+function parseProtocol(given: string): Protocol {
+  const protocol = given.toLowerCase()
+  if (protocol === 'tcp' || protocol === 'udp') return protocol
+  const details = { field: '/protocol', reason: 'enum' }
+  throw new Fault(validationProtocol, '/protocol must be tcp or udp', { details })
+}
+
+type Parts = Draft &
+  Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin' | 'fields' | 'paused'> &
+  Partial<Pick<Rule, 'parent'>>
+
+export const newRule = (given: Parts, now: number): Rule => ({
+  ...given,
+  parent: given.parent ?? null,
+  formerTargets: null,
+  formerPorts: null,
+  before: null,
+  movedFrom: null,
+  movedTo: null,
+  existing: null,
+  state: 'pending',
+  stateReason: null,
+  createdAt: now,
+  updatedAt: now,
+  stateChangedAt: now,
+  activatedAt: null
+})
+
+/** Stores a new row; what is computed from it has no column. */
+export async function insertRule({ placedBySuperadmin: _, ...row }: Rule, em: EntityManager): Promise<void> {
+  await em.insert(Rule, row)
+}
+
+/** Why rules are refused, by their ids. */
+export type Faults = ReadonlyMap<string, Fault>
+
+/** A draining rule no longer reserves its port. */
+const reservesPort = { state: { $ne: 'draining' } } as const
+
+/**
+ * Returns the faults of those rules whose ports another rule of their client has. All have the same ports, each on
+ * another client. The store has one writer, so a free port stays free until the commit. Rules that have given the port
+ * free leave the agent, which may still have it open for them.
+ */
+export async function takenPorts(
+  rules: readonly Rule[],
+  { filled, control }: Pick<Kernel, 'filled' | 'control'>,
+  em: EntityManager
+): Promise<Faults> {
+  const faults = new Map<string, Fault>()
+  const overlapping = await overlappingOf(rules, em)
+  const met = rules.filter(({ clientId }) => overlapping.has(clientId))
+  const shown = await shownStates(filled, [...met, ...[...overlapping.values()].flat()], em)
+  const isFree = ({ id }: Rule): boolean => shown.get(id)?.port === 'free'
+  for (const rule of met.filter(rule => !isFree(rule))) {
+    const others = overlapping.get(rule.clientId) ?? []
+    const holders = others.filter(other => !isFree(other))
+    const [holder] = holders
+    const fault = holder ? await refusalToJoin(rule, [holder, ...holders.slice(1)], filled, em) : null
+    if (fault) faults.set(rule.id, fault)
+    else
+      for (const other of others.filter(isFree)) await control.objects.drop(em, objectKeyOf(other), 'drain')
+  }
+  return faults
+}
+
+/** Returns the rules that overlap the ports of these, by client. */
+async function overlappingOf(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Rule[]>> {
+  const [first] = rules
+  if (!first) return new Map()
+  const own = rules.map(({ id }) => id)
+  const ids = await idsOnPorts(
+    first,
+    rules.map(({ clientId }) => clientId),
+    em
+  )
+  const others = ids.filter(id => !own.includes(id))
+  const found = others.length === 0 ? [] : await em.find(Rule, { ...reservesPort, id: { $in: others } })
+  return Map.groupBy(found, ({ clientId }) => clientId)
+}
+
+/**
+ * Returns the rules of the clients on one of the ports. Each select has an index that finds them: those that begin on one
+ * of the ports, ranges that begin before, and ports that are being left. A client may have thousands of others.
+ */
+async function idsOnPorts(
+  { protocol, listenFrom: from, listenTo: to }: Rule,
+  clients: readonly string[],
+  em: EntityManager
+): Promise<string[]> {
+  const of = `from rules where client_id in (${clients.map(() => '?')}) and protocol = ?`
+  const values = [...clients, protocol]
+  const rows = await em.execute<{ id: string }[]>(
+    `select id ${of} and listen_from between ? and ?
+     union select id ${of} and listen_to > listen_from and listen_to >= ? and listen_from < ?
+     union select id ${of} and moved_from is not null and moved_to >= ? and moved_from <= ?`,
+    [...values, from, to, ...values, from, from, ...values, from, to]
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Returns why the rule may not share the port with its holders, or null. */
+async function refusalToJoin(
+  rule: Rule,
+  holders: readonly [Rule, ...Rule[]],
+  filled: SlotReader,
+  em: EntityManager
+): Promise<Fault | null> {
+  try {
+    for (const { value: sharing } of filled(portSharingSlot))
+      if (await sharing.mayJoin(rule, holders, em)) return null
+    return portTaken(rule, holders[0])
+  } catch (error) {
+    if (error instanceof Fault) return error
+    throw error
+  }
+}
+
+function portTaken(rule: Rule, holder: Rule): Fault {
+  const { protocol, listenFrom } = rule
+  const id = holder.parent ?? holder.id
+  const port = Math.max(listenFrom, isMovedFrom(holder, rule) ? (holder.movedFrom ?? 0) : holder.listenFrom)
+  return new Fault(portInUse, `rule ${id} has ${protocol} port ${port} of this client`, {
+    details: { rule_id: id }
+  })
+}
+
+/** True if the rule overlaps only ports that the holder leaves, but its agent may have yet. */
+const isMovedFrom = (holder: Rule, { listenFrom, listenTo }: Rule): boolean =>
+  holder.listenFrom > listenTo || holder.listenTo < listenFrom
+
+/** Returns the faults of those stored rules, all of one owner, for which the settings have no room on their clients. */
+export async function overLimits(
+  rules: readonly Rule[],
+  limits: Static<typeof keys>,
+  em: EntityManager
+): Promise<Faults> {
+  const faults = new Map<string, Fault>()
+  const [first] = rules
+  if (!first) return faults
+  const { owner } = first
+  const clientId = { $in: rules.map(rule => rule.clientId) }
+  const checks = [
+    { of: 'the client', limit: limits.max_rules_per_client, where: {} },
+    { of: `${owner} on the client`, limit: limits.max_rules_per_owner_per_client, where: { owner } }
+  ]
+  for (const { of, limit, where } of checks) {
+    const counts = await em.countBy(Rule, 'clientId', { where: { ...reservesPort, clientId, ...where } })
+    const message = `${of} has ${limit} rules already; remove one first`
+    for (const rule of rules)
+      if ((counts[rule.clientId] ?? 0) > limit && !faults.has(rule.id))
+        faults.set(rule.id, new Fault(limitReached, message, { details: { limit } }))
+  }
+  return faults
+}

@@ -1,0 +1,109 @@
+// Decides who may place a rule: superadmins on every client and for every user, others where `rules.admit` lets them.
+import type { EntityManager } from '@mikro-orm/sql'
+import {
+  clientNotFound,
+  Fault,
+  invalidSchema,
+  notOwner,
+  roleRequired,
+  userNotFound
+} from '../../../kernel/base/errors.ts'
+import { isId } from '../../../kernel/base/id.ts'
+import type { Principal } from '../../../kernel/http/principal.ts'
+import { Client, User } from '../../../kernel/identity/entities.ts'
+import { operatorId } from '../../../kernel/identity/identity.ts'
+import type { SlotReader } from '../../../kernel/slot.ts'
+import { clientNameAmbiguous } from '../../clients/exports.ts'
+import type { Values } from '../api/rule-record.ts'
+import type { CreateBody } from '../api/schema.ts'
+import { noClient, type Rule } from '../entities.ts'
+import type { LoadedField } from '../fields/rule-field.ts'
+import { admitSlot, clientNotGranted } from '../slots.ts'
+
+type Place = Pick<Rule, 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin'>
+
+/** Throws unless the request says where the rule is: on one client, or on those of the field that places rules. */
+export function requirePlace(
+  client: string | undefined,
+  values: Values,
+  placing: LoadedField | undefined
+): void {
+  const isPlaced = placing !== undefined && (values[placing.key] ?? null) !== null
+  if (isPlaced !== (client !== undefined)) return
+  const either = placing ? `/client or /${placing.key}` : '/client'
+  const message = isPlaced ? `give ${either}, not both` : `${either} is required`
+  throw new Fault(invalidSchema, message, {
+    details: { field: '/client', reason: isPlaced ? 'oneOf' : 'required' }
+  })
+}
+
+/**
+ * Returns client, owner and placer of a rule; throws unless the caller may place rules there. Without a client the rule
+ * is a whole: each part of it is judged by `admit`.
+ */
+export async function place(
+  { client, owner, placed_by: placer }: Pick<CreateBody, 'client' | 'owner' | 'placed_by'>,
+  { role, userId }: Principal,
+  filled: SlotReader,
+  em: EntityManager
+): Promise<Place> {
+  if (role === 'superadmin') {
+    const { id: clientId } = client === undefined ? { id: noClient } : await requireClient(client, em)
+    const [placedBy, ruleOwner] = [placer ?? userId, owner ?? userId]
+    await requireUser(ruleOwner, em)
+    await requireUser(placedBy, em)
+    return { clientId, owner: ruleOwner, placedBy, placedBySuperadmin: await isSuperadmin(placedBy, em) }
+  }
+  const allowed = await clientsOf(userId, filled, em)
+  if (!allowed) throw new Fault(roleRequired, 'only superadmins place rules here: no plugin admits others')
+  if (owner !== undefined && owner !== userId)
+    throw new Fault(notOwner, 'only a superadmin may place a rule for another user')
+  if (placer !== undefined && placer !== userId)
+    throw new Fault(notOwner, 'only a superadmin may say that another user placed a rule: omit placed_by')
+  const found = client === undefined ? { id: noClient } : await findClient(client, em, allowed)
+  if (!found) throw new Fault(clientNotGranted, `you may not place rules on a client ${client}`)
+  return { clientId: found.id, owner: userId, placedBy: userId, placedBySuperadmin: false }
+}
+
+/** Throws unless all fillers of `rules.admit` let the owner place this rule. */
+export async function admit(rule: Rule, filled: SlotReader, em: EntityManager): Promise<void> {
+  if (rule.placedBySuperadmin) return
+  for (const { value } of filled(admitSlot)) await value.admit(rule, em)
+}
+
+/** Returns the clients on which all fillers let the user place rules; null when there is no filler. */
+export async function clientsOf(userId: string, filled: SlotReader, em: EntityManager) {
+  let allowed: ReadonlySet<string> | null = null
+  for (const { value } of filled(admitSlot)) {
+    const own: ReadonlySet<string> = new Set(await value.clients(userId, em))
+    allowed = allowed ? allowed.intersection(own) : own
+  }
+  return allowed
+}
+
+export const isSuperadmin = async (id: string, em: EntityManager): Promise<boolean> =>
+  id === operatorId || (await em.count(User, { id, role: 'superadmin' })) > 0
+
+async function requireUser(id: string, em: EntityManager): Promise<void> {
+  if (id === operatorId || (await em.count(User, { id })) > 0) return
+  throw new Fault(userNotFound, `there is no user ${id}`)
+}
+
+/** Treats text in the form of an id as an id, and any other as a name. */
+export const clientsNamed = (client: string): { id: string } | { name: string } =>
+  isId(client) ? { id: client } : { name: client }
+
+/** Finds one client by id or name, among all or the `allowed` ones; throws when several have the name. */
+export async function findClient(client: string, em: EntityManager, allowed?: ReadonlySet<string>) {
+  const all = await em.find(Client, clientsNamed(client), { orderBy: { id: 'asc' } })
+  const found = allowed ? all.filter(({ id }) => allowed.has(id)) : all
+  if (found.length < 2) return found[0] ?? null
+  const details = { client_ids: found.map(({ id }) => id) }
+  throw new Fault(clientNameAmbiguous, `${found.length} clients are named ${client}; give an id`, { details })
+}
+
+export async function requireClient(client: string, em: EntityManager): Promise<Client> {
+  const found = await findClient(client, em)
+  if (!found) throw new Fault(clientNotFound, `there is no client ${client}`)
+  return found
+}

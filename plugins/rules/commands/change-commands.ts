@@ -1,0 +1,146 @@
+// Commands that change rules: `rule set`, `rule edit`, `rule pause` and `rule resume`.
+
+import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
+import { Type } from '../../../kernel/cli/args.ts'
+import { type Api, defineCommand } from '../../../kernel/cli/command.ts'
+import type { RuleRecord } from '../api/rule-record.ts'
+import { pathOf, queryOf, Wait } from './command-parts.ts'
+import { mergePatch } from './document.ts'
+import { editableOf } from './editable-fields.ts'
+import { printRule } from './print-rule.ts'
+import { RuleArg, ruleIds } from './rule-argument.ts'
+import { addsFilters, type Change, changeChosen, choosing } from './rule-selection.ts'
+
+const Existing = Type.Optional(
+  Type.Union([Type.Literal('keep'), Type.Literal('drain'), Type.Literal('cut')], {
+    description:
+      'Live connections that the change leaves without a target, or with a paused rule: keep (default), drain or cut.'
+  })
+)
+
+/** Splits 'ID... key=value...'. */
+export function wordsOf(words: readonly string[]) {
+  const [rule, assignments] = [
+    words.filter(word => !word.includes('=')),
+    words.filter(word => word.includes('='))
+  ]
+  if (assignments.length === 0)
+    throw new Fault(wrongUsage, 'say what to set: key=value, after the rules or a filter')
+  return { rule, assignments }
+}
+
+export const set = defineCommand({
+  name: 'rule set',
+  summary: 'Change properties of rules while they run.',
+  examples: [
+    'sluice rule set 01K9ZJ4M5N6P7Q8R9S0TABCDEF targets=10.0.0.8:443,10.0.0.9:443@9',
+    'sluice rule set 01K9ZJ4M5N6P7Q8R9S0TABCDEF listen_port=9443 rate_limit.bandwidth_in_bps=1M',
+    'sluice rule set 01K9ZJ4M5N6P7Q8R9S0TABCDEF sni_pattern= --existing drain',
+    'sluice rule set -l app=web targets=10.0.0.8:443 labels.color=green --atomic'
+  ],
+  args: Type.Object({
+    ...choosing,
+    rule: Type.Array(Type.String(), {
+      minItems: 1,
+      description:
+        'rule_ids, or a filter; then key=value, as `rule show` names them: key= takes the value away; rate_limit.KEY is a part.',
+      ...ruleIds
+    }),
+    existing: Existing
+  }),
+  positional: ['rule'],
+  ...addsFilters,
+  async run(call) {
+    const { api, args, print } = call
+    const { rule, assignments } = wordsOf(args.rule)
+    const patch = (await editableOf(api)).patchOf(assignments)
+    const [only, other] = rule
+    const { ack_timeout_secs, existing } = args
+    if (only === undefined || other !== undefined || args.dry_run)
+      return changeChosen({ ...call, args: { ...args, rule } }, patching(api, patch))
+    printRule(
+      await api.send<RuleRecord>('PATCH', `${pathOf(only)}${queryOf({ ack_timeout_secs, existing })}`, patch),
+      print
+    )
+  }
+})
+
+export const edit = defineCommand({
+  name: 'rule edit',
+  summary: 'Edit a rule as TOML in $VISUAL or $EDITOR, and change it while it runs.',
+  examples: ['sluice rule edit 01K9ZJ4M5N6P7Q8R9S0TABCDEF'],
+  args: Type.Object({ rule: RuleArg, existing: Existing, ack_timeout_secs: Wait }),
+  positional: ['rule'],
+  async run(call) {
+    const { api, args, print } = call
+    const { rule, ...query } = args
+    const { editText } = await import('./edit-text.ts')
+    const path = { rule_id: rule }
+    const record = await api.get<RuleRecord>(pathOf(rule))
+    const { keys } = await editableOf(api)
+    const from = editedOf(record, keys)
+    await editText(call, { name: rule, head: headOf(record, keys, from), value: from }, async to => {
+      const body = mergePatch(from, to) as object | undefined
+      if (body === undefined) return print.done(`rule ${rule} is unchanged`, { rule_id: rule })
+      const headers = { 'if-match': record.etag }
+      print.data(await api.call('PATCH /v1/rules/{rule_id}', { path, query, body, headers }))
+    })
+  }
+})
+
+/** Changes of chosen rules, by their action. */
+export const patching = (api: Api, patch: object): Change => ({
+  verb: 'Change',
+  done: 'changed',
+  body: { action: 'patch', patch },
+  one: (id, query) => api.send('PATCH', `${pathOf(id)}${query}`, patch)
+})
+
+export const pausing = (api: Api, action: 'pause' | 'resume'): Change => ({
+  verb: action === 'pause' ? 'Pause' : 'Resume',
+  done: action === 'pause' ? 'paused' : 'resumed',
+  body: { action },
+  one: (id, query) => api.send('POST', `${pathOf(id)}/${action}${query}`)
+})
+
+export const removal = (api: Api): Change => ({
+  verb: 'Remove',
+  done: 'removed',
+  body: { action: 'delete' },
+  one: (id, query) => api.send('DELETE', `${pathOf(id)}${query}`)
+})
+
+const pauseCommand = (action: 'pause' | 'resume', summary: string) =>
+  defineCommand({
+    name: `rule ${action}`,
+    summary,
+    examples: [`sluice rule ${action} 01K9ZJ4M5N6P7Q8R9S0TABCDEF`, `sluice rule ${action} -l env=staging`],
+    args: Type.Object({ ...choosing, existing: Existing }),
+    positional: ['rule'],
+    ...addsFilters,
+    run: call => changeChosen(call, pausing(call.api, action))
+  })
+
+export const pause = pauseCommand('pause', 'Close the ports of rules, and keep the ports for them.')
+export const resume = pauseCommand('resume', 'Open the ports of paused rules again.')
+
+/** Returns the properties that may be edited, as TOML has them: without null. */
+function editedOf(record: RuleRecord, keys: readonly string[]): Record<string, unknown> {
+  const values = keys.flatMap(key => ((record[key] ?? null) === null ? [] : [[key, record[key]]]))
+  const targets = record.targets.map(({ host, port, priority, weight }) => ({
+    ...{ host, port, priority },
+    ...(weight !== 1 && { weight })
+  }))
+  return { ...Object.fromEntries(values), targets }
+}
+
+function headOf(record: RuleRecord, keys: readonly string[], present: object): string {
+  const { rule_id, client_name, protocol, owner, state, state_reason: reason } = record
+  const absent = keys.filter(key => !(key in present))
+  return [
+    `# Rule ${rule_id} of ${owner} on ${client_name}, ${protocol}: ${state}${reason === null ? '' : ` (${reason})`}.`,
+    '# Save and close: what differs is changed while the rule runs. Without a change nothing is sent.',
+    '# A line that is taken away takes the value away.',
+    ...(absent.length > 0 ? [`# It may also have: ${absent.join(', ')}.`] : [])
+  ].join('\n')
+}

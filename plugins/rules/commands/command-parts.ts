@@ -1,0 +1,38 @@
+// What the commands of rules have in common.
+import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
+import { Type } from '../../../kernel/cli/args.ts'
+
+export const Wait = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: 60,
+    description: 'How long the server waits for the client; default 5.'
+  })
+)
+
+export const pathOf = (rule: string): string => `/v1/rules/${encodeURIComponent(rule)}`
+
+/** Returns '?' and the parameters that are given, or ''. */
+export function queryOf(parameters: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]]
+  )
+  const query = new URLSearchParams(given as [string, string][]).toString()
+  return query === '' ? '' : `?${query}`
+}
+
+/** Parses host:port[@priority][*weight]. */
+export function targetOf(text: string) {
+  const [, host = '', port, priority, weight] =
+    /^(\[[^\]]*\]|[^:@[\]]+):(\d{1,5})(?:@(\d{1,5}))?(?:\*(\d{1,3}))?$/.exec(text) ?? []
+  if (port === undefined)
+    throw new Fault(
+      wrongUsage,
+      `TARGET ${text} is not host:port, host:port@priority or host:port@priority*weight; an IPv6 host is in brackets`
+    )
+  return {
+    ...{ host, port: Number(port) },
+    ...(priority !== undefined && { priority: Number(priority) }),
+    ...(weight !== undefined && { weight: Number(weight) })
+  }
+}

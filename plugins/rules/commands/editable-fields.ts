@@ -1,0 +1,98 @@
+// What may be changed of a rule, as the OpenAPI document of the server says: fields of its plugins are in it, too.
+import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
+import type { Api } from '../../../kernel/cli/command.ts'
+import { exactValue } from '../../../platform/exact-value.ts'
+import { parseQuantity } from '../../../platform/quantity.ts'
+import { targetOf } from './command-parts.ts'
+
+/** The keywords of JSON Schema that say how text is read. */
+interface Schema {
+  readonly $ref?: string
+  readonly type?: string
+  readonly readOnly?: boolean
+  readonly anyOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: Schema | boolean
+}
+
+interface Document {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+export interface Editable {
+  readonly keys: readonly string[]
+  /** Returns the merge patch of assignments such as `rate_limit.concurrent_connections=5`. */
+  patchOf(assignments: readonly string[]): Readonly<Record<string, unknown>>
+}
+
+/** Throws where the server does not tell. */
+export async function editableOf(api: Api): Promise<Editable> {
+  const { components } = await api.get<Document>('/v1/openapi.json').catch((error: unknown) => {
+    if (!(error instanceof Fault) || error.errorCode.http !== 404) throw error
+    const why = 'the server does not say what rules may have: enable its plugin openapi'
+    throw new Fault(error.errorCode, why, { cause: error })
+  })
+  const { schemas } = components
+  const patch = schemas['RulePatch'] ?? {}
+  return {
+    keys: Object.entries(patch.properties ?? {}).flatMap(([key, { readOnly }]) => (readOnly ? [] : [key])),
+    patchOf: assignments => patchOf(assignments, schema => resolved(schema, schemas), patch)
+  }
+}
+
+type Resolve = (schema: Schema) => Schema
+
+/** Follows a reference, and takes the alternative of a nullable schema that is not null. */
+function resolved(schema: Schema, schemas: Document['components']['schemas']): Schema {
+  if (schema.$ref) return resolved(schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}, schemas)
+  const options = (schema.anyOf ?? []).filter(({ type }) => type !== 'null')
+  const [only] = options
+  return only && options.length === 1 ? resolved(only, schemas) : schema
+}
+
+function patchOf(assignments: readonly string[], resolve: Resolve, schema: Schema) {
+  const patch = {}
+  for (const text of assignments) {
+    const at = text.indexOf('=')
+    if (at < 1) throw new Fault(wrongUsage, `${text} is not key=value`)
+    assign(patch, text.slice(0, at), text.slice(at + 1), { schema, resolve })
+  }
+  return patch
+}
+
+interface Place {
+  readonly schema: Schema
+  readonly resolve: Resolve
+}
+
+/** What the schema does not have is sent as it is: the server names it, and the nearest name. */
+function assign(
+  patch: Record<string, unknown>,
+  path: string,
+  text: string,
+  { schema, resolve }: Place
+): void {
+  const { properties = {}, additionalProperties: others } = schema
+  // Keys of a map, such as labels, may have dots.
+  const [key = '', ...rest] = typeof others === 'object' ? [path] : path.split('.')
+  const value = resolve(properties[key] ?? (typeof others === 'object' ? others : {}))
+  if (rest.length === 0) {
+    patch[key] = text === '' ? null : toValue(value, key, text)
+    return
+  }
+  const inner = Object(patch[key] ?? {})
+  patch[key] = inner
+  assign(inner, rest.join('.'), text, { schema: value, resolve })
+}
+
+function toValue({ type }: Schema, key: string, text: string): unknown {
+  if (key === 'targets' && !text.startsWith('[')) return text.split(',').map(targetOf)
+  if (type === 'integer' && /_(bps|bytes)$/.test(key))
+    return parseQuantity(text) ?? exactValue({ type }, text)
+  if (type === 'string' || type === 'integer' || type === 'boolean') return exactValue({ type }, text)
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text // of a choice of words; the server says what it wants
+  }
+}

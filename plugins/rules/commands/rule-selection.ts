@@ -1,0 +1,153 @@
+// Commands that change the rules which are named, or which match filters: `rule pause`, `rule remove` and others.
+import { Fault, limitReached, wrongUsage } from '../../../kernel/base/errors.ts'
+import { Type, Yes } from '../../../kernel/cli/args.ts'
+import type { Api, CommandCall, CommandDefinition } from '../../../kernel/cli/command.ts'
+import { clientNames, findClientId } from '../../clients/exports.ts'
+import { addedArgs, addedQuery, listOptionSlots } from '../../http/command-exports.ts'
+import { UserArg } from '../../users/command-exports.ts'
+import type { RuleRecord } from '../api/rule-record.ts'
+import { queryOf, Wait } from './command-parts.ts'
+import { clientOf } from './print-rule.ts'
+import { ruleIds } from './rule-argument.ts'
+
+const mostRules = 1000 // of one request
+const mostShown = 20
+
+/** Filters of a list of rules. Plugins add more, such as `--selector`. */
+export const filter = {
+  client: Type.Optional(Type.String({ description: 'Id or name of clients.', ...clientNames })),
+  owner: Type.Optional(UserArg),
+  state: Type.Optional(Type.String({ description: 'State, for example failed.' }))
+}
+
+export const addsFilters: Pick<CommandDefinition, 'extraArgs'> & {
+  readonly reads: readonly (typeof listOptionSlots.rule)[]
+} = {
+  reads: [listOptionSlots.rule],
+  extraArgs: filled => addedArgs(filled(listOptionSlots.rule))
+}
+
+/** The arguments of a command that changes rules. */
+export const choosing = {
+  rule: Type.Optional(
+    Type.Array(Type.String(), { description: 'rule_ids; without one, filters such as --client.', ...ruleIds })
+  ),
+  ...filter,
+  ack_timeout_secs: Wait,
+  atomic: Type.Optional(Type.Boolean({ description: 'Change all of them, or none.' })),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Show what each change would answer; make none.' })),
+  yes: Yes
+}
+
+interface Filter {
+  readonly client?: string
+  readonly owner?: string
+  readonly state?: string
+}
+
+export interface Choice extends Filter {
+  readonly rule?: readonly string[]
+  readonly ack_timeout_secs?: number
+  readonly existing?: string
+  readonly atomic?: boolean
+  readonly dry_run?: boolean
+}
+
+type Call<A> = Pick<CommandCall<A>, 'api' | 'args' | 'filled' | 'print' | 'confirm'>
+
+export interface Change {
+  readonly verb: string // 'Pause', in the question
+  readonly done: string // 'paused'
+  readonly body: { readonly action: 'pause' | 'resume' | 'delete' | 'patch'; readonly patch?: object }
+  /** Changes one rule by a request of its own. */
+  one(id: string, query: string): Promise<unknown>
+}
+
+interface Result {
+  readonly rule_id: string
+  readonly status: number
+  readonly error?: { readonly code: string; readonly message: string }
+}
+
+/** Throws where a client does not exist: no rule on it would look as if all was well. */
+export async function matching({ api, args, filled }: Pick<Call<Filter>, 'api' | 'args' | 'filled'>) {
+  const { client, owner, state } = args
+  const given = { client, owner, ...addedQuery(filled(listOptionSlots.rule), args) }
+  const rules = await api.list<RuleRecord>(`/v1/rules${queryOf(given)}`)
+  if (rules.length === 0 && client !== undefined) await findClientId(api, client)
+  return rules.filter(rule => state === undefined || rule.state === state)
+}
+
+/**
+ * Changes the chosen rules: what matches filters only after a question that shows them. A rule that is refused keeps no
+ * other back; then it throws, with the code of the first refusal.
+ */
+export async function changeChosen(call: Call<Choice>, change: Change): Promise<void> {
+  const { api, args, print } = call
+  const ids = await chosen(call, change)
+  const { ack_timeout_secs, existing, atomic, dry_run: isDry } = args
+  const query = queryOf({ ack_timeout_secs, existing })
+  const [only] = ids
+  if (only === undefined) return print.done('no rule matches', { [change.done]: [], refused: [] })
+  if (ids.length === 1 && !isDry) {
+    await change.one(only, query)
+    return print.done(`rule ${only} is ${change.done}`, { [change.done]: ids, refused: [] })
+  }
+  const body = { ids, ...change.body, ...(atomic && { atomic }), ...(isDry && { dry_run: true }) }
+  const { results } = await api.send<{ results: readonly Result[] }>('POST', `/v1/rules/bulk${query}`, body)
+  await report(results, { api, print }, isDry ? `would be ${change.done}` : `are ${change.done}`, change.done)
+}
+
+async function chosen({ api, args, filled, print: _, confirm }: Call<Choice>, { verb }: Change) {
+  const { rule = [], client, owner, state } = args
+  const more = Object.keys(addedQuery(filled(listOptionSlots.rule), args))
+  const isFiltered = more.length > 0 || [client, owner, state].some(given => given !== undefined)
+  if (isFiltered === rule.length > 0)
+    throw new Fault(
+      wrongUsage,
+      'give either RULE, several if you like, or a filter, such as --client or --state'
+    )
+  if (!isFiltered) return [...new Set(rule)]
+  const rules = (await matching({ api, args, filled })).filter(rule => rule.state !== 'draining')
+  if (rules.length > mostRules)
+    throw new Fault(
+      limitReached,
+      `${rules.length} rules match; at most ${mostRules} can change at once: choose fewer, for example by --client`
+    )
+  if (rules.length > 0 && !args.dry_run)
+    await confirm(`${verb} ${rules.length} rule${rules.length === 1 ? '' : 's'}?`, {
+      losses: async () => namesOf(rules),
+      elsewhere: 'refused'
+    })
+  return rules.map(({ rule_id }) => rule_id)
+}
+
+function namesOf(rules: readonly RuleRecord[]): string[] {
+  const names = rules
+    .slice(0, mostShown)
+    .map(rule => `${rule.rule_id}  ${clientOf(rule)}  ${listenOf(rule)}  ${rule.state}`)
+  return rules.length > mostShown ? [...names, `and ${rules.length - mostShown} more`] : names
+}
+
+export const listenOf = ({ protocol, listen_port: from, listen_port_end: to }: RuleRecord): string =>
+  `${protocol}/${from}${to === null ? '' : `-${to}`}`
+
+async function report(
+  results: readonly Result[],
+  { api, print }: { readonly api: Api; readonly print: Call<object>['print'] },
+  text: string,
+  done: string
+): Promise<void> {
+  const refused = results.filter(({ error }) => error)
+  const changed = results.filter(({ error }) => !error).map(({ rule_id }) => rule_id)
+  for (const { rule_id, error } of refused) print.line(`${rule_id}  ${error?.code}: ${error?.message}`)
+  print.done(`${changed.length} of ${results.length} rules ${text}`, { [done]: changed, refused })
+  const [first] = refused
+  if (!first?.error) return
+  const { errorCode, message } = await api.refusal(first.status, first.error)
+  if (results.length === 1) throw new Fault(errorCode, message)
+  throw new Fault(
+    errorCode,
+    `${refused.length} of ${results.length} rules are refused; the first: ${message}`
+  )
+}

@@ -1,0 +1,79 @@
+// Changes the state of a rule by the results of its agent.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { ApplyResult, ManagedObject, ObjectKind } from '../../../kernel/control/managed-objects.ts'
+import { portInUse } from '../changes/new-rule.ts'
+import { undoChange } from '../changes/pending-change.ts'
+import { Rule, settled } from '../entities.ts'
+import type { Services } from '../services.ts'
+import { refusalOf } from './reconciliation.ts'
+import { type AfterCommit, objectKeyOf, stateInForce } from './rule-states.ts'
+
+type Results = Pick<ObjectKind, 'settled' | 'recordResult' | 'resultRecorded'>
+
+export function openResults(services: Services): Results {
+  const { states } = services
+  const afterCommit = new WeakMap<ManagedObject, AfterCommit>()
+
+  async function record({ id, removal }: ManagedObject, result: ApplyResult, em: EntityManager) {
+    // One transaction may have several results of a rule: the identity map may be out of date.
+    const rule = await em.findOne(Rule, { id })
+    if (!rule) return null
+    if (rule.state === 'draining')
+      return removal !== null && result.status === 'removed' ? states.remove(rule, em) : null
+    if (removal !== null) return null
+    // An agent that has lost a capability refuses a field as unknown: the rule fails with the code of the capability.
+    if (result.status === 'refused')
+      return refused(services, rule, refusalOf(services, rule)?.errorCode.code ?? result.code, em)
+    if (result.status !== 'applied') return null
+    if (rule.existing != null) await em.nativeUpdate(Rule, { id }, settled)
+    return states.enter(rule, { state: stateInForce(rule) }, em)
+  }
+
+  return {
+    /** A fleet that returns has applied its rules before: `record` would change nothing. */
+    async settled(rows, em) {
+      const rules = await em.find(Rule, { id: { $in: rows.map(({ id }) => id) } })
+      const isSettled = (rule: Rule): boolean =>
+        rule.state === stateInForce(rule) && rule.stateReason == null && rule.existing == null
+      return new Set(rules.filter(isSettled).map(({ id }) => id))
+    },
+    async recordResult(row, result, em) {
+      const after = await record(row, result, em)
+      if (after) afterCommit.set(row, after)
+    },
+    resultRecorded(row) {
+      afterCommit.get(row)?.()
+      afterCommit.delete(row)
+    }
+  }
+}
+
+/**
+ * Records a refusal. A refused change is undone, unless the port is in use and would be without the change, too: then the
+ * agent retries the rule as it is now. Without a change, the rule fails.
+ */
+async function refused(
+  services: Services,
+  rule: Rule,
+  code: string,
+  em: EntityManager
+): Promise<AfterCommit> {
+  const { control, log, note, states } = services
+  const { id, clientId, before } = rule
+  if (before == null) return states.fail(rule, { code }, em)
+  const isKept = code === portInUse.code && before.whenPortInUse === 'keep'
+  if (!isKept)
+    await note({ about: { rule: id }, kind: 'change', from: 'requested', to: 'undone', cause: code }, em)
+  const after = await (isKept ? states.fail(rule, { code }, em) : undoChange(services, rule, em))
+  await control.objects.put(em, objectKeyOf(rule))
+  return () => {
+    after()
+    if (!isKept)
+      log.warn('rule.change_refused', 'the client keeps the rule as it was', {
+        rule: id,
+        client: clientId,
+        code
+      })
+    control.objects.wake(clientId)
+  }
+}

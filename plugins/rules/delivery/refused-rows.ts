@@ -1,0 +1,56 @@
+// The log of what agents report and may not. Such a row is dropped; the other rows of its report count.
+import type { Clock } from '../../../kernel/base/clock.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+
+/** The first refused row of a report. */
+export interface RefusedRow {
+  readonly report: 'stats' | 'active' | 'bans' | 'health' | 'waits' | 'peeks' | 'journal' | 'connections'
+  readonly reason: string // 'rule': it is not the client's; otherwise the part of the row that is wrong
+  readonly rule?: string
+  readonly kind?: string
+  readonly key?: string
+}
+
+const minuteMs = 60_000
+
+/** Writes the first line, or lines, of a key; of later rows only their number, when the minute ends. */
+export function openLinePerMinute(clock: Clock, lines = 1) {
+  const minutes = new Map<string, { written: number; suppressed: number }>() // by key, while its minute lasts
+
+  return (key: string, rows: number, write: (suppressed: number) => void): void => {
+    const minute = minutes.get(key) ?? { written: 0, suppressed: 0 }
+    const isWritten = minute.written < lines
+    if (isWritten) minute.written++
+    minute.suppressed += isWritten ? rows - 1 : rows
+    if (isWritten) write(0)
+    if (minutes.has(key)) return
+    minutes.set(key, minute)
+    clock.after(minuteMs, () => {
+      minutes.delete(key)
+      if (minute.suppressed > 0) write(minute.suppressed)
+    })
+  }
+}
+
+export type RefusedRows = ReturnType<typeof openRefusedRows>
+
+/** Logs one line for each client and minute, and the number of further rows at its end. */
+export function openRefusedRows({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
+  const throttled = openLinePerMinute(clock)
+
+  return (client: string, [first, ...others]: readonly RefusedRow[]): void => {
+    if (!first) return
+    const { report, reason, rule, kind, key } = first
+    throttled(client, 1 + others.length, suppressed =>
+      log.warn('agent.row_refused', 'the agent reported what it may not; the row does not count', {
+        client,
+        report,
+        reason,
+        rule,
+        kind,
+        key,
+        suppressed
+      })
+    )
+  }
+}

@@ -1,0 +1,82 @@
+// Sends rules to agents.
+import type { EntityManager } from '@mikro-orm/sql'
+import { Fault } from '../../../kernel/base/errors.ts'
+import { defineObjectKind, type ManagedObject } from '../../../kernel/control/managed-objects.ts'
+import { Rule } from '../entities.ts'
+import type { Encoded } from '../fields/fields.ts'
+import type { Services } from '../services.ts'
+import { RulePush, RuleRemove, RulesOpen, ruleKind } from '../wire.ts'
+import { openResults } from './agent-results.ts'
+import { logUnchecked, refusalOf } from './reconciliation.ts'
+import { objectKeyOf, runAll } from './rule-states.ts'
+
+export const openDelivery = (services: Services) =>
+  defineObjectKind({
+    kind: ruleKind,
+    push: RulePush,
+    remove: RuleRemove,
+    load: (rows, em) => load(services, rows, em),
+    complete: RulesOpen,
+    removal: ({ id, revision, removal }) => ({ rule_id: id, revision, removal: removal ?? 'cut' }),
+    ...openResults(services)
+  })
+
+const rulesOf = (rows: readonly ManagedObject[], em: EntityManager): Promise<Rule[]> =>
+  em.find(Rule, { id: { $in: rows.map(({ id }) => id) } })
+
+async function load(services: Services, rows: readonly ManagedObject[], em: EntityManager) {
+  const rules = (await rulesOf(rows, em)).filter(rule => !refusalOf(services, rule))
+  const encoded = await services.fields.encodeAll(rules, em)
+  const bodies = new Map<string, RulePush>()
+  for (const row of rows) {
+    const { id } = row
+    const rule = rules.find(rule => rule.id === id)
+    const fields = encoded.get(id)
+    if (!rule || !fields) continue
+    if (fields instanceof Fault) failUnencodable(services, rule, fields)
+    else bodies.set(id, pushOf(rule, row, fields))
+  }
+  return bodies
+}
+
+/** Marks a rule failed that cannot be sent, in its own transaction because `load` only reads. */
+function failUnencodable(
+  services: Services,
+  { id, clientId, stateReason }: Rule,
+  { errorCode: { code }, message, cause }: Fault
+): void {
+  if (stateReason === code) return
+  const { store, states, control } = services
+  const failed = store.change(async em => {
+    const rule = await em.findOne(Rule, { id, state: { $ne: 'draining' } })
+    const error = String(cause ?? message)
+    return rule ? [await states.fail(rule, { code, error }, em)] : []
+  })
+  failed.then(
+    after => {
+      runAll(after)
+      control.objects.refuse(objectKeyOf({ clientId, id }), { code, message })
+      control.objects.wake(clientId)
+    },
+    error => logUnchecked(services, error, clientId, id)
+  )
+}
+
+const pushOf = (rule: Rule, { revision, isHeld = false }: ManagedObject, fields: Encoded): RulePush => ({
+  rule_id: rule.id,
+  revision,
+  owner: rule.owner,
+  protocol: rule.protocol,
+  listen_from: rule.listenFrom,
+  listen_to: rule.listenTo,
+  targets: rule.targets.map(({ host, port, priority }) => ({ host, port, priority })),
+  prefer_ipv6: rule.preferIpv6,
+  fields,
+  retry: isRetried(rule),
+  ...(rule.paused && { paused: true }),
+  ...(rule.existing != null && rule.existing !== 'keep' && { existing: rule.existing }),
+  ...(isHeld && isRetried(rule) && { held: true })
+})
+
+/** Without retry, the agent refuses a change completely and keeps the rule that it has. */
+const isRetried = ({ activatedAt, before }: Rule): boolean => activatedAt != null && before == null

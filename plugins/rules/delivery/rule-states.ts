@@ -1,0 +1,150 @@
+// Transitions of a rule's state, in the transaction of their cause. Each returns what to log after the commit.
+//
+//   (create) -> pending -> active        the agent has opened the rule; a paused one is paused
+//                          active <-> paused   the agent has applied a change
+//               pending -> failed        refused at create: final
+//                  active, paused <-> failed   refused later: the agent retries by itself
+//   any of these -> draining             deleted while it is on a connected client; otherwise its row is deleted
+//   draining -> (row deleted)            the agent has closed the port, and live connections have ended
+//   any but a final failed -> failed -> pending   the plugin of a part is not loaded, and is loaded again
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { afterCommit } from '../../../kernel/store/after-commit.ts'
+import { isWhole, RefusedPart, Rule, type State, settled } from '../entities.ts'
+import { fieldNotLoaded, shapeNotLoaded } from '../fields/requirements.ts'
+import type { Note, TakeNote } from '../journal-entry.ts'
+import { removedSlot, type StateChange, stateSlot } from '../slots.ts'
+import { ruleKind } from '../wire.ts'
+import type { Closings } from './closed-rules.ts'
+
+/** Logs, and wakes agents. Must be called after the commit of the transaction, and only then. */
+export type AfterCommit = () => void
+
+export function runAll(actions: readonly AfterCommit[]): void {
+  for (const action of actions) action()
+}
+
+interface NewState {
+  readonly state: State
+  readonly code?: string // the reason; null in the store when there is none
+  readonly error?: string // for the log only
+}
+
+export const objectKeyOf = ({ clientId, id }: Pick<Rule, 'clientId' | 'id'>) => ({
+  clientId,
+  kind: ruleKind,
+  id
+})
+
+const isMissingPart = (code: string): boolean => [fieldNotLoaded.code, shapeNotLoaded.code].includes(code)
+
+/** True for a rule that failed because the plugin of one of its parts is not loaded, or a field lost its value. */
+export const lacksPart = ({ state, stateReason }: Rule): boolean =>
+  state === 'failed' && isMissingPart(stateReason ?? '')
+
+/** True if a rule that fails must go from its agent, which may have it as it was before a change that it refused. */
+const mustGo = ({ activatedAt, existing }: Rule, code: string): boolean =>
+  activatedAt == null ? existing != null : isMissingPart(code)
+
+/** True if the agent must have the rule. A rule that failed at create is not retried. */
+export const belongsOnAgent = (rule: Rule): boolean =>
+  rule.state !== 'failed' || (rule.activatedAt != null && !lacksPart(rule))
+
+/** True for a rule that its agent has applied. */
+export const isInForce = ({ state }: Pick<Rule, 'state'>): boolean => state === 'active' || state === 'paused'
+
+/** Returns the state of a rule that its agent has applied. */
+export const stateInForce = ({ paused }: Pick<Rule, 'paused'>): State => (paused ? 'paused' : 'active')
+
+const wholeOf = ({ parent }: Rule) => (parent == null ? {} : { parent })
+
+/** Of a part it is about the whole. */
+const stateNote = (rule: Rule, to: { readonly state: State; readonly code: string | null }): Note => ({
+  about: { rule: rule.parent ?? rule.id },
+  kind: 'state',
+  ...{ from: rule.state, to: to.state, cause: to.code },
+  ...(rule.parent != null && { details: { client_id: rule.clientId } })
+})
+
+export type RuleStates = ReturnType<typeof openRuleStates>
+
+interface Options extends Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'> {
+  readonly closings: Pick<Closings, 'forget'>
+  readonly note: TakeNote
+}
+
+export function openRuleStates({ control, clock, log, filled, closings, note }: Options) {
+  async function enter(rule: Rule, { state, ...why }: NewState, em: EntityManager): Promise<AfterCommit> {
+    const { code = null } = why
+    if (rule.state === state && (rule.stateReason ?? null) === code) return () => {}
+    const now = clock.now()
+    const activatedAt = rule.activatedAt ?? (isInForce({ state }) ? now : null)
+    const { id, clientId, owner } = rule
+    const whole = wholeOf(rule)
+    const times = { stateChangedAt: now, updatedAt: now, activatedAt }
+    await em.nativeUpdate(Rule, { id }, { state, stateReason: code, ...times })
+    await note(stateNote(rule, { state, code }), em)
+    await notifyListeners({ id, ...whole, clientId, owner, state, reason: code }, em)
+    const fields = { rule: id, client: clientId, ...whole, ...why }
+    return () => log.info(`rule.${state}`, `the rule is ${state}`, fields)
+  }
+
+  /** A listener cannot prevent the change: when it throws, only its own writes are rolled back. */
+  async function notifyListeners(change: StateChange, em: EntityManager): Promise<void> {
+    for (const { by, value: listen } of filled(stateSlot))
+      await em
+        .transactional(em => listen(change, em))
+        .catch((error: unknown) => {
+          const { id: rule, clientId: client, state } = change
+          const stack = error instanceof Error ? error.stack : String(error)
+          const fields = { rule, client, plugin: by, error: stack }
+          const message = `plugin ${by} failed to handle that the rule is ${state}`
+          afterCommit(em, () => log.error('rule.listener_failed', message, fields))
+        })
+  }
+
+  /** A rule that was active stays on its client, which retries it, unless one of its parts is missing. */
+  async function fail(
+    rule: Rule,
+    why: { code: string; error?: string },
+    em: EntityManager
+  ): Promise<AfterCommit> {
+    const afterCommit = await enter(rule, { state: 'failed', ...why, code: why.code.slice(0, 64) }, em)
+    if (rule.existing != null) await em.nativeUpdate(Rule, { id: rule.id }, settled)
+    const isDropped = mustGo(rule, why.code)
+    if (isDropped) await control.objects.drop(em, objectKeyOf(rule), 'cut')
+    else if (rule.activatedAt == null) await control.objects.forget(em, objectKeyOf(rule))
+    return () => {
+      afterCommit()
+      if (isDropped) control.objects.wake(rule.clientId)
+    }
+  }
+
+  return { enter, fail, remove: openDeletion({ log, filled, closings }) }
+}
+
+/** Deletes the rows of rules; the only place that does. */
+function openDeletion({ log, filled, closings }: Pick<Options, 'log' | 'filled' | 'closings'>) {
+  async function remove(rule: Rule, em: EntityManager): Promise<AfterCommit> {
+    const { id, clientId, owner, parent } = rule
+    for (const { value: removed } of filled(removedSlot))
+      await removed({ id, ...wholeOf(rule), clientId, owner }, em)
+    await em.nativeDelete(Rule, { id })
+    if (isWhole(rule)) await em.nativeDelete(RefusedPart, { parent: id })
+    const withWhole = parent ? await removeEmptied(parent, em) : () => {}
+    return () => {
+      closings.forget({ id, clientId })
+      log.info('rule.removed', 'the rule is deleted', { rule: id, client: clientId, ...wholeOf(rule) })
+      withWhole()
+    }
+  }
+
+  /** Deletes a whole that is being removed once it has no parts. */
+  async function removeEmptied(id: string, em: EntityManager): Promise<AfterCommit> {
+    if ((await em.count(Rule, { parent: id })) > 0) return () => {}
+    const whole = await em.findOne(Rule, { id, state: 'draining' })
+    return whole ? remove(whole, em) : () => {}
+  }
+
+  return remove
+}

@@ -1,0 +1,239 @@
+// The values of rule fields. The plugins that own the fields parse, store and encode them.
+import type { EntityManager } from '@mikro-orm/sql'
+import { Fault, internal } from '../../../kernel/base/errors.ts'
+import type { Principal } from '../../../kernel/http/principal.ts'
+import type { SlotReader } from '../../../kernel/slot.ts'
+import type { Codec } from '../../../kernel/wire/message.ts'
+import type { Values } from '../api/rule-record.ts'
+import { fieldsIn, type PlacingField, placingIn } from '../api/schema.ts'
+import { isWhole, type Rule } from '../entities.ts'
+import { shapeSlot } from '../slots.ts'
+import { fieldNotLoaded, fieldOf } from './requirements.ts'
+import {
+  derivedFieldSlot,
+  isSent,
+  type LoadedField,
+  type RuleCore,
+  type RuleDraft,
+  ruleFieldSlot
+} from './rule-field.ts'
+
+type ValuesByRule = ReadonlyMap<string, Values>
+type FieldKeys = Pick<Rule, 'id' | 'clientId' | 'fields'>
+
+/** What is asked of a field for each rule of a page. */
+interface Column {
+  readonly key: string
+  readonly absent: unknown
+  readonly isSent: boolean
+  readonly has: (rule: FieldKeys) => boolean // false: the rule has no value
+  readonly field: LoadedField
+}
+
+const columns = new WeakMap<object, readonly Column[]>() // by what fills the slot, which is the same until the server stops
+
+/** Returns the columns of all fields; made once, because what fills a slot answers through a proxy. */
+export function columnsIn(filled: SlotReader): readonly Column[] {
+  const fields = filled(ruleFieldSlot)
+  const found = columns.get(fields) ?? fields.map(({ value }) => columnOf(value))
+  columns.set(fields, found)
+  return found
+}
+
+function columnOf(field: LoadedField): Column {
+  const { key, absent = null } = field
+  const column = { key, absent, isSent: isSent(field), field }
+  if (isSent(field)) return { ...column, has: ({ fields }) => fields.includes(key) }
+  return { ...column, has: field.clientsOf === undefined ? () => true : isWhole }
+}
+
+/** Returns, by rule, the value or null of each column. A column is read once for all rules that may have a value. */
+export async function loadValues(
+  all: readonly Column[],
+  rules: readonly FieldKeys[],
+  em: EntityManager
+): Promise<ReadonlyMap<string, Values>> {
+  const byRule = new Map(rules.map(({ id }) => [id, {} as Record<string, unknown>]))
+  for (const { key, has, field } of all) {
+    const ids = rules.filter(has).map(({ id }) => id)
+    const found = ids.length === 0 ? null : await field.load(ids, em, field)
+    for (const [id, values] of byRule) values[key] = found?.get(id) ?? null
+  }
+  return byRule
+}
+
+/** Who changes a rule, and the transaction of the change. */
+export interface ChangeBy {
+  readonly principal: Principal
+  readonly em: EntityManager
+}
+
+/** Who puts back what an agent has refused. */
+export const server: Principal = { userId: '_rules', role: 'superadmin', method: 'system' }
+
+/** Encoded messages by field key. */
+export type Encoded = Readonly<Record<string, Uint8Array>>
+
+export class Fields {
+  readonly #filled: SlotReader
+  readonly #codec: Codec
+
+  constructor(filled: SlotReader, codec: Codec) {
+    this.#filled = filled
+    this.#codec = codec
+  }
+
+  #all = () => fieldsIn(this.#filled)
+  #in = (values: Values) => this.#all().filter(({ key }) => key in values)
+  #derived = () => this.#filled(derivedFieldSlot).map(({ value }) => value)
+
+  frozenFields = () => this.#all().filter(field => field.change === 'frozen')
+  hotFields = () => this.#all().filter(field => field.change === 'hot')
+
+  /** Returns the keys of the values that agents receive: those that are stored with a rule. */
+  sentKeys(values: Values): string[] {
+    const own = this.#all().flatMap(field => (isSent(field) ? [] : [field.key]))
+    return Object.keys(values).filter(key => !own.includes(key))
+  }
+
+  /** Returns the rule's field keys after a change to these values; null removes a key. */
+  keysWith(rule: FieldKeys, values: Values): string[] {
+    return [
+      ...rule.fields.filter(key => !(key in values)),
+      ...this.sentKeys(values).filter(key => values[key] !== null)
+    ]
+  }
+
+  has = (key: string): boolean => this.#all().some(field => field.key === key)
+  isHot = (key: string): boolean => this.hotFields().some(field => field.key === key)
+  /** Returns the kind of the note that a change of a field, or of a property of this plugin, is told as. */
+  noteKind = (key: string): string =>
+    key === 'targets' ? 'target' : (this.#all().find(field => field.key === key)?.noteKind ?? 'change')
+  /** False for a field of the server alone. */
+  isSent = (key: string): boolean => !this.#all().some(field => field.key === key && !isSent(field))
+  /** The field that places rules on several clients, if there is one. */
+  placing = (): PlacingField | undefined => placingIn(this.#filled)
+  /** Returns the values that agents receive: those of a part. */
+  sent = (values: Values): Values =>
+    Object.fromEntries(Object.entries(values).filter(([key]) => this.isSent(key)))
+  /** Returns the stored values that a whole rule leaves as they are. */
+  staying(body: Values, stored: Values): Values {
+    const kept = this.#all().filter(({ key, unlessGiven }) => unlessGiven === 'stays' && !(key in body))
+    return Object.fromEntries(kept.map(({ key }) => [key, stored[key] ?? null]))
+  }
+
+  /** Returns null for every loaded field. */
+  none = (): Values => Object.fromEntries(this.#all().map(({ key }) => [key, null]))
+
+  /** Returns the normalised value of one field of the body, or null. */
+  parseField(field: LoadedField, body: Values, rule: RuleDraft, principal: Principal): unknown {
+    const value = body[field.key] ?? null
+    return value === null ? null : field.parse(value, rule, body, { deps: field.deps, principal })
+  }
+
+  /** Validates the shape of a new rule, and returns the normalised values that its body has. */
+  parse(body: Values, rule: RuleDraft, principal: Principal): Values {
+    for (const { value: shape } of this.#filled(shapeSlot)) shape.validate?.(rule)
+    const values = this.#all().map(
+      field => [field.key, this.parseField(field, body, rule, principal)] as const
+    )
+    return Object.fromEntries(values.filter(([, value]) => value !== null))
+  }
+
+  async check(rule: RuleCore, values: Values, { principal, em }: ChangeBy): Promise<void> {
+    for (const { key, check, deps } of this.#in(values))
+      await check(values[key], rule, em, { deps, principal })
+  }
+
+  async save(ruleId: string, values: Values, { principal, em }: ChangeBy): Promise<void> {
+    for (const { key, save, deps } of this.#in(values))
+      await save(ruleId, values[key], em, { deps, principal })
+  }
+
+  /** False if one of these fields cannot clear its value. */
+  canReplace = (values: Values): boolean => this.#in(values).every(({ clear }) => clear !== undefined)
+
+  /** Replaces values; null clears. */
+  async replace(
+    rule: RuleCore,
+    { from, to }: { readonly from: Values; readonly to: Values },
+    { principal, em }: ChangeBy
+  ): Promise<void> {
+    for (const { key, change, clear, save, deps } of this.#in(to)) {
+      const value = to[key] ?? null
+      const isCleared = value === null || (change === 'frozen' && (from[key] ?? null) !== null)
+      if (isCleared) await clear?.(rule.id, em, { deps, principal })
+      if (value !== null) await save(rule.id, value, em, { deps, principal })
+    }
+  }
+
+  /** Returns, by rule, the value or null of every loaded field. */
+  load = (rules: readonly FieldKeys[], em: EntityManager): Promise<ValuesByRule> =>
+    loadValues(columnsIn(this.#filled), rules, em)
+
+  /** Returns the values as they are shown in a rule record. */
+  shown(values: Values): Values {
+    const shown: Record<string, unknown> = {}
+    for (const { key, absent } of columnsIn(this.#filled)) shown[key] = values[key] ?? absent
+    return shown
+  }
+
+  /** Returns the current derived values by rule and field key. */
+  async #derive(rules: readonly RuleCore[], em: EntityManager): Promise<ValuesByRule> {
+    const derived = new Map(rules.map(({ id }) => [id, {} as Values]))
+    for (const field of this.#derived())
+      for (const [id, value] of await field.derive(rules, em, field))
+        derived.set(id, { ...derived.get(id), [field.key]: value })
+    return derived
+  }
+
+  hasDerived(rule: Rule): boolean {
+    return this.#derived().some(({ key }) => rule.fields.includes(key))
+  }
+
+  /** Returns the rules with the keys of their current derived values. */
+  async withDerived(rules: readonly Rule[], em: EntityManager): Promise<Rule[]> {
+    const derived = await this.#derive(rules, em)
+    const derivedKeys = this.#derived().map(({ key }) => key)
+    return rules.map(rule => {
+      const stored = rule.fields.filter(key => !derivedKeys.includes(key))
+      return { ...rule, fields: [...stored, ...Object.keys(derived.get(rule.id) ?? {})] }
+    })
+  }
+
+  /** Returns the encoded fields by rule, or the fault of a rule whose fields cannot be encoded. */
+  async encodeAll(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Encoded | Fault>> {
+    try {
+      const sent = columnsIn(this.#filled).filter(({ isSent }) => isSent)
+      const [values, derived] = [await loadValues(sent, rules, em), await this.#derive(rules, em)]
+      return new Map(
+        rules.map(rule => [rule.id, this.#encode(rule, values.get(rule.id), derived.get(rule.id))])
+      )
+    } catch (cause) {
+      const [only, ...others] = rules
+      if (only && others.length === 0) return new Map([[only.id, cannotEncode(cause)]])
+    }
+    // One rule failed the whole batch: encode each by itself, so that only that one is left out.
+    const each = new Map<string, Encoded | Fault>()
+    for (const rule of rules)
+      for (const [id, encoded] of await this.encodeAll([rule], em)) each.set(id, encoded)
+    return each
+  }
+
+  /** Derived values are sent even when the rule's keys lack them; an agent that does not know the key refuses. */
+  #encode(rule: Rule, values: Values = {}, derived: Values = {}): Encoded {
+    const keys = new Set([...rule.fields, ...Object.keys(derived)])
+    const encode = (key: string) => {
+      const field = fieldOf(this.#filled, key)
+      const value = derived[key] ?? values[key] ?? null
+      if (!field || value === null) throw new Fault(fieldNotLoaded, `the rule's value of ${key} is missing`)
+      return this.#codec.encode(field.message, 'encode' in field ? field.encode(value, rule, field) : value)
+    }
+    return Object.fromEntries([...keys].map(key => [key, encode(key)]))
+  }
+}
+
+const cannotEncode = (cause: unknown): Fault =>
+  cause instanceof Fault
+    ? cause
+    : new Fault(internal, 'a field of the rule cannot be encoded for the client', { cause })

@@ -1,0 +1,105 @@
+// Checks before a rule is sent to an agent: each part of it has a loaded plugin, and the agent the capability for it.
+import type { EntityManager } from '@mikro-orm/sql'
+import { defineCode, Fault } from '../../../kernel/base/errors.ts'
+import { type AgentCapabilities, isCapable } from '../../../kernel/control/peers.ts'
+import { Client } from '../../../kernel/identity/entities.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import type { SlotReader } from '../../../kernel/slot.ts'
+import type { Rule } from '../entities.ts'
+import { type ShapeSupport, shapeSlot } from '../slots.ts'
+import { updateCapability } from '../wire.ts'
+import { derivedFieldSlot, fieldUnsupported, isSent, type RuleDraft, ruleFieldSlot } from './rule-field.ts'
+
+export const fieldNotLoaded = defineCode('field_not_loaded', 422, 6)
+export const shapeNotLoaded = defineCode('rule_shape_not_loaded', 422, 6)
+export const clientNotConnected = defineCode('client_not_connected', 422, 4)
+export const requirementCodes = [fieldNotLoaded, shapeNotLoaded, clientNotConnected]
+
+/** Finds a field that agents receive, derived or not, by its key. */
+export const fieldOf = (filled: SlotReader, key: string) =>
+  filled(ruleFieldSlot)
+    .map(({ value }) => value)
+    .filter(isSent)
+    .find(field => field.key === key) ??
+  filled(derivedFieldSlot).find(({ value }) => value.key === key)?.value
+
+const supportOf = (filled: SlotReader, shape: ShapeSupport['shape']) =>
+  filled(shapeSlot).find(({ value }) => value.shape === shape)?.value
+
+/** Returns a fault if no loaded plugin owns a field or shape: without that part the rule could match everything. */
+export function missingPart(filled: SlotReader, rule: Rule): Fault | null {
+  const key = rule.fields.find(key => !fieldOf(filled, key))
+  if (key !== undefined) return new Fault(fieldNotLoaded, `no loaded plugin owns the rule's field ${key}`)
+  const shape = shapesOf(rule).find(shape => !supportOf(filled, shape))
+  return shape ? new Fault(shapeNotLoaded, `no loaded plugin supports ${shapeNames[shape]}`) : null
+}
+
+const pausing = { capability: updateCapability, refusal: fieldUnsupported }
+
+/** Returns the fault of the first capability that the client lacks, or null if it can take the rule. */
+export function unsupported(filled: SlotReader, rule: Rule, client: AgentCapabilities): Fault | null {
+  const shapes = shapesOf(rule).map(shape => supportOf(filled, shape))
+  const requirements = [
+    ...shapes.map(support => ({ requires: support?.requires, field: support?.bodyField })),
+    ...rule.fields.map(key => ({ requires: fieldOf(filled, key)?.requires, field: key })),
+    ...(rule.paused ? [{ requires: pausing, field: 'paused' }] : [])
+  ]
+  for (const { requires, field } of requirements) {
+    if (!requires || isCapable(client, requires.capability)) continue
+    const { id, since } = requires.capability
+    const message = `client ${rule.clientId} runs ${client.agentVersion}, without ${id} ${since}; update its agent`
+    return new Fault(requires.refusal, message, { details: field === undefined ? {} : { field } })
+  }
+  return null
+}
+
+/** Returns the capabilities of a client: of its last connection when it has none now, null if it never had one. */
+export async function clientOf(
+  { control }: Pick<Kernel, 'control'>,
+  id: string,
+  em: EntityManager
+): Promise<AgentCapabilities | null> {
+  const peer = control.peers.find(id)
+  if (peer) return peer
+  const { agentVersion = null, capabilities = null } = await em.findOneOrFail(Client, { id })
+  return agentVersion === null ? null : { agentVersion, capabilities }
+}
+
+/** Throws when no loaded plugin owns a part of the rule, or the client is not connected or lacks a capability. */
+export function requireCapablePeer(
+  { control, filled }: Pick<Kernel, 'control' | 'filled'>,
+  rule: Rule
+): void {
+  const missing = missingPart(filled, rule)
+  if (missing) throw missing
+  const peer = control.peers.find(rule.clientId)
+  if (!peer)
+    throw new Fault(clientNotConnected, `client ${rule.clientId} is not connected; nothing is changed`)
+  const lacking = unsupported(filled, rule, peer)
+  if (lacking) throw lacking
+}
+
+/** Throws as `requireCapablePeer` does, but lets a client be away: then its last connection counts. */
+export async function requireCapableOnceBack(
+  services: Pick<Kernel, 'control' | 'filled'>,
+  rule: Rule,
+  em: EntityManager
+): Promise<void> {
+  const { filled } = services
+  const missing = missingPart(filled, rule)
+  if (missing) throw missing
+  const client = await clientOf(services, rule.clientId, em)
+  const lacking = client && unsupported(filled, rule, client)
+  if (lacking) throw lacking
+}
+
+const shapeNames = { udp: 'UDP rules', range: 'port ranges', targets: 'several targets' } as const
+
+function shapesOf(rule: RuleDraft) {
+  const has = {
+    udp: rule.protocol === 'udp',
+    range: rule.listenTo > rule.listenFrom,
+    targets: rule.targets.length > 1
+  }
+  return (['udp', 'range', 'targets'] as const).filter(shape => has[shape])
+}

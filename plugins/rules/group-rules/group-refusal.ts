@@ -1,0 +1,49 @@
+// The refusal of a rule on several clients, which names each of them.
+import type { EntityManager } from '@mikro-orm/sql'
+import { Fault } from '../../../kernel/base/errors.ts'
+import { Client } from '../../../kernel/identity/entities.ts'
+import type { Rule } from '../entities.ts'
+import { clientNotGranted } from '../slots.ts'
+
+const shownInMessage = 3
+
+/**
+ * Returns the first fault, which is of the earliest check, with all faults in `details.edges`, by the names of the
+ * clients. Of clients that are not `known` only the number is told; null: all are known.
+ */
+export async function refusalOfEdges(
+  rules: readonly Rule[],
+  faults: ReadonlyMap<string, Fault>,
+  known: ReadonlySet<string> | null,
+  em: EntityManager
+): Promise<Fault> {
+  const clientIds = new Map(rules.map(({ id, clientId }) => [id, clientId]))
+  const refused = [...faults].map(([id, fault]) => ({ fault, clientId: clientIds.get(id) ?? '' }))
+  const named = refused.filter(({ clientId }) => known === null || known.has(clientId))
+  const clients = await em.find(
+    Client,
+    { id: { $in: named.map(({ clientId }) => clientId) } },
+    { fields: ['name'] }
+  )
+  const names = new Map(clients.map(({ id, name }) => [id, name]))
+  const edges = named
+    .map(({ fault, clientId }) => edgeOf(clientId, names.get(clientId) ?? '', fault))
+    .sort((a, b) => (a.client_name < b.client_name ? -1 : 1))
+  const hidden = refused.length - named.length
+  const first = hidden > 0 ? clientNotGranted : (refused[0]?.fault.errorCode ?? clientNotGranted)
+  const texts = [
+    ...edges.slice(0, shownInMessage).map(({ client_name, message }) => `${client_name}: ${message}`),
+    ...(edges.length > shownInMessage ? [`${edges.length - shownInMessage} more`] : []),
+    ...(hidden > 0 ? [`you may not place rules on ${hidden} of its clients`] : [])
+  ]
+  const message = `${refused.length} of ${rules.length} clients cannot have the rule, and nothing is changed: ${texts.join('; ')}`
+  return new Fault(first, message, { details: { edges } })
+}
+
+const edgeOf = (clientId: string, name: string, { errorCode, message, details }: Fault) => ({
+  client_id: clientId,
+  client_name: name,
+  code: errorCode.code,
+  message,
+  ...(typeof details?.['rule_id'] === 'string' && { rule_id: details['rule_id'] })
+})
