@@ -9,7 +9,7 @@ namespace sluice {
 namespace {
 
 using Bytes = std::span<const uint8_t>;
-using Kind = ClientHello::Kind;
+using HelloKind = ClientHello::Kind;
 
 constexpr uint8_t kHandshakeRecord = 22;
 constexpr size_t kRecordHeaderBytes = 5;
@@ -101,18 +101,18 @@ ClientHello parse_server_name(Bytes extension) {
   while (!list.is_done()) {
     const size_t type = list.number(1);
     std::string host = normalize(list.vector(2));
-    if (list.is_short() || outer.is_short()) return {Kind::not_tls, {}};
+    if (list.is_short() || outer.is_short()) return {HelloKind::not_tls, {}};
     if (type == kHostNameEntry)
-      return is_host_name(host) ? ClientHello{Kind::named, std::move(host)} : ClientHello{Kind::nameless, {}};
+      return is_host_name(host) ? ClientHello{HelloKind::named, std::move(host)} : ClientHello{HelloKind::nameless, {}};
   }
-  return {Kind::nameless, {}};
+  return {HelloKind::nameless, {}};
 }
 
 ClientHello parse_body(Bytes body) {
   Reader hello(body);
   hello.bytes(2 + 32);                                     // version, random
   for (const size_t size : {1, 2, 1}) hello.vector(size);  // session, ciphers, compressions
-  if (hello.is_done()) return {hello.is_short() ? Kind::not_tls : Kind::nameless, {}};
+  if (hello.is_done()) return {hello.is_short() ? HelloKind::not_tls : HelloKind::nameless, {}};
 
   Reader extensions(hello.vector(2));
   std::optional<Bytes> names;
@@ -121,22 +121,22 @@ ClientHello parse_body(Bytes body) {
     const Bytes content = extensions.vector(2);
     if (type == kServerNameExtension && !names) names = content;
   }
-  if (hello.is_short() || extensions.is_short() || !hello.is_done()) return {Kind::not_tls, {}};
-  return names ? parse_server_name(*names) : ClientHello{Kind::nameless, {}};
+  if (hello.is_short() || extensions.is_short() || !hello.is_done()) return {HelloKind::not_tls, {}};
+  return names ? parse_server_name(*names) : ClientHello{HelloKind::nameless, {}};
 }
 
 }  // namespace
 
 ClientHello ClientHello::read(Bytes bytes) {
   const auto [message, is_broken] = join_records(bytes);
-  if (!message.empty() && message[0] != kClientHello) return {Kind::not_tls, {}};
+  if (!message.empty() && message[0] != kClientHello) return {HelloKind::not_tls, {}};
   size_t length = kMessageHeaderBytes;
   for (size_t i = 1; i < kMessageHeaderBytes && i < message.size(); i++)
     length += size_t{message[i]} << (8 * (kMessageHeaderBytes - 1 - i));
-  if (length > kMaxBytes) return {Kind::not_tls, {}};
+  if (length > kMaxBytes) return {HelloKind::not_tls, {}};
   if (message.size() >= kMessageHeaderBytes && message.size() >= length)
     return parse_body(Bytes(message).subspan(kMessageHeaderBytes, length - kMessageHeaderBytes));
-  return {is_broken ? Kind::not_tls : Kind::incomplete, {}};
+  return {is_broken ? HelloKind::not_tls : HelloKind::incomplete, {}};
 }
 
 }  // namespace sluice

@@ -13,7 +13,7 @@ namespace sluice {
 
 namespace {
 
-using Kind = ProxyHeader::Kind;
+using HeaderKind = ProxyHeader::Kind;
 
 constexpr std::string_view kSignature("\r\n\r\n\0\r\nQUIT\n", 12);
 constexpr std::string_view kTextStart("PROXY ");
@@ -21,12 +21,12 @@ constexpr size_t kMaxTextBytes = 107;  // the end of the line included
 constexpr size_t kFixedBytes = 16;     // of version 2: signature, version, command, family, transport, length
 enum Tlv : uint8_t { kAuthority = 2, kCrc32c = 3, kUniqueId = 5 };
 
-ProxyHeader of_kind(Kind kind, size_t size = 0) { return {.kind = kind, .size = size}; }
+ProxyHeader of_kind(HeaderKind kind, size_t size = 0) { return {.kind = kind, .size = size}; }
 
 /** Addresses of two families are no connection. */
 ProxyHeader named(size_t size, const Address& source, const Address& destination) {
-  if (source.family != destination.family) return of_kind(Kind::wrong);
-  return {Kind::named, size, source, destination};
+  if (source.family != destination.family) return of_kind(HeaderKind::wrong);
+  return {HeaderKind::named, size, source, destination};
 }
 
 std::optional<uint16_t> port_of(std::string_view text) {
@@ -55,15 +55,15 @@ std::vector<std::string_view> split(std::string_view line) {
 
 ProxyHeader read_text(std::string_view bytes) {
   const size_t end = bytes.substr(0, kMaxTextBytes).find("\r\n");
-  if (end == bytes.npos) return of_kind(bytes.size() < kMaxTextBytes ? Kind::incomplete : Kind::wrong);
+  if (end == bytes.npos) return of_kind(bytes.size() < kMaxTextBytes ? HeaderKind::incomplete : HeaderKind::wrong);
   const size_t size = end + 2;
   const auto words = split(bytes.substr(kTextStart.size(), end - kTextStart.size()));
-  if (words.size() == 1 && words[0] == "UNKNOWN") return of_kind(Kind::unnamed, size);
+  if (words.size() == 1 && words[0] == "UNKNOWN") return of_kind(HeaderKind::unnamed, size);
   const bool is_v6 = words[0] == "TCP6";
-  if (words.size() != 5 || (!is_v6 && words[0] != "TCP4")) return of_kind(Kind::wrong);
+  if (words.size() != 5 || (!is_v6 && words[0] != "TCP4")) return of_kind(HeaderKind::wrong);
   const auto source = address_of(words[1], words[3], is_v6);
   const auto destination = address_of(words[2], words[4], is_v6);
-  if (!source || !destination) return of_kind(Kind::wrong);
+  if (!source || !destination) return of_kind(HeaderKind::wrong);
   return named(size, *source, *destination);
 }
 
@@ -94,7 +94,7 @@ bool are_values_right(std::string_view header, size_t at) {
 
 ProxyHeader read_block(std::string_view header, unsigned family) {
   const size_t values_at = kFixedBytes + (family == 1 ? 12 : 36);
-  if (header.size() < values_at || !are_values_right(header, values_at)) return of_kind(Kind::wrong);
+  if (header.size() < values_at || !are_values_right(header, values_at)) return of_kind(HeaderKind::wrong);
   const Family ip = family == 1 ? Family::v4 : Family::v6;
   const size_t width = family == 1 ? 4 : 16;
   const auto* bytes = reinterpret_cast<const uint8_t*>(header.data()) + kFixedBytes;
@@ -109,16 +109,16 @@ ProxyHeader read_binary(std::string_view bytes, ProxyHeader::Carrier carrier) {
   const unsigned kind = bytes.size() > 13 ? byte_at(13) : 0;
   const unsigned family = kind >> 4;
   const unsigned transport = kind & 15;
-  if (command != 0x20 && command != 0x21) return of_kind(Kind::wrong);
+  if (command != 0x20 && command != 0x21) return of_kind(HeaderKind::wrong);
   // The receiver of a LOCAL command ignores the family.
   const bool is_unnamed = command == 0x20 || family == 0;
   const bool is_known = transport == 1 || (transport == 2 && carrier == ProxyHeader::Carrier::datagram);
-  if (!is_unnamed && (family > 2 || !is_known)) return of_kind(Kind::wrong);
-  if (bytes.size() < kFixedBytes) return of_kind(Kind::incomplete);
+  if (!is_unnamed && (family > 2 || !is_known)) return of_kind(HeaderKind::wrong);
+  if (bytes.size() < kFixedBytes) return of_kind(HeaderKind::incomplete);
   const size_t size = kFixedBytes + number_at(bytes, 14);
-  if (size > ProxyHeader::kMaxBytes) return of_kind(Kind::wrong);
-  if (bytes.size() < size) return of_kind(Kind::incomplete);
-  if (is_unnamed) return of_kind(Kind::unnamed, size);
+  if (size > ProxyHeader::kMaxBytes) return of_kind(HeaderKind::wrong);
+  if (bytes.size() < size) return of_kind(HeaderKind::incomplete);
+  if (is_unnamed) return of_kind(HeaderKind::unnamed, size);
   return read_block(bytes.substr(0, size), family);
 }
 
@@ -137,8 +137,8 @@ std::string_view text_of(std::span<const uint8_t> bytes) {
 ProxyHeader ProxyHeader::read(std::span<const uint8_t> bytes, Carrier carrier) {
   const std::string_view text = text_of(bytes);
   const bool is_text = agree(text, kTextStart);
-  if (!is_text && !agree(text, kSignature)) return of_kind(Kind::wrong);
-  if (text.size() < (is_text ? kTextStart : kSignature).size()) return of_kind(Kind::incomplete);
+  if (!is_text && !agree(text, kSignature)) return of_kind(HeaderKind::wrong);
+  if (text.size() < (is_text ? kTextStart : kSignature).size()) return of_kind(HeaderKind::incomplete);
   return is_text ? read_text(text) : read_binary(text, carrier);
 }
 

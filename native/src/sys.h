@@ -100,8 +100,16 @@ void clear_wakeup(int wakeup);
 int64_t now_us();
 int64_t unix_ms();
 
-/** Without a file: a container or a chroot may have no /dev/urandom (getrandom(2)). */
+/** Fills at most 256 bytes by getrandom(2), since a container or a chroot may lack /dev/urandom. */
 void fill_random(void* bytes, size_t size);
+
+/** Returns a value of random bytes: an integer or an array of them. */
+template <typename T>
+T random_value() {
+  T value{};
+  fill_random(&value, sizeof value);
+  return value;
+}
 
 /** Raises the soft limit of descriptors to the hard one and returns it. */
 int64_t descriptor_limit();

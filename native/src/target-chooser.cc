@@ -34,16 +34,10 @@ uint32_t hash(const std::string& text) {
   return bits ^ bits >> 16;
 }
 
-uint32_t random_seed() {
-  uint32_t seed = 0;
-  sys::fill_random(&seed, sizeof seed);
-  return seed;
-}
-
 }  // namespace
 
 TargetChooser::TargetChooser(Rule& rule)
-    : rule_(rule), credits_(rule.targets.size()), random_(random_seed()) {}
+    : rule_(rule), credits_(rule.targets.size()), random_(sys::random_value<uint32_t>()) {}
 
 int TargetChooser::next(Dial& dial, int64_t now_ms) {
   weights_ = rule_.current_weights();

@@ -13,18 +13,11 @@ namespace {
 
 /** Batches that are read from a listener before others are served. */
 constexpr int kBatchesPerWake = 4;
-/** Until a socket is watched that the system could not watch. */
-constexpr int64_t kRetryMs = 100;
+constexpr int64_t kWatchRetryMs = 100;  // after epoll could not watch a socket
 constexpr int64_t kRefusalMemoryMs = 10'000;
 /** Sweeps for idle flows per idle time; they are never further apart than `kMaxSweepMs`. */
 constexpr int64_t kSweepsPerIdle = 4;
 constexpr int64_t kMaxSweepMs = 5'000;
-
-uint64_t random_seed() {
-  uint64_t seed = 0;
-  sys::fill_random(&seed, sizeof seed);
-  return seed;
-}
 
 uint64_t mix(uint64_t hash, uint64_t value) {
   const auto product = static_cast<unsigned __int128>(hash ^ value) * 0x9e3779b97f4a7c15;
@@ -56,7 +49,7 @@ class UdpRuleShard::Listener final : public FdWatcher {
  private:
   void watch() {
     EventLoop& loop = shard_->worker.loop;
-    if (loop.watch(socket_->get(), *this, EPOLLIN) < 0) loop.arm_after(timer_, kRetryMs);
+    if (loop.watch(socket_->get(), *this, EPOLLIN) < 0) loop.arm_after(timer_, kWatchRetryMs);
   }
 
   UdpRuleShard* shard_;
@@ -79,7 +72,7 @@ UdpRuleShard::UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule) : RuleSha
 UdpRuleShard::~UdpRuleShard() = default;
 
 void UdpRuleShard::open(const BoundSockets& sockets, UdpRuleShard* replaced) {
-  table_ = replaced != nullptr ? replaced->table_ : std::make_shared<FlowTable>(0, Hash{random_seed()});
+  table_ = replaced != nullptr ? replaced->table_ : std::make_shared<FlowTable>(0, Hash{sys::random_value<uint64_t>()});
   const size_t threads = rule->counters.size();
   for (const BoundSocket& bound : sockets) {
     // A shared socket is read by one thread, so that the datagrams of a flow stay together.

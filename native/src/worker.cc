@@ -5,14 +5,6 @@
 
 namespace sluice {
 
-namespace {
-std::array<char, 16> random_id() {
-  std::array<char, 16> id{};
-  sys::fill_random(id.data(), id.size());
-  return id;
-}
-}  // namespace
-
 /** Waits for the hold time of an exhausted meter, then resets its TCP connections. */
 class Worker::BudgetHold final : public DeferredDelete {
  public:
@@ -44,7 +36,7 @@ Worker::Worker(EngineContext& context, size_t index, size_t count)
       names(loop, context.events, index, count),
       pipes(context),
       count_(count),
-      connection_id_(random_id()) {}
+      connection_id_(sys::random_value<std::array<char, 16>>()) {}
 
 Worker::~Worker() = default;
 
