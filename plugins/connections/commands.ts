@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { size } from '../../kernel/cli/size.ts'
+import { formatSize } from '../../platform/format-size.ts'
 import { ruleIds } from '../rules/command-exports.ts'
 import type { ConnectionRow } from './schema.ts'
 import { type ColumnName, columnNames } from './top/column-names.ts'
@@ -40,8 +40,8 @@ const columns: readonly Column<ConnectionRow>[] = [
   'listen',
   ['target', ({ target }) => target ?? 'connecting'],
   'owner',
-  ['in', ({ bytes_in }) => size(bytes_in)],
-  ['out', ({ bytes_out }) => size(bytes_out)],
+  ['in', ({ bytes_in }) => formatSize(bytes_in)],
+  ['out', ({ bytes_out }) => formatSize(bytes_out)],
   'opened_at',
   ['idle', ({ idle_secs }) => `${Math.floor(idle_secs)} s`],
   ['rtt', ({ rtt_ms }) => (rtt_ms ? [rtt_ms.caller, rtt_ms.target].map(ms => ms ?? '-').join(' / ') : '-')],

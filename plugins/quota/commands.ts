@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { size } from '../../kernel/cli/size.ts'
+import { formatSize } from '../../platform/format-size.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
 import { UserArg, userIds } from '../users/command-exports.ts'
 import { quotasKind } from './document-kind.ts'
@@ -11,9 +11,9 @@ const dateOf = (secs: number): string => new Date(secs * 1000).toISOString()
 const columns: readonly Column<QuotaRow>[] = [
   'user_id',
   'client_name',
-  ['monthly', ({ monthly_bytes }) => size(monthly_bytes)],
-  ['used', ({ bytes_used }) => size(bytes_used)],
-  ['remaining', ({ bytes_remaining }) => size(bytes_remaining)],
+  ['monthly', ({ monthly_bytes }) => formatSize(monthly_bytes)],
+  ['used', ({ bytes_used }) => formatSize(bytes_used)],
+  ['remaining', ({ bytes_remaining }) => formatSize(bytes_remaining)],
   'exhausted',
   'enforced',
   ['period_end', ({ period_end }) => dateOf(period_end)],

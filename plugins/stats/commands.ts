@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { size } from '../../kernel/cli/size.ts'
+import { formatSize } from '../../platform/format-size.ts'
 import { liveTrafficSlot, RuleArg } from '../rules/command-exports.ts'
 import type { RuleStats } from './schema.ts'
 
@@ -63,7 +63,7 @@ export function passed({ at: since, ...before }: Look, { at, ...now }: Look): [t
   return [text, { ...now, bps_in, bps_out, new_connections: more }]
 }
 
-const bitRate = (bps: number): string => `${size(bps).replace('B', 'bit')}/s`.padEnd(12)
+const bitRate = (bps: number): string => `${formatSize(bps).replace('B', 'bit')}/s`.padEnd(12)
 
 const clientColumns = [
   'client_name',

@@ -3,7 +3,7 @@ import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { size } from '../../kernel/cli/size.ts'
+import { formatSize } from '../../platform/format-size.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
 import { UserArg } from '../users/command-exports.ts'
 import { bar, csv } from './chart.ts'
@@ -58,8 +58,8 @@ async function show(
   const most = Math.max(0, ...samples.map(({ bytes_in, bytes_out }) => bytes_in + bytes_out))
   print.data(samples, [
     ['time', ({ ts }) => new Date(ts * 1000).toISOString().slice(0, 16).replace('T', ' ')],
-    ['in', ({ bytes_in }) => size(bytes_in)],
-    ['out', ({ bytes_out }) => size(bytes_out)],
+    ['in', ({ bytes_in }) => formatSize(bytes_in)],
+    ['out', ({ bytes_out }) => formatSize(bytes_out)],
     ['total', ({ bytes_in, bytes_out }) => bar(bytes_in + bytes_out, most)]
   ])
 }

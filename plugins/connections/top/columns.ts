@@ -1,5 +1,5 @@
 // The columns of `sluice top`, in the order in which a wider terminal gets more of them.
-import { size } from '../../../kernel/cli/size.ts'
+import { formatSize } from '../../../platform/format-size.ts'
 import type { ConnectionRow } from '../schema.ts'
 import type { Sort } from '../wire.ts'
 import type { ColumnName } from './column-names.ts'
@@ -29,7 +29,7 @@ export interface Column {
 
 /** '1.2 Mbit': of a second, as rates of rules are. */
 export const rate = (bytesPerSec: number | null): string =>
-  bytesPerSec === null ? '-' : size(Math.round(bytesPerSec * 8)).replace('B', 'bit')
+  bytesPerSec === null ? '-' : formatSize(Math.round(bytesPerSec * 8)).replace('B', 'bit')
 
 const units = [
   ['d', 86_400],
@@ -75,7 +75,7 @@ export const columns: readonly Column[] = [
     value: (row, { clientName }) => clientName(row.client_id)
   },
   amount('b', 'bytes', 7, 'bytes', {
-    cell: row => size(row.bytes_in + row.bytes_out),
+    cell: row => formatSize(row.bytes_in + row.bytes_out),
     value: row => row.bytes_in + row.bytes_out
   }),
   text('w', 'held_by', 12, 'held_by'),

@@ -1,6 +1,6 @@
 // What `sluice top` shows, as lines of the terminal's width.
 import { escapeControlChars } from '../../../kernel/base/log.ts'
-import { size } from '../../../kernel/cli/size.ts'
+import { formatSize } from '../../../platform/format-size.ts'
 import { cut, pad, widthOf } from '../../cli/command-exports.ts'
 import type { ConnectionsEvent } from '../schema.ts'
 import { type Column, columns, duration, fitting, type RatedRow, rate, sorted } from './columns.ts'
@@ -73,7 +73,7 @@ function totalsOf({ event, rows, lost }: State): Line {
   const sum = (key: 'in_rate' | 'out_rate') => rows.reduce((total, row) => total + (row[key] ?? 0), 0)
   const isPart = rows.length < event.matched
   const rates = `in ${rate(sum('in_rate'))}/s  out ${rate(sum('out_rate'))}/s${isPart ? ` (of these ${rows.length})` : ''}`
-  const delivered = `delivered ${size(event.bytes_in)} in, ${size(event.bytes_out)} out`
+  const delivered = `delivered ${formatSize(event.bytes_in)} in, ${formatSize(event.bytes_out)} out`
   return plain(`${event.matched} open  ${lost ? '' : `${rates}  `}${delivered}`)
 }
 

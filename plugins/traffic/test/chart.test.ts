@@ -1,5 +1,5 @@
 import t from 'tap'
-import { size } from '../../../kernel/cli/size.ts'
+import { formatSize } from '../../../platform/format-size.ts'
 import { bar, csv } from '../chart.ts'
 
 t.test('a bar is as long as its share, to an eighth of a column', async t => {
@@ -11,11 +11,11 @@ t.test('a bar is as long as its share, to an eighth of a column', async t => {
 })
 
 t.test('a size is a short number with a unit', async t => {
-  t.equal(size(0), '0 B')
-  t.equal(size(999), '999 B')
-  t.equal(size(1536), '1.5 kB')
-  t.equal(size(500_000_000), '500 MB')
-  t.equal(size(Number.MAX_SAFE_INTEGER), '9.0 PB')
+  t.equal(formatSize(0), '0 B')
+  t.equal(formatSize(999), '999 B')
+  t.equal(formatSize(1536), '1.5 kB')
+  t.equal(formatSize(500_000_000), '500 MB')
+  t.equal(formatSize(Number.MAX_SAFE_INTEGER), '9.0 PB')
 })
 
 t.test('comma-separated values have a header line', async t => {
