@@ -8,7 +8,7 @@ import { Link, type LinkOptions } from './link/link.ts'
 import { aborted } from './link/wait.ts'
 import { openControlSocket } from './local/control-socket.ts'
 import type { Question } from './local/protocol.ts'
-import { statusCommand } from './local/status.ts'
+import { statusCommand } from './local/status-command.ts'
 import { type ConfiguredPlugins, PluginSet } from './plugins/plugin-set.ts'
 import { openReload, type Reloadable } from './reload.ts'
 

@@ -5,9 +5,9 @@ import type { Release } from '../kernel/base/releases.ts'
 import type { Codec, Handler, Message, Request } from '../kernel/wire/message.ts'
 import type { MessageChannel } from '../kernel/wire/rpc.ts'
 import type { Metric } from '../plugins/metrics/wire.ts'
-import type { AddressChange, EngineEvent, Sample } from './engine.ts'
+import type { AddressChange, EngineEvent, Sample } from './engine/engine.ts'
+import type { ConnectionQuery, ConnectionSelection, OpenConnection } from './engine/open-connection.ts'
 import type { Journal } from './journal/journal.ts'
-import type { ConnectionQuery, ConnectionSelection, OpenConnection } from './open-connection.ts'
 import type {
   AgentMeters,
   AgentPaths,
@@ -24,10 +24,10 @@ import type {
 } from './rules/contract.ts'
 import type { AgentQueue } from './state/queues.ts'
 
-export type { Sample } from './engine.ts'
-export type { Preamble, PreambleField, PreamblePart } from './preamble.ts'
+export type { Sample } from './engine/engine.ts'
+export type { Preamble, PreambleField, PreamblePart } from './engine/preamble.ts'
+export type { AddressGuard, ReplyCap, SourceLimit } from './engine/source-guard.ts'
 export type * from './rules/contract.ts'
-export type { AddressGuard, ReplyCap, SourceLimit } from './source-guard.ts'
 export type { AgentQueue } from './state/queues.ts'
 
 /**

@@ -2,11 +2,12 @@
 export { type Static, Type } from 'typebox'
 export { type Capability, defineMessage, defineRequest, Refused, respond } from '../kernel/wire/message.ts'
 export type { Metric } from '../plugins/metrics/wire.ts'
-export type { Balance } from './balance.ts'
-export type { ConnectionEnd, EndedConnection } from './ended-connection.ts'
-export type { DialFrom, EngineEvent, Filter, Filters, Match, Meter, Rate } from './engine.ts'
-export type { FirstRead } from './first-read.ts'
-export type { ConnectionSort, OpenConnection } from './open-connection.ts'
+export type { Balance } from './engine/balance.ts'
+export type { ConnectionEnd, EndedConnection } from './engine/ended-connection.ts'
+export type { DialFrom, EngineEvent, Filter, Filters, Match, Meter, Rate } from './engine/engine.ts'
+export type { FirstRead } from './engine/first-read.ts'
+export type { ConnectionSort, OpenConnection } from './engine/open-connection.ts'
+export type { Preamble, PreambleField, PreamblePart } from './engine/preamble.ts'
 export {
   type AgentCall,
   type AgentCommand,
@@ -37,4 +38,3 @@ export {
   type TargetShare,
   type TargetStanding
 } from './plugin.ts'
-export type { Preamble, PreambleField, PreamblePart } from './preamble.ts'

@@ -14,9 +14,9 @@ import {
   peekBoundsMs,
   type Resolved,
   type Sample
-} from '../agent/engine.ts'
-import type { ConnectionSelection, OpenConnection, OpenConnections } from '../agent/open-connection.ts'
-import { zeroCounters } from '../agent/portable-engine/counters.ts'
+} from '../agent/engine/engine.ts'
+import type { ConnectionSelection, OpenConnection, OpenConnections } from '../agent/engine/open-connection.ts'
+import { zeroCounters } from '../agent/portable-engine/live-counters.ts'
 
 /** Records all calls and reports the counters and events that a test sets. It forwards nothing. */
 export class FakeEngine implements Engine {

@@ -1,7 +1,7 @@
 // The addon's interface as JavaScript sees it; src/napi.cc and src/napi-convert.cc implement it.
 
-import type { Budget, EngineRule, Filters, Meter, Resolved } from '../agent/engine.ts'
-import type { ConnectionQuery, ConnectionSelection } from '../agent/open-connection.ts'
+import type { Budget, EngineRule, Filters, Meter, Resolved } from '../agent/engine/engine.ts'
+import type { ConnectionQuery, ConnectionSelection } from '../agent/engine/open-connection.ts'
 
 export interface NativeConnections {
   readonly row: Float64Array

@@ -1,11 +1,11 @@
 // Implements the engine contract with the native addon: C++ on its own threads, for Linux.
 import { availableParallelism } from 'node:os'
-import type { Engine, EngineEvent, EngineOptions } from '../agent/engine.ts'
+import type { Engine, EngineEvent, EngineOptions } from '../agent/engine/engine.ts'
+import { connectionSorts } from '../agent/engine/open-connection.ts'
 import { checkBalance } from '../agent/net/balance.ts'
 import { checkDialFrom } from '../agent/net/dial-from.ts'
 import { checkFirstRead } from '../agent/net/first-read.ts'
 import { checkPreamble } from '../agent/net/preamble.ts'
-import { connectionSorts } from '../agent/open-connection.ts'
 import { eventKinds, type NativeEngine, type NativeEvent, type NativeModule } from './bridge.ts'
 import { loadModule } from './load.ts'
 import { healths, type ReasonOf, readConnections, readCounters, readEnded, readSample } from './sample.ts'

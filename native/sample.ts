@@ -1,6 +1,6 @@
 // Reads counters from a row of numbers, which is cheaper to pass than objects. `Engine::write_sample` writes it.
-import type { EndedConnection, SocketAddress } from '../agent/ended-connection.ts'
-import { connectionEnds } from '../agent/ended-connection.ts'
+import type { EndedConnection, SocketAddress } from '../agent/engine/ended-connection.ts'
+import { connectionEnds } from '../agent/engine/ended-connection.ts'
 import type {
   Counters,
   Health,
@@ -8,9 +8,9 @@ import type {
   PortCounters,
   Sample,
   TargetCounters
-} from '../agent/engine.ts'
-import { peekBoundsMs } from '../agent/engine.ts'
-import type { OpenConnections } from '../agent/open-connection.ts'
+} from '../agent/engine/engine.ts'
+import { peekBoundsMs } from '../agent/engine/engine.ts'
+import type { OpenConnections } from '../agent/engine/open-connection.ts'
 
 /** Health states, in the order of `TargetHealth::State`. */
 export const healths: readonly Health[] = ['unknown', 'healthy', 'failed']

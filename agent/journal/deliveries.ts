@@ -1,6 +1,6 @@
 // Delivered bytes by owner, for quotas: all of them, and those that the server has not acknowledged.
-import type { StateDatabase } from '../state/database.ts'
-import type { Change, JournalRule } from './changes.ts'
+import type { StateDatabase } from '../state/state-database.ts'
+import type { Change, JournalRule } from './journal-changes.ts'
 
 /** Bytes that a rule delivered in a span. */
 interface Delivery {

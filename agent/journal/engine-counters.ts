@@ -1,8 +1,8 @@
 // The engine's latest counters of each rule, and which of them the journal has written. In memory.
 
-import type { Counters } from '../engine.ts'
+import type { Counters } from '../engine/engine.ts'
 import type { ActivePort } from '../wire/journal-report.ts'
-import { type Change, changesOf, type JournalRule } from './changes.ts'
+import { type Change, changesOf, type JournalRule } from './journal-changes.ts'
 
 interface Binding {
   readonly rule: JournalRule

@@ -1,8 +1,8 @@
 // The journal's tables: epochs, and rows of absolute totals within an epoch.
 import { randomBytes } from 'node:crypto'
-import type { StateDatabase } from '../state/database.ts'
+import type { StateDatabase } from '../state/state-database.ts'
 import { columns, counters, type JournalRow, noCounts, selectedCounts } from '../wire/journal-report.ts'
-import type { Change } from './changes.ts'
+import type { Change } from './journal-changes.ts'
 
 /** Counts may be missing between the last write of the epoch before and the start of this one. Server's clock. */
 export interface Gap {

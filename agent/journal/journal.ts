@@ -1,12 +1,12 @@
 // The agent's record of delivered bytes: on disk each second, reported until the server has committed it.
 
-import type { Counters } from '../engine.ts'
+import type { Counters } from '../engine/engine.ts'
 import type { ActivePort, JournalRow } from '../wire/journal-report.ts'
-import type { JournalRule } from './changes.ts'
 import { openDeliveries } from './deliveries.ts'
 import { openEngineCounters } from './engine-counters.ts'
+import type { JournalRule } from './journal-changes.ts'
 import { type Gap, openJournalStore } from './journal-store.ts'
-import { JournalWriter, type WriterOptions } from './writer.ts'
+import { JournalWriter, type WriterOptions } from './journal-writer.ts'
 
 /** A part of a report. */
 export interface Batch {

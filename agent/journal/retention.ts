@@ -1,5 +1,5 @@
 // Deletes old rows of the journal, and folds old minutes into hours.
-import type { StateDatabase } from '../state/database.ts'
+import type { StateDatabase } from '../state/state-database.ts'
 import { foldDeliveries } from './deliveries.ts'
 import type { JournalStore } from './journal-store.ts'
 

@@ -26,7 +26,7 @@ import {
   writeBundle,
   writePending
 } from './bundle.ts'
-import { connectPinned, logPinMismatch, PinMismatch } from './connect.ts'
+import { connectPinned, logPinMismatch, PinMismatch } from './connect-pinned.ts'
 import type { HelloBody } from './hello.ts'
 
 export interface Enrollment {

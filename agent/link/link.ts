@@ -12,7 +12,7 @@ import {
   saveEndpoints,
   saveNextPin
 } from './bundle.ts'
-import { connectPinned } from './connect.ts'
+import { connectPinned } from './connect-pinned.ts'
 import { Endpoints } from './endpoints.ts'
 import { runSession, type SessionOptions } from './session.ts'
 import { pause } from './wait.ts'

@@ -8,7 +8,7 @@ import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
 import { connectFailure } from '../../platform/connect-failure.ts'
 import { type Bundle, pinsOf } from './bundle.ts'
-import { connectPinned, fingerprintOf, logPinMismatch, PinMismatch } from './connect.ts'
+import { connectPinned, fingerprintOf, logPinMismatch, PinMismatch } from './connect-pinned.ts'
 import type { HelloBody } from './hello.ts'
 import { aborted } from './wait.ts'
 

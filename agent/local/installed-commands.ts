@@ -4,8 +4,8 @@ import { Type } from '../../kernel/cli/args.ts'
 import { type Command, defineCommand } from '../../kernel/cli/command.ts'
 import { type ConfigSources, readAgentConfig } from '../config.ts'
 import type { AgentCommand } from '../plugin.ts'
-import { loadAgentPlugins } from '../plugins/load.ts'
-import { askAgent } from './ask.ts'
+import { loadAgentPlugins } from '../plugins/load-agent-plugins.ts'
+import { askAgent } from './ask-agent.ts'
 import { runningArgs, stateDirOf } from './running-args.ts'
 
 /** Loads the agent halves as `agent run` does. Throws Fault. */

@@ -1,5 +1,5 @@
-import { type Balance, maxWeight } from '../balance.ts'
-import { type EngineRule, engineFault } from '../engine.ts'
+import { type Balance, maxWeight } from '../engine/balance.ts'
+import { type EngineRule, engineFault } from '../engine/engine.ts'
 
 /** Throws EngineFault EINVAL where a rule's balance does not fit its targets. */
 export function checkBalance(

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { type DialFrom, engineFault } from '../engine.ts'
+import { type DialFrom, engineFault } from '../engine/engine.ts'
 
 /** Throws EngineFault EINVAL for what is no address of its family, or has a zone. */
 export function checkDialFrom({ ipv4, ipv6 }: DialFrom): void {

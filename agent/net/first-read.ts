@@ -1,6 +1,6 @@
-import { type EngineFault, engineFault } from '../engine.ts'
-import type { FirstRead } from '../first-read.ts'
-import { parsePrefix } from './filter.ts'
+import { type EngineFault, engineFault } from '../engine/engine.ts'
+import type { FirstRead } from '../engine/first-read.ts'
+import { parsePrefix } from './compile-filters.ts'
 
 /** Throws EngineFault EINVAL for a first read that no engine knows, or without senders or reasons. */
 export function checkFirstRead({ form, from, refusals }: FirstRead): void {

@@ -1,6 +1,6 @@
 // Checks a preamble when its rule is opened: it can then be written for every caller.
-import { type EngineFault, engineFault } from '../engine.ts'
-import { maxPreambleBytes, type Preamble, type PreambleField, type PreamblePart } from '../preamble.ts'
+import { type EngineFault, engineFault } from '../engine/engine.ts'
+import { maxPreambleBytes, type Preamble, type PreambleField, type PreamblePart } from '../engine/preamble.ts'
 
 /** The most bytes of each field. */
 const largest: Readonly<Record<PreambleField, Readonly<Record<'binary' | 'text', number>>>> = {

@@ -1,4 +1,4 @@
-import type { StateDatabase } from '../state/database.ts'
+import type { StateDatabase } from '../state/state-database.ts'
 
 /** A managed object as it is on disk. */
 export interface SavedObject {

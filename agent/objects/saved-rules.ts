@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { RulePush, ruleKind } from '../../plugins/rules/wire.ts'
-import { openStateDatabase } from '../state/database.ts'
+import { openStateDatabase } from '../state/state-database.ts'
 import { openObjectStore } from './object-store.ts'
 
 export type SavedRule = Pick<RulePush, 'rule_id' | 'listen_from' | 'listen_to' | 'targets'>

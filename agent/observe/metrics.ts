@@ -8,7 +8,13 @@ import {
   readinessOf,
   readyPage
 } from '../../plugins/metrics/wire.ts'
-import { type Counters, type EngineTarget, type PortCounters, peekBoundsMs, type Sample } from '../engine.ts'
+import {
+  type Counters,
+  type EngineTarget,
+  type PortCounters,
+  peekBoundsMs,
+  type Sample
+} from '../engine/engine.ts'
 import type { AgentPlugin, AgentRules, PluginMetrics, TargetStanding } from '../plugin.ts'
 import { checksOf } from './readiness.ts'
 

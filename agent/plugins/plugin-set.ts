@@ -4,7 +4,7 @@ import type { Log } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
 import { logFailure } from '../../platform/plugins/containment.ts'
 import type { AgentCall, AgentPlugin, PluginExplainer, PluginMetrics } from '../plugin.ts'
-import { guardPlugin } from './guard.ts'
+import { guardPlugin } from './guard-plugin.ts'
 
 /** Plugins, and the configuration of each by its name. */
 export interface ConfiguredPlugins {

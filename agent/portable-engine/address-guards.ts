@@ -1,6 +1,6 @@
-import type { Filters } from '../engine.ts'
+import type { Filters } from '../engine/engine.ts'
+import type { AddressGuard } from '../engine/source-guard.ts'
 import type { AddressSet } from '../net/address-set.ts'
-import type { AddressGuard } from '../source-guard.ts'
 
 export interface CompiledGuard extends Pick<AddressGuard, 'live' | 'refusal'> {
   readonly sets: readonly AddressSet[]

@@ -1,6 +1,6 @@
 // The record of one connection or flow: for those who look at it, and for those who are told of its end.
 import { systemClock } from '../../kernel/base/clock.ts'
-import type { ConnectionEnd, EndedConnection, SocketAddress } from '../ended-connection.ts'
+import type { ConnectionEnd, EndedConnection, SocketAddress } from '../engine/ended-connection.ts'
 import { canonicalAddress } from '../net/address.ts'
 import type { Direction } from './meters/waiter.ts'
 

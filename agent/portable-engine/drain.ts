@@ -1,4 +1,4 @@
-import { timeoutMs } from './timeout.ts'
+import { timeoutMs } from './timeout-ms.ts'
 
 /** Calls `end` after a time that a later call can only bring forward. */
 export class Drain {

@@ -1,6 +1,6 @@
 // Records of ended connections and flows, for the rules that ask for them.
-import type { EndedConnection } from '../ended-connection.ts'
-import type { EngineEvent } from '../engine.ts'
+import type { EndedConnection } from '../engine/ended-connection.ts'
+import type { EngineEvent } from '../engine/engine.ts'
 
 /** A record waits this long for others, so that a batch has more than one. */
 const delayMs = 100

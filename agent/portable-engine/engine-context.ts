@@ -1,4 +1,4 @@
-import type { EngineEvent, Resolved } from '../engine.ts'
+import type { EngineEvent, Resolved } from '../engine/engine.ts'
 import type { AddressSet } from '../net/address-set.ts'
 import type { EndedConnections } from './ended-connections.ts'
 import type { Meters } from './meters/meters.ts'

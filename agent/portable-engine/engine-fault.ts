@@ -1,4 +1,4 @@
-import { type EngineFault, type EngineRule, engineFault } from '../engine.ts'
+import { type EngineFault, type EngineRule, engineFault } from '../engine/engine.ts'
 import { checkBalance } from '../net/balance.ts'
 import { checkDialFrom } from '../net/dial-from.ts'
 import { checkFirstRead } from '../net/first-read.ts'

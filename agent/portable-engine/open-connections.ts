@@ -1,14 +1,14 @@
 // What is open now, for those who look.
 
-import { canonicalAddress, familyOf } from '../net/address.ts'
-import { parsePrefix } from '../net/filter.ts'
 import type {
   ConnectionQuery,
   ConnectionSelection,
   ConnectionSort,
   OpenConnection,
   OpenConnections
-} from '../open-connection.ts'
+} from '../engine/open-connection.ts'
+import { canonicalAddress, familyOf } from '../net/address.ts'
+import { parsePrefix } from '../net/compile-filters.ts'
 import type { ConnectionRecord } from './connection-record.ts'
 
 /** A connection or flow as it is looked at. */

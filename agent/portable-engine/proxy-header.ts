@@ -1,6 +1,6 @@
 // Reads a header of the PROXY protocol, version 1 or 2 (proxy-protocol.txt of HAProxy). Accepts any bytes.
 import { isIPv4, isIPv6 } from 'node:net'
-import type { SocketAddress } from '../ended-connection.ts'
+import type { SocketAddress } from '../engine/ended-connection.ts'
 import { canonicalAddress, familyOf } from '../net/address.ts'
 import { crc32c } from './crc32c.ts'
 

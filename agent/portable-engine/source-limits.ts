@@ -1,6 +1,7 @@
 // Limits for each source of callers by itself.
+
+import type { SourceLimit } from '../engine/source-guard.ts'
 import { sourceOf } from '../net/address-set.ts'
-import type { SourceLimit } from '../source-guard.ts'
 
 /** Sources of all limits together; those that came least recently are forgotten: their buckets are full again. */
 const maxBuckets = 65_536

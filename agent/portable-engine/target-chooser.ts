@@ -1,8 +1,8 @@
 // Chooses the target of a connection or flow by the balance of its rule. `native/src/target-chooser.cc` does the same.
-import type { Balance } from '../balance.ts'
-import type { EngineRule, EngineTarget } from '../engine.ts'
+import type { Balance } from '../engine/balance.ts'
+import type { EngineRule, EngineTarget } from '../engine/engine.ts'
 import { ipv6Network } from '../net/address.ts'
-import type { LiveTargetCounters } from './counters.ts'
+import type { LiveTargetCounters } from './live-counters.ts'
 import type { Choose } from './target-health.ts'
 
 export class TargetChooser {

@@ -1,7 +1,7 @@
 // The health of a rule's targets, from the results of the last attempts to connect.
 import { systemClock } from '../../kernel/base/clock.ts'
-import type { EngineEvent, EngineRule, Health } from '../engine.ts'
-import type { LiveTargetCounters } from './counters.ts'
+import type { EngineEvent, EngineRule, Health } from '../engine/engine.ts'
+import type { LiveTargetCounters } from './live-counters.ts'
 
 const failuresToFail = 3
 const failuresWithinMs = 30_000

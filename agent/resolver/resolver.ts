@@ -1,9 +1,9 @@
 // Resolves target names for the engine: from the hosts file, then the cache, then DNS.
 import { isIP } from 'node:net'
 import type { Clock } from '../../kernel/base/clock.ts'
-import type { Resolved } from '../engine.ts'
-import { openCache } from './cache.ts'
-import { dnsLookup, type Lookup, lookUpAddresses } from './dns.ts'
+import type { Resolved } from '../engine/engine.ts'
+import { openCache } from './dns-cache.ts'
+import { dnsLookup, type Lookup, lookUpAddresses } from './dns-lookup.ts'
 import { openHosts } from './hosts.ts'
 
 export interface Resolver {

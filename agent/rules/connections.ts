@@ -1,5 +1,5 @@
 // Open connections and flows by the rules and meters of the server.
-import type { Engine } from '../engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import type { AgentConnections, AgentMeters, ConnectionFilter, RuleSpec } from '../plugin.ts'
 
 interface Options {

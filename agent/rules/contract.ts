@@ -11,7 +11,7 @@ import type {
   MeterCounters,
   Resolved,
   Sample
-} from '../engine.ts'
+} from '../engine/engine.ts'
 
 /** A rule as the server has sent it. */
 export interface RuleSpec {

@@ -1,6 +1,6 @@
 // The rules in the engine. A rule of the server that changes has several, one after the other: the newest takes callers,
 // and live connections stay with the one that has accepted them.
-import type { Engine, EngineTarget, Filters } from '../engine.ts'
+import type { Engine, EngineTarget, Filters } from '../engine/engine.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { MeterUse, RuleSpec } from '../plugin.ts'
 import type { Meters } from './meters.ts'

@@ -5,8 +5,8 @@ import type { Release } from '../../kernel/base/releases.ts'
 import { logFailure, loggedOnce } from '../../platform/plugins/containment.ts'
 import type { AgentCall, AgentField, AgentPlugin } from '../plugin.ts'
 import type { Time } from './agent-time.ts'
-import type { Closings } from './closings.ts'
 import type { Closing, FieldRef, FieldRule, RuleSpec } from './contract.ts'
+import type { Closings } from './rule-closings.ts'
 
 interface Options {
   readonly plugins: () => readonly AgentPlugin[]

@@ -1,9 +1,9 @@
 // The limits that the agent's own configuration puts on rules. The server cannot widen them.
 import { isIP } from 'node:net'
 import { Refused } from '../../kernel/wire/message.ts'
-import type { EngineRule, Filter, Match } from '../engine.ts'
+import type { EngineRule, Filter, Match } from '../engine/engine.ts'
 import { canonicalAddress } from '../net/address.ts'
-import { compileFilters } from '../net/filter.ts'
+import { compileFilters } from '../net/compile-filters.ts'
 
 export interface GuardrailKeys {
   readonly allow_ports: readonly (number | string)[] // empty: all

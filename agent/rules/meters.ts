@@ -1,5 +1,5 @@
 // The engine's meters by key. A meter exists while a rule passes it or a limit or budget is set.
-import type { Budget, Engine, Meter, Sample } from '../engine.ts'
+import type { Budget, Engine, Meter, Sample } from '../engine/engine.ts'
 import type { AgentMeters, MeterLimits, MeterState, MeterUse } from '../plugin.ts'
 
 /** A meter that refuses new connections for `reason`. */

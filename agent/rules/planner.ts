@@ -1,5 +1,5 @@
 import { type Codec, Refused } from '../../kernel/wire/message.ts'
-import type { EngineRule } from '../engine.ts'
+import type { EngineRule } from '../engine/engine.ts'
 import type {
   AgentCall,
   AgentMeters,

@@ -5,7 +5,7 @@ import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { lowPortRemedy } from '../../platform/low-port.ts'
-import type { Engine, EngineFault, Filters } from '../engine.ts'
+import type { Engine, EngineFault, Filters } from '../engine/engine.ts'
 import type { Journal } from '../journal/journal.ts'
 import { checkShares } from '../net/balance.ts'
 import type {
@@ -18,11 +18,11 @@ import type {
   TargetShare
 } from '../plugin.ts'
 import type { RuleSettingsStore } from '../state/rule-settings.ts'
-import type { Closings } from './closings.ts'
 import { EngineRules } from './engine-rules.ts'
 import type { FieldRules } from './field-rules.ts'
 import type { Meters } from './meters.ts'
 import { ownMeterIn, type Plan, type Planner } from './planner.ts'
+import type { Closings } from './rule-closings.ts'
 import { TargetShares } from './target-shares.ts'
 
 interface Options {

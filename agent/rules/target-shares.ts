@@ -1,7 +1,7 @@
 // What the targets of rules get now, as plugins have decided: parts of their weights, and ejections. In memory: after a
 // restart all targets are in service until a plugin decides again.
 import { isDeepStrictEqual } from 'node:util'
-import type { EngineTarget } from '../engine.ts'
+import type { EngineTarget } from '../engine/engine.ts'
 import type { RuleSpec, TargetEvent, TargetShare, TargetStanding } from './contract.ts'
 
 const inService: TargetStanding = { share: 1, ejection: null, ejections: 0 }

@@ -1,6 +1,6 @@
 // Queues on disk, by name: what is to be reported stays until the server has it, also over a restart and a kill.
 import type { Log } from '../../kernel/base/log.ts'
-import type { StateDatabase } from './database.ts'
+import type { StateDatabase } from './state-database.ts'
 
 const maxItems = 10_000 // of a queue; beyond it the oldest go
 

@@ -1,5 +1,5 @@
 import type { RuleSettings } from '../plugin.ts'
-import type { StateDatabase } from './database.ts'
+import type { StateDatabase } from './state-database.ts'
 
 const defaults: RuleSettings = { drainMs: 30_000, tcpIdleMs: 0, udpIdleMs: 60_000, udpFlowCap: 1024 }
 

@@ -1,5 +1,5 @@
 import type { AgentPlugin } from '../../agent/plugin.ts'
-import { checkPlugins } from '../../agent/plugins/check.ts'
+import { checkPlugins } from '../../agent/plugins/check-plugins.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Capability } from '../../kernel/wire/message.ts'
 

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-/** Why a connection or flow has ended; see `connectionEnds` in agent/ended-connection.ts. */
+/** Why a connection or flow has ended; see `connectionEnds` in agent/engine/ended-connection.ts. */
 enum class ConnectionEnd : uint8_t {
   caller_closed,
   target_closed,

@@ -1,4 +1,4 @@
-// What a sender in front of the callers writes before a caller's first byte (agent/first-read.ts).
+// What a sender in front of the callers writes before a caller's first byte (agent/engine/first-read.ts).
 #pragma once
 
 #include <algorithm>

@@ -30,7 +30,7 @@ struct ConnectionSelection {
 
 /** A page of a selection: the largest keys first, and the larger ids among equal ones. */
 struct ConnectionQuery {
-  /** The order is that of `connectionSorts` in agent/open-connection.ts. */
+  /** The order is that of `connectionSorts` in agent/engine/open-connection.ts. */
   enum class Sort : uint8_t { age, bytes, rate, idle };
   ConnectionSelection selection;
   Sort sort = Sort::age;

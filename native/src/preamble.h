@@ -1,4 +1,4 @@
-// Bytes for the target before the caller's first: a rule gives the parts (agent/preamble.ts), a caller the values.
+// Bytes for the target before the caller's first: a rule gives the parts (agent/engine/preamble.ts), a caller the values.
 #pragma once
 
 #include <array>

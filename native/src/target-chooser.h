@@ -1,4 +1,4 @@
-// Chooses the target of a connection or flow by the balance of its rule (agent/balance.ts). One per shard.
+// Chooses the target of a connection or flow by the balance of its rule (agent/engine/balance.ts). One per shard.
 #pragma once
 
 #include <memory>

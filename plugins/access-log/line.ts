@@ -1,6 +1,6 @@
 // The form of a line. Its beginning is fixed, and what a caller chooses is at its end: config/fail2ban reads it.
 import { isIPv6 } from 'node:net'
-import type { EndedConnection, SocketAddress } from '../../agent/ended-connection.ts'
+import type { EndedConnection, SocketAddress } from '../../agent/engine/ended-connection.ts'
 import type { RuleSpec } from '../../agent/plugin.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
 

@@ -1,5 +1,5 @@
 // Which targets of a rule are out, and how much those get that are back. Decided from counters, beside the traffic.
-import type { Counters } from '../../agent/engine.ts'
+import type { Counters } from '../../agent/engine/engine.ts'
 
 export type Observed = Pick<Counters['targets'][number], 'health' | 'failures' | 'connects' | 'connectMs'>
 

@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
-import type { Counters } from '../../agent/engine.ts'
-import type { Boot } from '../../agent/journal/boot.ts'
+import type { Counters } from '../../agent/engine/engine.ts'
+import type { Boot } from '../../agent/journal/host-boot.ts'
 import { type Batch, type Journal, openJournal } from '../../agent/journal/journal.ts'
-import { openStateDatabase, type StateDatabase } from '../../agent/state/database.ts'
+import { openStateDatabase, type StateDatabase } from '../../agent/state/state-database.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
 import { type LogLine, recordLog } from '../../kit/test-server.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openStateDatabase } from '../../agent/state/database.ts'
 import { openQueues } from '../../agent/state/queues.ts'
+import { openStateDatabase } from '../../agent/state/state-database.ts'
 import { type LogLine, recordLog } from '../../kit/test-server.ts'
 
 const texts = (items: readonly { readonly item: string }[]) => items.map(({ item }) => item)

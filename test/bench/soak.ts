@@ -4,7 +4,7 @@
 //   npm run soak -- [--minutes 30] [--seed N] [--only engine,agent,tenant,network]
 //     [--epoch-secs 10] [--engine native|portable] [--asan | --tsan]
 import { parseArgs } from 'node:util'
-import { openPortableEngine } from '../../agent/portable-engine/index.ts'
+import { openPortableEngine } from '../../agent/portable-engine/portable-engine.ts'
 import { buildWith, run } from '../../config/build/sanitizers.ts'
 import type { OpenEngine } from '../engine/engine-fixture.ts'
 import { nativeUnderTest } from '../engine/native-under-test.ts'

@@ -1,4 +1,4 @@
-// The cases that every engine must pass, through the contract in agent/engine.ts.
+// The cases that every engine must pass, through the contract in agent/engine/engine.ts.
 import { balance } from './cases/balance.ts'
 import { budget } from './cases/budget.ts'
 import { bytes } from './cases/bytes.ts'

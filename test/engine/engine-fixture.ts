@@ -12,7 +12,7 @@ import type {
   EngineRule,
   EngineTarget,
   Resolved
-} from '../../agent/engine.ts'
+} from '../../agent/engine/engine.ts'
 import { freePort } from '../support/ports.ts'
 
 export type OpenEngine = (options: EngineOptions) => Engine

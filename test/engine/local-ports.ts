@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram'
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
-import { openPortableEngine } from '../../agent/portable-engine/index.ts'
+import { openPortableEngine } from '../../agent/portable-engine/portable-engine.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './cases/udp-fixture.ts'
 import {
   echo,

@@ -1,6 +1,6 @@
 // Meters for the cases, and traffic that passes them.
 import type { Socket } from 'node:net'
-import type { Engine, Meter, MeterCounters, Rate } from '../../agent/engine.ts'
+import type { Engine, Meter, MeterCounters, Rate } from '../../agent/engine/engine.ts'
 
 export const unlimited: Meter = {
   bytesIn: null,

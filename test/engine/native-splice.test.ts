@@ -1,7 +1,7 @@
 // The native engine copies small transfers and splices large ones.
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import type { Engine, EngineOptions } from '../../agent/engine.ts'
+import type { Engine, EngineOptions } from '../../agent/engine/engine.ts'
 import {
   collect,
   echo,

@@ -1,7 +1,7 @@
 // The portable engine keeps nothing of a rule that another has replaced, once its connections have ended.
 import { queryObjects } from 'node:v8'
 import t from 'tap'
-import { openPortableEngine } from '../../agent/portable-engine/index.ts'
+import { openPortableEngine } from '../../agent/portable-engine/portable-engine.ts'
 import { TcpRule } from '../../agent/portable-engine/tcp/tcp-rule.ts'
 import { UdpRule } from '../../agent/portable-engine/udp/udp-rule.ts'
 import { engineFixture, ruleTo } from './engine-fixture.ts'

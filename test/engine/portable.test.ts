@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openPortableEngine } from '../../agent/portable-engine/index.ts'
+import { openPortableEngine } from '../../agent/portable-engine/portable-engine.ts'
 import { cases, udpCases } from './cases.ts'
 
 for (const [behaviour, run] of Object.entries({ ...cases, ...udpCases }))

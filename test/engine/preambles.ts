@@ -1,5 +1,5 @@
 // The headers of the PROXY protocol as preambles, and a reader for version 2 (proxy-protocol.txt of HAProxy).
-import type { Preamble, PreamblePart } from '../../agent/preamble.ts'
+import type { Preamble, PreamblePart } from '../../agent/engine/preamble.ts'
 
 const bytes = (text: string): PreamblePart => ({ bytes: Buffer.from(text, 'latin1') })
 const text = (field: Extract<PreamblePart, { field: unknown }>['field']): PreamblePart => ({

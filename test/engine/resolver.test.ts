@@ -1,7 +1,7 @@
 import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Address, dnsLookup, type Lookup } from '../../agent/resolver/dns.ts'
+import { type Address, dnsLookup, type Lookup } from '../../agent/resolver/dns-lookup.ts'
 import { openResolver } from '../../agent/resolver/resolver.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'

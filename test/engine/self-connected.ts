@@ -4,7 +4,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
-import { openPortableEngine } from '../../agent/portable-engine/index.ts'
+import { openPortableEngine } from '../../agent/portable-engine/portable-engine.ts'
 import {
   endOf,
   engineFixture,

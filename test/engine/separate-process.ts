@@ -1,8 +1,8 @@
 // node separate-process.ts LISTEN-PORT TARGET-PORT portable|native: an engine in its own process. Sends its state on
 // request, stops on 'stop'.
 import { readdirSync } from 'node:fs'
-import type { Counters, MeterCounters } from '../../agent/engine.ts'
-import { openPortableEngine } from '../../agent/portable-engine/index.ts'
+import type { Counters, MeterCounters } from '../../agent/engine/engine.ts'
+import { openPortableEngine } from '../../agent/portable-engine/portable-engine.ts'
 import { limited } from './meter-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 

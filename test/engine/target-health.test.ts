@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { EngineEvent } from '../../agent/engine.ts'
-import { zeroCounters } from '../../agent/portable-engine/counters.ts'
+import type { EngineEvent } from '../../agent/engine/engine.ts'
+import { zeroCounters } from '../../agent/portable-engine/live-counters.ts'
 import { type Attempt, TargetHealth } from '../../agent/portable-engine/target-health.ts'
 import { ruleTo } from './engine-fixture.ts'
 

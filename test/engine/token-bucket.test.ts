@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
-import type { Rate } from '../../agent/engine.ts'
+import type { Rate } from '../../agent/engine/engine.ts'
 import { TokenBucket } from '../../agent/portable-engine/meters/token-bucket.ts'
 import type { Retry } from '../../agent/portable-engine/meters/waiter.ts'
 

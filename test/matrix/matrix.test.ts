@@ -1,7 +1,7 @@
 // Every kind of rule under every limit, with real traffic through a real server and agent.
 import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { EngineName } from '../../agent/engine-selection.ts'
+import type { EngineName } from '../../agent/engine/select-engine.ts'
 import { type Cell, openCell } from './cell.ts'
 import { type RuleKind, restoredKinds, ruleKinds } from './kinds.ts'
 import { limits } from './limits.ts'

@@ -1,8 +1,8 @@
 // Targets with host names, resolved by the agent's own resolver through a real DNS server.
 import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { type EngineName, selectEngine } from '../../agent/engine-selection.ts'
-import { dnsLookup } from '../../agent/resolver/dns.ts'
+import { type EngineName, selectEngine } from '../../agent/engine/select-engine.ts'
+import { dnsLookup } from '../../agent/resolver/dns-lookup.ts'
 import { openResolver } from '../../agent/resolver/resolver.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import {

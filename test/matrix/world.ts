@@ -1,7 +1,7 @@
 // One server and one agent in processes of their own, and the requests the tests make to them.
 import { setTimeout as after } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { EngineName } from '../../agent/engine-selection.ts'
+import type { EngineName } from '../../agent/engine/select-engine.ts'
 import { loadNative } from '../../native/index.ts'
 import { readExposition } from '../support/exposition.ts'
 import { freePort } from '../support/ports.ts'

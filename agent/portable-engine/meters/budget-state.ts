@@ -1,6 +1,6 @@
 // The byte budget of a meter. When it is spent, live connections are put on hold, and reset after `holdMs`.
-import type { Budget } from '../../engine.ts'
-import { timeoutMs } from '../timeout.ts'
+import type { Budget } from '../../engine/engine.ts'
+import { timeoutMs } from '../timeout-ms.ts'
 import type { Retry, Waiter } from './waiter.ts'
 
 /** The budget's view of its meter. */

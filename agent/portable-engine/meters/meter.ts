@@ -1,5 +1,5 @@
 // Counts and limits traffic: rates delay or drop, counts refuse, a spent budget holds connections.
-import type { MeterCounters, Meter as MeterLimits } from '../../engine.ts'
+import type { MeterCounters, Meter as MeterLimits } from '../../engine/engine.ts'
 import { BudgetState } from './budget-state.ts'
 import { TokenBucket } from './token-bucket.ts'
 import type { Direction, Retry, Waiter } from './waiter.ts'

@@ -1,4 +1,9 @@
-import { type Budget, engineFault, type MeterCounters, type Meter as MeterLimits } from '../../engine.ts'
+import {
+  type Budget,
+  engineFault,
+  type MeterCounters,
+  type Meter as MeterLimits
+} from '../../engine/engine.ts'
 import { Meter } from './meter.ts'
 import { MeterChain } from './meter-chain.ts'
 

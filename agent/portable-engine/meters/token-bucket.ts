@@ -1,6 +1,6 @@
 // A token bucket with a queue: in t seconds it gives at most perSec * t + burst tokens, to waiters in turn.
-import type { Rate } from '../../engine.ts'
-import { timeoutMs } from '../timeout.ts'
+import type { Rate } from '../../engine/engine.ts'
+import { timeoutMs } from '../timeout-ms.ts'
 import type { Retry } from './waiter.ts'
 
 /** While several wait, each gets one slice in turn. Smaller slices would cost more CPU than they are worth. */

@@ -1,4 +1,4 @@
-import type { ConnectionEnd } from '../../ended-connection.ts'
+import type { ConnectionEnd } from '../../engine/ended-connection.ts'
 
 /** `in` is towards the target, `out` towards the caller. */
 export type Direction = 'in' | 'out'

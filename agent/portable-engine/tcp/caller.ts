@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { SocketAddress } from '../../ended-connection.ts'
+import type { SocketAddress } from '../../engine/ended-connection.ts'
 
 /** A caller and what is known of it. */
 export interface Caller {

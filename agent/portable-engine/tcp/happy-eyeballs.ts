@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net'
-import type { DialFrom } from '../../engine.ts'
+import type { DialFrom } from '../../engine/engine.ts'
 import { familyOf } from '../../net/address.ts'
 import { type DialFailure, failureOf, lackOf } from '../net/dial-failure.ts'
 import type { LocalPorts } from '../net/local-ports.ts'
 import { resetSocket } from './reset-socket.ts'
-import { socketOptions } from './tcp-listener.ts'
+import { socketOptions } from './tcp-port.ts'
 
 const attemptMs = 3_000
 const staggerMs = 250

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { RuleState } from '../rule-state.ts'
-import { timeoutMs } from '../timeout.ts'
-import { dialTarget } from './dialer.ts'
+import { timeoutMs } from '../timeout-ms.ts'
+import { dialTarget } from './connect-target.ts'
 
 const probeLimitMs = 5_000
 

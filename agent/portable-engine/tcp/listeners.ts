@@ -1,8 +1,8 @@
 // The TCP listeners of an engine: a rule has its ports alone, or shares one port with other rules by name.
-import { engineFault } from '../../engine.ts'
+import { engineFault } from '../../engine/engine.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { type Acceptor, SharedPort } from './shared-port.ts'
-import { listenTcp, type PortRange, type TcpPort } from './tcp-listener.ts'
+import { listenTcp, type PortRange, type TcpPort } from './tcp-port.ts'
 
 /** A port or range with the rules that have it. */
 interface Group extends PortRange {

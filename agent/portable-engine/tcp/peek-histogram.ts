@@ -1,4 +1,4 @@
-import { peekBoundsMs, type Sample } from '../../engine.ts'
+import { peekBoundsMs, type Sample } from '../../engine/engine.ts'
 
 /** How long callers on shared ports took to send their ClientHello. */
 export class PeekHistogram {

@@ -2,9 +2,9 @@
 import type { Socket } from 'node:net'
 import type { Direction } from '../meters/waiter.ts'
 import type { RuleState } from '../rule-state.ts'
-import { whenAcknowledged } from './acknowledged.ts'
 import { type Metering, Pump } from './pump.ts'
 import { resetSocket } from './reset-socket.ts'
+import { whenAcknowledged } from './when-acknowledged.ts'
 
 /** When one side fails, the bytes it has sent go on to the other, while some arrive within this time. */
 const flushMs = 5_000

@@ -1,10 +1,10 @@
 // A port or range of one rule, or a port that several rules share: the TLS name that a caller asks for selects the rule.
 import type { Socket } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
-import { engineFault } from '../../engine.ts'
+import { engineFault } from '../../engine/engine.ts'
 import type { EngineContext } from '../engine-context.ts'
-import type { SenderCheck } from '../first-read.ts'
 import type { RuleState } from '../rule-state.ts'
+import type { SenderCheck } from '../sender-check.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { reportCaller } from './connection.ts'
 import { peekClientHello, readProxyHeader } from './first-bytes.ts'

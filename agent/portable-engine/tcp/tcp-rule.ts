@@ -1,9 +1,9 @@
 // An open TCP rule: its listeners, connections and counters, until the last connection has ended.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { EngineRule, Filters } from '../../engine.ts'
-import type { LivePortCounters } from '../counters.ts'
+import type { EngineRule, Filters } from '../../engine/engine.ts'
 import { Drain } from '../drain.ts'
 import type { EngineContext } from '../engine-context.ts'
+import type { LivePortCounters } from '../live-counters.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Live } from '../open-connections.ts'
 import { RuleState } from '../rule-state.ts'
@@ -13,7 +13,7 @@ import { startHealthProbes } from './health-probes.ts'
 import type { Listeners } from './listeners.ts'
 import { resetSocket } from './reset-socket.ts'
 import type { Acceptor } from './shared-port.ts'
-import { backlog, isWithin, type PortRange } from './tcp-listener.ts'
+import { backlog, isWithin, type PortRange } from './tcp-port.ts'
 
 /** A connection needs one for its caller and one for its target. */
 const descriptorsPerConnection = 2

@@ -1,4 +1,4 @@
-import type { ReplyCap } from '../../source-guard.ts'
+import type { ReplyCap } from '../../engine/source-guard.ts'
 
 /** What one flow has asked and was sent, in bytes. */
 export class ReplyAccount {

@@ -1,13 +1,13 @@
 // A UDP flow: the datagrams of one source address to one port, forwarded to one target, and its replies.
-import type { ConnectionEnd } from '../../ended-connection.ts'
+import type { ConnectionEnd } from '../../engine/ended-connection.ts'
 import type { ConnectionRecord } from '../connection-record.ts'
-import type { LivePortCounters } from '../counters.ts'
+import type { LivePortCounters } from '../live-counters.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
 import type { Live } from '../open-connections.ts'
+import { type ConnectedUdpTarget, connectUdpTarget, type UdpDialRule } from './connect-udp-target.ts'
 import { PendingDatagrams } from './pending-datagrams.ts'
 import { ReplyAccount } from './reply-account.ts'
-import { type ConnectedUdpTarget, connectUdpTarget, type UdpDialRule } from './udp-dialer.ts'
 import type { SocketAddress, UdpSocket } from './udp-socket.ts'
 
 /** The first datagram of a flow, without its bytes. */

@@ -1,14 +1,14 @@
 // An open UDP rule: its sockets, flows and counters, until the last flow has ended.
-import type { EngineRule, Filters } from '../../engine.ts'
+import type { EngineRule, Filters } from '../../engine/engine.ts'
 import { Drain } from '../drain.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { Live } from '../open-connections.ts'
 import { isBinaryHeader, parseProxyHeader } from '../proxy-header.ts'
 import { RuleState } from '../rule-state.ts'
-import { isWithin, type PortRange } from '../tcp/tcp-listener.ts'
-import type { ConnectedUdpTarget } from './udp-dialer.ts'
+import { isWithin, type PortRange } from '../tcp/tcp-port.ts'
+import type { ConnectedUdpTarget } from './connect-udp-target.ts'
 import { type Arrival, type FlowOwner, settleMs, UdpFlow } from './udp-flow.ts'
-import { UdpPorts } from './udp-listener.ts'
+import { UdpPorts } from './udp-ports.ts'
 import type { SocketAddress, UdpSocket } from './udp-socket.ts'
 import { UnreachableAddresses } from './unreachable-addresses.ts'
 

@@ -17,7 +17,7 @@ const constants: Readonly<Record<string, () => string>> = {
   // An agent has no store of a server, and `agent doctor` asks for none; both lock a directory in the same way.
   'kernel/store/open.ts': () => `export const openStore = () => { throw new TypeError('there is no store') }`,
   'kernel/store/data-dir.ts': () =>
-    `export { lockStateDir as lockStore } from '../../agent/state/database.ts'`,
+    `export { lockStateDir as lockStore } from '../../agent/state/state-database.ts'`,
   'platform/plugins/public-modules.ts': () =>
     readFileSync(join(import.meta.dirname, 'public-modules.ts'), 'utf8')
 }

@@ -1,7 +1,7 @@
 // All metrics of server and agents, as the program itself makes them.
 import { rmSync } from 'node:fs'
 
-import { peekBoundsMs } from '../../../agent/engine.ts'
+import { peekBoundsMs } from '../../../agent/engine/engine.ts'
 import { agentMetrics as metricsOfAgent } from '../../../agent/observe/metrics.ts'
 import type { Metric } from '../../../kernel/metrics.ts'
 import { scratchFor } from '../../../kit/scratch.ts'

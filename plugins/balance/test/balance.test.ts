@@ -1,6 +1,6 @@
 // The rule field in both halves: a server, and an agent on a fake engine.
 import t, { type Test } from 'tap'
-import type { TargetCounters } from '../../../agent/engine.ts'
+import type { TargetCounters } from '../../../agent/engine/engine.ts'
 import { runAgent, testServer } from '../../../kit/public.ts'
 import { until } from '../../rules/test/fixture.ts'
 

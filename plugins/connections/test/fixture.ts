@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { Test } from 'tap'
-import type { OpenConnection } from '../../../agent/open-connection.ts'
+import type { OpenConnection } from '../../../agent/engine/open-connection.ts'
 import { type KitServer, runAgent, testServer } from '../../../kit/public.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import type { ConnectionsEvent } from '../schema.ts'

@@ -84,7 +84,7 @@ export const agent = defineCheck<Id>({
 })
 
 async function asked({ dir }: DoctorContext): Promise<Finding<Id>[]> {
-  const { askAgent } = await import('../../../agent/local/ask.ts')
+  const { askAgent } = await import('../../../agent/local/ask-agent.ts')
   const answer = await askAgent(dir, { command: 'status', args: {} }, systemClock)
   const { connected, reason, server_endpoint, not_in_force, rules } = answer as Status
   const found: Finding<Id>[] = connected
@@ -98,10 +98,10 @@ async function asked({ dir }: DoctorContext): Promise<Finding<Id>[]> {
   return found
 }
 
-type Status = import('../../../agent/local/status.ts').AgentStatus
+type Status = import('../../../agent/local/status-command.ts').AgentStatus
 
 async function tried(endpoint: string, pins: readonly string[]): Promise<Finding<Id>> {
-  const { connectPinned, PinMismatch } = await import('../../../agent/link/connect.ts')
+  const { connectPinned, PinMismatch } = await import('../../../agent/link/connect-pinned.ts')
   const { signal } = new AbortController()
   try {
     const socket = await connectPinned({ endpoint, pins, clock: systemClock, signal })
@@ -134,7 +134,7 @@ export const journal = defineCheck({
   async run({ dir }) {
     const file = join(dir, 'state.db')
     if (!existsSync(file)) return [{ ok: 'the first start creates it' }]
-    const { damageIn, openStateDatabase } = await import('../../../agent/state/database.ts')
+    const { damageIn, openStateDatabase } = await import('../../../agent/state/state-database.ts')
     const { statSync } = await import('node:fs')
     let damage: string | null
     try {

@@ -1,6 +1,6 @@
 // The engine that an agent on this host would run, and what the system gives it.
 import { release } from 'node:os'
-import { type EngineSelection, selectEngine } from '../../../agent/engine-selection.ts'
+import { type EngineSelection, selectEngine } from '../../../agent/engine/select-engine.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 import { numberIn } from '../host.ts'
 

@@ -1,6 +1,6 @@
 // The journal of a rule, in both halves: a server and an agent in this process, whose time the test moves.
 import t, { type Test } from 'tap'
-import type { EngineEvent } from '../../../agent/engine.ts'
+import type { EngineEvent } from '../../../agent/engine/engine.ts'
 import { runAgent, testServer } from '../../../kit/public.ts'
 import { type Deps, until } from '../../rules/test/fixture.ts'
 import type { EntryRow } from '../schema.ts'

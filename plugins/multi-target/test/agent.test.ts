@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Sample } from '../../../agent/engine.ts'
+import type { Sample } from '../../../agent/engine/engine.ts'
 import type { AgentCall, ControlStream, Ejection, RuleSpec, TargetStanding } from '../../../agent/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import multiTarget from '../agent.ts'

@@ -1,6 +1,6 @@
 // The agent half with a fake engine, whose counters the test sets.
 import t, { type Test } from 'tap'
-import { openStateDatabase } from '../../../agent/state/database.ts'
+import { openStateDatabase } from '../../../agent/state/state-database.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { peekBoundsMs } from '../../../agent/engine.ts'
+import { peekBoundsMs } from '../../../agent/engine/engine.ts'
 import type { AgentCall, ControlStream, EngineRuleDraft, RuleSpec } from '../../../agent/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import sni from '../agent.ts'

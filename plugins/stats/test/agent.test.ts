@@ -1,9 +1,9 @@
 // The agent half with a real journal and a scripted stream.
 import t, { type Test } from 'tap'
-import type { Counters } from '../../../agent/engine.ts'
+import type { Counters } from '../../../agent/engine/engine.ts'
 import { openJournal } from '../../../agent/journal/journal.ts'
 import type { AgentCall } from '../../../agent/plugin.ts'
-import { openStateDatabase } from '../../../agent/state/database.ts'
+import { openStateDatabase } from '../../../agent/state/state-database.ts'
 import {
   CommittedEpochs,
   LastReport,

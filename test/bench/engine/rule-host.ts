@@ -1,6 +1,6 @@
 // node rule-host.ts '{"bind": ["0.0.0.0"], "rules": [...]}': a native engine of one thread with these rules and three
 // unlimited meters; it prints `ready`. Without an agent around it, rules on it differ in nothing but what they are.
-import type { EngineRule } from '../../../agent/engine.ts'
+import type { EngineRule } from '../../../agent/engine/engine.ts'
 import { loadNative } from '../../../native/index.ts'
 
 export interface HostedRule {

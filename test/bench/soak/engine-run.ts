@@ -1,5 +1,5 @@
 // One engine of the soak test: opened, used with random operations, and drained or killed.
-import type { Counters, EngineEvent } from '../../../agent/engine.ts'
+import type { Counters, EngineEvent } from '../../../agent/engine/engine.ts'
 import type { OpenEngine } from '../../engine/engine-fixture.ts'
 import { meterCounters, meterTotal } from '../../engine/meter-fixture.ts'
 import {

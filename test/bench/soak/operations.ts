@@ -1,5 +1,5 @@
 // The random operations of the soak test.
-import type { Engine, EngineRule, Meter } from '../../../agent/engine.ts'
+import type { Engine, EngineRule, Meter } from '../../../agent/engine/engine.ts'
 import { ruleTo } from '../../engine/engine-fixture.ts'
 import { limited, meterCounters, meterTotal, rate, unlimited } from '../../engine/meter-fixture.ts'
 import { isFree } from '../../support/ports.ts'

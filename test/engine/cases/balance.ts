@@ -2,9 +2,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import type { Balance } from '../../../agent/balance.ts'
-import type { EngineRule } from '../../../agent/engine.ts'
-import { zeroCounters } from '../../../agent/portable-engine/counters.ts'
+import type { Balance } from '../../../agent/engine/balance.ts'
+import type { EngineRule } from '../../../agent/engine/engine.ts'
+import { zeroCounters } from '../../../agent/portable-engine/live-counters.ts'
 import { TargetChooser } from '../../../agent/portable-engine/target-chooser.ts'
 import { freePort } from '../../support/ports.ts'
 import {

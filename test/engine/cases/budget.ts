@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Test } from 'tap'
-import type { EngineRule } from '../../../agent/engine.ts'
+import type { EngineRule } from '../../../agent/engine/engine.ts'
 import {
   type EngineCase,
   echo,

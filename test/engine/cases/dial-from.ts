@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Test } from 'tap'
-import type { EngineEvent } from '../../../agent/engine.ts'
+import type { EngineEvent } from '../../../agent/engine/engine.ts'
 import {
   type EngineCase,
   endOf,

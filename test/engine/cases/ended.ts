@@ -1,8 +1,8 @@
 // Records of ended connections, for the rules that ask for them.
 import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import type { EndedConnection } from '../../../agent/ended-connection.ts'
-import type { EngineRule } from '../../../agent/engine.ts'
+import type { EndedConnection } from '../../../agent/engine/ended-connection.ts'
+import type { EngineRule } from '../../../agent/engine/engine.ts'
 import { freePort } from '../../support/ports.ts'
 import { clientHello } from '../client-hellos.ts'
 import {

@@ -1,5 +1,5 @@
 // What rules ask of a caller's address: sets of addresses, and limits for each source.
-import type { SourceLimit } from '../../../agent/source-guard.ts'
+import type { SourceLimit } from '../../../agent/engine/source-guard.ts'
 import {
   type EngineCase,
   type EngineFixture,

@@ -1,6 +1,6 @@
 // Target health: failed targets are skipped and come back.
 import type { Test } from 'tap'
-import type { EngineEvent } from '../../../agent/engine.ts'
+import type { EngineEvent } from '../../../agent/engine/engine.ts'
 import { freePort } from '../../support/ports.ts'
 import { clientHello } from '../client-hellos.ts'
 import {

@@ -1,6 +1,6 @@
 // Every limit of a meter on every path of a connection: what senders in front and the engine itself write never counts.
 import type { Test } from 'tap'
-import type { Engine, EngineRule } from '../../../agent/engine.ts'
+import type { Engine, EngineRule } from '../../../agent/engine/engine.ts'
 import { clientHello } from '../client-hellos.ts'
 import {
   type EngineCase,

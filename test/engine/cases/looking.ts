@@ -1,7 +1,7 @@
 // What is open now, and its end by an operator.
 import { once } from 'node:events'
 import type { Test } from 'tap'
-import type { ConnectionQuery } from '../../../agent/open-connection.ts'
+import type { ConnectionQuery } from '../../../agent/engine/open-connection.ts'
 import {
   type EngineCase,
   echo,

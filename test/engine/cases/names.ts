@@ -1,5 +1,5 @@
 // Targets with names: what the engine keeps of the answers, and when it asks again.
-import type { EngineEvent, Filters, Resolved } from '../../../agent/engine.ts'
+import type { EngineEvent, Filters, Resolved } from '../../../agent/engine/engine.ts'
 import {
   collect,
   type EngineCase,

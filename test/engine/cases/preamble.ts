@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Test } from 'tap'
-import type { EngineRule } from '../../../agent/engine.ts'
+import type { EngineRule } from '../../../agent/engine/engine.ts'
 import { clientHello } from '../client-hellos.ts'
 import {
   collect,

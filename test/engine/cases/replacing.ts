@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import type { Engine } from '../../../agent/engine.ts'
+import type { Engine } from '../../../agent/engine/engine.ts'
 import { freePort } from '../../support/ports.ts'
 import { clientHello } from '../client-hellos.ts'
 import {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
-import type { Engine, EngineRule } from '../../../agent/engine.ts'
+import type { Engine, EngineRule } from '../../../agent/engine/engine.ts'
 import { freePort } from '../../support/ports.ts'
 import { clientHello, splitIntoRecords } from '../client-hellos.ts'
 import {

@@ -1,6 +1,6 @@
 // First reads of flows: the first datagram has a header, later ones may have one.
 import type { Test } from 'tap'
-import type { EngineRule } from '../../../agent/engine.ts'
+import type { EngineRule } from '../../../agent/engine/engine.ts'
 import { freePort } from '../../support/ports.ts'
 import {
   type EngineCase,

@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv6 } from 'node:net'
 import type { Test } from 'tap'
-import type { Engine, EngineRule, EngineTarget } from '../../../agent/engine.ts'
+import type { Engine, EngineRule, EngineTarget } from '../../../agent/engine/engine.ts'
 import { ruleTo, until } from '../engine-fixture.ts'
 
 export interface UdpCaller {

@@ -1,6 +1,6 @@
 // Meters: byte rates and budgets drop datagrams; limits of connections and of new connections refuse flows.
 import type { Test } from 'tap'
-import type { EngineRule, Meter } from '../../../agent/engine.ts'
+import type { EngineRule, Meter } from '../../../agent/engine/engine.ts'
 import { type EngineCase, engineFixture, type OpenEngine, until } from '../engine-fixture.ts'
 import { limited, unlimited } from '../meter-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'

@@ -1,5 +1,5 @@
 // Preambles of flows: in front of the first datagram, or of each.
-import type { Preamble } from '../../../agent/preamble.ts'
+import type { Preamble } from '../../../agent/engine/preamble.ts'
 import { type EngineCase, engineFixture, portCounters, until } from '../engine-fixture.ts'
 import { proxyV2, readProxyV2 } from '../preambles.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'

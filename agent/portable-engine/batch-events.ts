@@ -1,4 +1,4 @@
-import type { EngineEvent, EngineOptions } from '../engine.ts'
+import type { EngineEvent, EngineOptions } from '../engine/engine.ts'
 
 /** Batches events: they are delivered together in a microtask, never from within the call that caused them. */
 export function batchEvents(onEvents: EngineOptions['onEvents']) {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type AgentPlugin, defineObjectKind } from '../../agent/plugin.ts'
-import { checkPlugins } from '../../agent/plugins/check.ts'
+import { checkPlugins } from '../../agent/plugins/check-plugins.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
 import { Echo } from '../support/echo.ts'
 

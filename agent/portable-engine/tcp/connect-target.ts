@@ -1,7 +1,7 @@
 // Connects to a rule's targets: health, DNS, filters, failover.
 import type { Socket } from 'node:net'
 import { interleave } from '../../net/address.ts'
-import type { LiveTargetCounters } from '../counters.ts'
+import type { LiveTargetCounters } from '../live-counters.ts'
 import type { DialFailure } from '../net/dial-failure.ts'
 import type { RuleState } from '../rule-state.ts'
 import type { Attempt } from '../target-health.ts'

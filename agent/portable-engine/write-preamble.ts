@@ -1,9 +1,9 @@
 // Writes the preamble of a connection or flow from the parts of its rule.
 import { randomBytes } from 'node:crypto'
 import { isIPv4 } from 'node:net'
-import type { SocketAddress } from '../ended-connection.ts'
+import type { SocketAddress } from '../engine/ended-connection.ts'
+import type { Preamble, PreambleField, PreamblePart } from '../engine/preamble.ts'
 import { canonicalAddress } from '../net/address.ts'
-import type { Preamble, PreambleField, PreamblePart } from '../preamble.ts'
 import { crc32c } from './crc32c.ts'
 
 export interface PreambleValues {

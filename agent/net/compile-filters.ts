@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { engineFault, type Filter, type Filters, type Match } from '../engine.ts'
+import { engineFault, type Filter, type Filters, type Match } from '../engine/engine.ts'
 import { canonicalAddress, familyOf } from './address.ts'
 
 /**

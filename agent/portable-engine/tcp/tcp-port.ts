@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, isIPv6, type Server, type Socket } from 'node:net'
-import type { EngineRule } from '../../engine.ts'
+import type { EngineRule } from '../../engine/engine.ts'
 import { faultOf } from '../engine-fault.ts'
 
 export const socketOptions = {

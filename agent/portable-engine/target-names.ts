@@ -1,5 +1,5 @@
 // The addresses of target names, as the agent has answered.
-import type { EngineEvent, Resolved } from '../engine.ts'
+import type { EngineEvent, Resolved } from '../engine/engine.ts'
 
 const maxNames = 4_096
 

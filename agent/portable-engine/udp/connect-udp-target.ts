@@ -1,6 +1,6 @@
 // Connects datagram sockets to a rule's targets: health, DNS, filters, failover.
 import { familyOf, interleave } from '../../net/address.ts'
-import type { LiveTargetCounters } from '../counters.ts'
+import type { LiveTargetCounters } from '../live-counters.ts'
 import { failureOf, lackOf } from '../net/dial-failure.ts'
 import type { RuleState } from '../rule-state.ts'
 import type { Attempt } from '../target-health.ts'

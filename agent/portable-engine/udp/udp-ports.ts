@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { type EngineRule, engineFault } from '../../engine.ts'
+import { type EngineRule, engineFault } from '../../engine/engine.ts'
 import { type Family, familyOf, isUnspecified } from '../../net/address.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { faultOf } from '../engine-fault.ts'

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import type { Clock } from '../../kernel/base/clock.ts'
-import type { Resolved } from '../engine.ts'
+import type { Resolved } from '../engine/engine.ts'
 
 /** Queries A (4) or AAAA (6) records. Rejects with the error codes of node:dns; `signal` cancels the query. */
 export type Lookup = (name: string, family: 4 | 6, signal: AbortSignal) => Promise<readonly Address[]>

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { logSelection, selectEngine } from '../../agent/engine-selection.ts'
+import { logSelection, selectEngine } from '../../agent/engine/select-engine.ts'
 import { fakeEngine } from '../../kit/fake-engine.ts'
 import { recordLog } from './recorded-log.ts'
 

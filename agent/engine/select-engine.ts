@@ -1,9 +1,9 @@
 // Selects the engine that runs on this machine.
-import { Fault, startupInvalid } from '../kernel/base/errors.ts'
-import type { Log } from '../kernel/base/log.ts'
-import { loadNative } from '../native/index.ts'
+import { Fault, startupInvalid } from '../../kernel/base/errors.ts'
+import type { Log } from '../../kernel/base/log.ts'
+import { loadNative } from '../../native/index.ts'
+import { openPortableEngine } from '../portable-engine/portable-engine.ts'
 import type { Engine, EngineOptions } from './engine.ts'
-import { openPortableEngine } from './portable-engine/index.ts'
 
 export type EngineName = 'native' | 'portable'
 

@@ -1,6 +1,6 @@
 // Turns two samples of an engine rule into changes of journal rows.
 
-import type { Counters, PortCounters, TargetCounters } from '../engine.ts'
+import type { Counters, PortCounters, TargetCounters } from '../engine/engine.ts'
 import { type Counter, type Counts, counters, targetKey } from '../wire/journal-report.ts'
 
 type RowKind = 'minute' | 'hour' | 'rule' | 'port' | 'target' | 'rejected'

@@ -4,7 +4,7 @@ import { importExternal } from '../../platform/plugins/import-plugin.ts'
 import { type LoadedPlugins, loadPlugins } from '../../platform/plugins/load-plugins.ts'
 import type { AgentConfig } from '../config.ts'
 import type { AgentPlugin } from '../plugin.ts'
-import { checkPlugins } from './check.ts'
+import { checkPlugins } from './check-plugins.ts'
 
 /** Loads the agent halves of a configuration, and checks them together. Throws Fault. */
 export async function loadAgentPlugins(

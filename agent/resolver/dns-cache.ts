@@ -1,7 +1,7 @@
 // Caches DNS answers and failures.
 import type { Clock } from '../../kernel/base/clock.ts'
-import type { Resolved } from '../engine.ts'
-import { isFinal, type LookupResult, type Reason } from './dns.ts'
+import type { Resolved } from '../engine/engine.ts'
+import { isFinal, type LookupResult, type Reason } from './dns-lookup.ts'
 
 const shortestMs = 1_000
 const longestMs = 3_600_000

@@ -1,4 +1,4 @@
-import type { Counters, EngineRule, PortCounters, TargetCounters } from '../engine.ts'
+import type { Counters, EngineRule, PortCounters, TargetCounters } from '../engine/engine.ts'
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
