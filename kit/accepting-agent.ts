@@ -8,7 +8,7 @@ import {
   scriptedResponse,
   type Teardown
 } from './scripted-agent.ts'
-import { insertClient, type RunningServer } from './test-server.ts'
+import { insertClient, type RunningServer } from './test-identities.ts'
 
 /** Creates a client and connects its agent. */
 export async function connectAcceptingAgent(

@@ -7,6 +7,7 @@ import type { AgentPlugin } from '../agent/plugin.ts'
 import { reasonOf } from '../kernel/base/errors.ts'
 import { pluginProblems } from '../kernel/check.ts'
 import type { Plugin } from '../kernel/plugin.ts'
+import type { BuiltinPlugins } from '../platform/plugins/builtin-plugins.ts'
 import { importPlugin } from '../platform/plugins/import-plugin.ts'
 import { resolvePlugin } from '../platform/plugins/resolve-plugin.ts'
 import { filledBare } from '../plugins/cli/installed.ts'
@@ -27,12 +28,16 @@ export interface Conformance {
 }
 
 /** Checks the plugin in the folder `dir`, which is left unchanged. */
-export async function conform(dir: string, settings: Settings = {}): Promise<Conformance> {
+export async function checkConformance(
+  dir: string,
+  builtin: BuiltinPlugins,
+  settings: Settings = {}
+): Promise<Conformance> {
   const problems: string[] = []
   const before = resources()
   const has = (half: string): boolean => ['ts', 'js'].some(end => existsSync(join(dir, `${half}.${end}`)))
   const hasAgent = has('agent')
-  if (hasAgent && !has('plugin')) return conformAgent(dir, settings)
+  if (hasAgent && !has('plugin')) return conformAgent(dir, builtin, settings)
   const server = await importHalf<Plugin>(dir, 'plugin', problems)
   if (!server) return { name: dir, version: '', problems, notes: [] }
   const agent = hasAgent ? await importHalf<AgentPlugin>(dir, 'agent', problems) : null
@@ -41,7 +46,7 @@ export async function conform(dir: string, settings: Settings = {}): Promise<Con
   await nextTurn() // what was about to run is no effect of the plugin
   const left = resources().filter(name => !before.includes(name))
   if (left.length > 0) problems.push(`importing it has effects (${left.join(', ')}): acquire in \`start\``)
-  const others = settings.others ?? (await builtinOnly())
+  const others = settings.others ?? (await builtinOnly(builtin))
   problems.push(...manifestProblems(server, agent, [...others.servers, server]))
   if (agent) problems.push(...agentProblems(server.name, agent, others.agents))
   problems.push(...messageProblems(server, agent))
@@ -53,11 +58,11 @@ export async function conform(dir: string, settings: Settings = {}): Promise<Con
 }
 
 /** Checks a plugin that has only an agent half. */
-async function conformAgent(dir: string, settings: Settings): Promise<Conformance> {
+async function conformAgent(dir: string, builtin: BuiltinPlugins, settings: Settings): Promise<Conformance> {
   const problems: string[] = []
   const agent = await importHalf<AgentPlugin>(dir, 'agent', problems)
   if (!agent) return { name: dir, version: '', problems, notes: [] }
-  const { agents } = settings.others ?? (await builtinOnly())
+  const { agents } = settings.others ?? (await builtinOnly(builtin))
   problems.push(...agentProblems(agent.name, agent, agents), ...messageProblems(null, agent))
   if (!existsSync(join(dir, 'README.md'))) problems.push('it has no README.md')
   if (problems.length === 0)

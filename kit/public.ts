@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Static, TSchema } from 'typebox'
-import { plugins as builtin } from '../config/plugins.ts'
+import { builtinPlugins } from '../config/builtin-plugins.ts'
 import type { Kernel, Plugin } from '../kernel/plugin.ts'
 import { openCodec } from '../kernel/wire/codec.ts'
 import type { Message } from '../kernel/wire/message.ts'
@@ -10,6 +10,8 @@ import { RulePush } from '../plugins/rules/wire.ts'
 import type { Stats } from '../plugins/stats/stats.ts'
 import { connectAcceptingAgent } from './accepting-agent.ts'
 import { type Call, type Caller, openCallers } from './callers.ts'
+import type { Settings } from './conformance/settings.ts'
+import { type Conformance, checkConformance } from './conformance.ts'
 import { openRepeatedChanges } from './repeated-changes.ts'
 import { openRunningAgent, type RunningAgent, type RunningAgentOptions } from './running-agent.ts'
 import { scratchFor } from './scratch.ts'
@@ -22,7 +24,7 @@ import {
 } from './test-server.ts'
 
 export type { Call, Caller } from './callers.ts'
-export { type Conformance, conform } from './conformance.ts'
+export type { Conformance } from './conformance.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
 export { type FakeEngine, fakeEngine } from './fake-engine.ts'
 export type { RunningAgent, RunningAgentOptions } from './running-agent.ts'
@@ -60,7 +62,7 @@ export async function testServer(
   const server = await open(context, {
     ...options,
     storeOf: repeated.storeOf,
-    plugins: [...Object.keys(builtin), ...plugins],
+    plugins: [...Object.keys(builtinPlugins.server), ...plugins],
     keys: { metrics_listen: '127.0.0.1:0', ...options.keys }
   })
   const as = openCallers(server.call, options.keys?.['operator_http_public_origin'] as string | undefined)
@@ -110,6 +112,10 @@ export const runAgent = (
   name: string,
   options: RunningAgentOptions = {}
 ): Promise<RunningAgent> => openRunningAgent(contextOf(t), server, name, options)
+
+/** Checks the plugin in the folder `dir`, which is left unchanged. */
+export const conform = (dir: string, settings: Settings = {}): Promise<Conformance> =>
+  checkConformance(dir, builtinPlugins, settings)
 
 /** Adapts the runner's test context. Releases run in reverse order. */
 function contextOf(t: TestContext) {

@@ -4,7 +4,7 @@ import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { EntityManager } from '@mikro-orm/sql'
-import { plugins as builtin } from '../config/plugins.ts'
+import { index } from '../config/command-index.ts'
 import { attributionOf, runningPlugin } from '../kernel/base/attribution.ts'
 import { reasonOf } from '../kernel/base/errors.ts'
 import type { Work } from '../kernel/http/route.ts'
@@ -191,7 +191,7 @@ function placeOfStranger(callers: readonly Caller[]): string | null {
   const outside = callers.find(caller => !isOwn(caller))
   if (outside) return `${outside.file}:${outside.line}`
   const plugin = runningPlugin()
-  if (plugin !== undefined && !(plugin in builtin)) return plugin
+  if (plugin !== undefined && !index.plugins.includes(plugin)) return plugin
   const isShared = callers.some(({ text }) => sharedChange.test(text))
   return isShared ? `${plugin ?? 'sluice'}, or a hook that it calls` : null
 }

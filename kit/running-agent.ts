@@ -14,8 +14,10 @@ import { agentPlugins } from '../config/agent-plugins.ts'
 import { systemClock } from '../kernel/base/clock.ts'
 import { throwProblems, validateConfig } from '../kernel/base/config.ts'
 import { type FakeEngine, fakeEngine } from './fake-engine.ts'
+import { type LogLine, recordLog } from './record-log.ts'
 import type { Teardown } from './scripted-agent.ts'
-import { insertClient, type LogLine, recordLog, type TestServer } from './test-server.ts'
+import { insertClient } from './test-identities.ts'
+import type { TestServer } from './test-server.ts'
 
 export interface RunningAgentOptions {
   /** Agent halves that run in addition to all built-in ones. */

@@ -1,40 +1,18 @@
 import { chmodSync } from 'node:fs'
 import { plugins as builtin } from '../config/plugins.ts'
-import type { Clock } from '../kernel/base/clock.ts'
-import { newId } from '../kernel/base/id.ts'
-import type { Log } from '../kernel/base/log.ts'
-import { Client } from '../kernel/identity/entities.ts'
-import { hashOf } from '../kernel/identity/secret.ts'
 import { boot, type Server, type ServerOptions } from '../kernel/kernel.ts'
 import { definePlugin, type Plugin } from '../kernel/plugin.ts'
 import { afterCommit } from '../kernel/store/after-commit.ts'
 import type { Database } from '../kernel/store/open.ts'
 import { type Decision, decisionSlot } from '../plugins/http/exports.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
-import { logged } from './repeated-changes.ts'
+import { type LogLine, recordLog } from './record-log.ts'
 import type { Teardown } from './scripted-agent.ts'
+import { operatorToken } from './test-identities.ts'
 import { openTestStore, tellingWork } from './test-store.ts'
 
-export const operatorToken = 'operator-token-of-the-test-kit-0123456789'
-
-export interface LogLine {
-  readonly level: string
-  readonly event: string
-  readonly message: string
-  readonly fields: Readonly<Record<string, unknown>>
-}
-
-/** Returns a log that appends to `lines`, and then calls `added`. */
-export function recordLog(lines: LogLine[], added = () => {}): Log {
-  const put =
-    (level: string) =>
-    (event: string, message: string, fields: object = {}) => {
-      lines.push({ level, event, message, fields: { ...fields } })
-      logged.publish(event)
-      added()
-    }
-  return { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') }
-}
+export { type LogLine, recordLog } from './record-log.ts'
+export { insertClient, operatorToken, type RunningServer } from './test-identities.ts'
 
 export interface Reply<B> {
   readonly status: number
@@ -159,19 +137,6 @@ const callOf =
     const body = isJson && text !== '' ? JSON.parse(text) : undefined
     return { status, body, text, headers: reply.headers }
   }
-
-export interface RunningServer {
-  readonly server: Server
-  readonly clock: Clock
-}
-
-/** Creates a client whose agent has the client's id as its token, and returns the id. */
-export async function insertClient({ server, clock }: RunningServer, name: string): Promise<string> {
-  const id = newId(clock.now())
-  const row = { id, name, tokenHash: hashOf(id), revision: 0, enrolledAt: clock.now() }
-  await server.depsOf('clients').store.change(em => em.insert(Client, row))
-  return id
-}
 
 const load = (plugins: ReadonlySet<string | Plugin>): Promise<Plugin[]> =>
   Promise.all(

@@ -13,7 +13,6 @@ const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 interface Import {
   readonly from: string
   readonly to: string // relative to the root, or a package
-  readonly isLazy: boolean // import()
 }
 
 const imports: readonly Import[] = files.flatMap(from =>
@@ -21,7 +20,7 @@ const imports: readonly Import[] = files.flatMap(from =>
     ([, fixed, lazy]) => {
       const specifier = fixed ?? lazy ?? ''
       const to = specifier.startsWith('.') ? normalize(join(dirname(from), specifier)) : specifier
-      return { from, to, isLazy: lazy !== undefined }
+      return { from, to }
     }
   )
 )
@@ -40,16 +39,19 @@ t.test('the kernel imports neither plugins nor the agent, except in its entry po
   t.same(found, [])
 })
 
-t.test('platform imports only itself and the base and the wire of the kernel', async t => {
-  const found = importsThat(
-    ({ from, to }) =>
-      from.startsWith('platform/') &&
-      /^(kernel|plugins|agent|config|native|kit)\//.test(to) &&
-      !/^kernel\/(base|wire)\//.test(to)
-  )
+t.test(
+  'platform imports only itself, the base and the wire of the kernel, and the contracts of plugins',
+  async t => {
+    const found = importsThat(
+      ({ from, to }) =>
+        from.startsWith('platform/') &&
+        /^(kernel|plugins|agent|config|native|kit)\//.test(to) &&
+        !/^(kernel\/(base|wire)\/|(kernel|agent)\/plugin\.ts)/.test(to)
+    )
 
-  t.same(found, [])
-})
+    t.same(found, [])
+  }
+)
 
 t.test('a plugin imports another one only if it needs it, and only its exports', async t => {
   const found = importsThat(({ from, to }) => {
@@ -63,11 +65,8 @@ t.test('a plugin imports another one only if it needs it, and only its exports',
   t.same(found, [])
 })
 
-t.test('no file imports itself through others, not even a type', async t => {
-  const targets = Map.groupBy(
-    imports.filter(({ isLazy }) => !isLazy),
-    ({ from }) => from
-  )
+t.test('no file imports itself through others, not even a type or lazily', async t => {
+  const targets = Map.groupBy(imports, ({ from }) => from)
   const finished = new Set<string>()
   const cycles: string[] = []
   const visit = (file: string, path: readonly string[]): void => {

@@ -1,10 +1,9 @@
 // The settings with which a plugin is checked, and the plugins beside it.
 import { type TObject, Type } from 'typebox'
 import type { AgentPlugin } from '../../agent/plugin.ts'
-import { agentPlugins } from '../../config/agent-plugins.ts'
-import { plugins as builtin } from '../../config/plugins.ts'
 import { validateConfig } from '../../kernel/base/config.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
+import type { BuiltinPlugins } from '../../platform/plugins/builtin-plugins.ts'
 
 export type Table = Readonly<Record<string, unknown>>
 
@@ -26,9 +25,9 @@ export interface Others {
 const all = <P>(halves: Readonly<Record<string, () => Promise<{ readonly default: P }>>>): Promise<P[]> =>
   Promise.all(Object.values(halves).map(async load => (await load()).default))
 
-export const builtinOnly = async (): Promise<Others> => ({
-  servers: await all<Plugin>(builtin),
-  agents: await all<AgentPlugin>(agentPlugins),
+export const builtinOnly = async ({ server, agent }: BuiltinPlugins): Promise<Others> => ({
+  servers: await all(server),
+  agents: await all(agent),
   sections: {}
 })
 

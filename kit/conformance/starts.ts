@@ -1,7 +1,7 @@
 // Starts a server with the plugin, and does what the server would do at its first requests.
 import { rmSync } from 'node:fs'
 import type { AgentPlugin } from '../../agent/plugin.ts'
-import { plugins as builtin } from '../../config/plugins.ts'
+import { index } from '../../config/command-index.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import { kernelCodes } from '../../kernel/check.ts'
@@ -9,9 +9,10 @@ import { boot, type Server } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Filled } from '../../kernel/slot.ts'
 import { derivedFieldSlot, isSent, ruleFieldSlot } from '../../plugins/rules/exports.ts'
+import { type LogLine, recordLog } from '../record-log.ts'
 import { openRepeatedChanges } from '../repeated-changes.ts'
 import { scratchFor } from '../scratch.ts'
-import { type LogLine, operatorToken, recordLog } from '../test-server.ts'
+import { operatorToken } from '../test-identities.ts'
 import { fieldProblems } from './agent-half.ts'
 import { tryFields } from './fields.ts'
 import { routeProblems } from './routes.ts'
@@ -31,7 +32,7 @@ export interface Checked {
 export async function tryStarts(checked: Checked): Promise<Trial> {
   const dataDir = scratchFor(checked.dir, '.conformance-')
   const { plugin, others, settings } = checked
-  const external = others.servers.filter(({ name }) => !(name in builtin))
+  const external = others.servers.filter(({ name }) => !index.plugins.includes(name))
   const made: Made[] = []
   const start = (present: readonly Plugin[]) => (log: LogLine[], storeOf?: Repeated['storeOf']) =>
     boot({

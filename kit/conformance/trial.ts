@@ -3,7 +3,7 @@ import { Errors } from 'typebox/value'
 import type { Route, Schemas } from '../../kernel/http/route.ts'
 import type { Server } from '../../kernel/kernel.ts'
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
-import type { LogLine } from '../test-server.ts'
+import type { LogLine } from '../record-log.ts'
 import { nameOf } from './routes.ts'
 import { sampleOf } from './samples.ts'
 

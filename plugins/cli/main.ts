@@ -1,19 +1,28 @@
 // The command line of the whole program: the commands of server, agent and plugins.
-
 import { index } from '../../config/command-index.ts'
 import { commandModules as modules } from '../../config/commands.ts'
-import { plugins } from '../../config/plugins.ts'
+import { type BuiltinPlugins, offerBuiltinPlugins } from '../../platform/plugins/builtin-plugins.ts'
 import { runCommandLine, type Source } from './run.ts'
+
+/** Few commands need the lists, which are loaded for them alone. */
+const loadBuiltinPlugins = async (): Promise<BuiltinPlugins> =>
+  (await import('../../config/builtin-plugins.ts')).builtinPlugins
 
 const source: Source = {
   modules,
   index,
   async loadManifests(own, file) {
-    const { loadManifests } = await import('./manifests.ts')
-    return loadManifests(plugins, own, file)
+    const [{ loadManifests }, { server }] = await Promise.all([
+      import('./manifests.ts'),
+      loadBuiltinPlugins()
+    ])
+    return loadManifests(server, own, file)
   },
   loadServerSide: () => import('./server-side.ts')
 }
 
-/** Returns the exit code. */
-export const run = (argv: readonly string[]): Promise<number> => runCommandLine(argv, source)
+/** Runs the command line; returns the exit code. */
+export function run(argv: readonly string[]): Promise<number> {
+  offerBuiltinPlugins(loadBuiltinPlugins)
+  return runCommandLine(argv, source)
+}

@@ -2,13 +2,12 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
-import { agentPlugins } from '../../config/agent-plugins.ts'
-import { plugins as builtin } from '../../config/plugins.ts'
 import type { PlaceOf } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Settings } from '../../kit/conformance.ts'
 import { type ConfigFile, readConfigFile } from '../../platform/config-file.ts'
+import type { BuiltinPlugins } from '../../platform/plugins/builtin-plugins.ts'
 import { importExternal, importPlugin } from '../../platform/plugins/import-plugin.ts'
 import { loadPlugins, pluginSections, settingsIn } from '../../platform/plugins/load-plugins.ts'
 import { findHalf, type Half } from '../../platform/plugins/resolve-plugin.ts'
@@ -40,23 +39,33 @@ export function sourceOf(path: string | undefined): Source {
 }
 
 /** Returns the settings of the plugin in a folder, whatever the configuration calls it, and the plugins beside it. */
-export async function settingsFor(dir: string, configFile: string | undefined): Promise<Settings> {
+export async function settingsFor(
+  dir: string,
+  builtin: BuiltinPlugins,
+  configFile: string | undefined
+): Promise<Settings> {
   const { file, table, ...source } = sourceOf(configFile)
   if (file === null) return {}
   const half = halfOf(dir, 'plugin', dir)
   const isIt = (name: string): boolean => half !== null && halfOf(name, 'plugin', source.baseDir) === half
   const own = Object.entries(table).find(([name]) => isIt(name))
   const beside = Object.fromEntries(Object.entries(table).filter(([name]) => !isIt(name)))
-  const { servers, agents } = await halvesOf({ file, ...source, table: beside })
+  const { servers, agents } = await halvesOf(builtin, { file, ...source, table: beside })
   const others = { servers: servers.plugins, agents: agents.plugins, sections: servers.sections }
   return { keys: file.table, section: settingsIn(own?.[1] ?? {}, 'external'), others }
 }
 
-async function halvesOf(source: Source) {
-  const servers = await loadPlugins<Plugin>({ half: 'plugin', builtin, importExternal, ...source })
+async function halvesOf(builtin: BuiltinPlugins, source: Source) {
+  const isOnServerOnly = (name: string): boolean => name in builtin.server && !(name in builtin.agent)
+  const servers = await loadPlugins<Plugin>({
+    half: 'plugin',
+    builtin: builtin.server,
+    importExternal,
+    ...source
+  })
   const agents = await loadPlugins<AgentPlugin>({
     half: 'agent',
-    builtin: agentPlugins,
+    builtin: builtin.agent,
     importExternal,
     ...source,
     table: Object.fromEntries(Object.entries(source.table).filter(([name]) => !isOnServerOnly(name)))
@@ -64,17 +73,15 @@ async function halvesOf(source: Source) {
   return { servers, agents }
 }
 
-export async function load(configFile: string | undefined): Promise<Loaded> {
-  const { servers, agents } = await halvesOf(sourceOf(configFile))
+export async function load(builtin: BuiltinPlugins, configFile: string | undefined): Promise<Loaded> {
+  const { servers, agents } = await halvesOf(builtin, sourceOf(configFile))
   const specifiers = { ...agents.specifiers, ...servers.specifiers }
   return {
     servers: servers.plugins,
     agents: agents.plugins,
-    fromOf: name => (name in builtin ? 'built in' : (specifiers[name] ?? name))
+    fromOf: name => (name in builtin.server ? 'built in' : (specifiers[name] ?? name))
   }
 }
-
-const isOnServerOnly = (name: string): boolean => name in builtin && !(name in agentPlugins)
 
 /** Picks a loaded plugin by name, or loads the one at a path in addition to the others. */
 export async function pick(loaded: Loaded, wanted: string): Promise<Picked> {

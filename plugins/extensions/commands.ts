@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
+import { loadBuiltinPlugins } from '../../platform/plugins/builtin-plugins.ts'
 import { trust as record } from '../../platform/plugins/plugin-lock.ts'
 import { resolvePlugin } from '../../platform/plugins/resolve-plugin.ts'
 import { load, pick, settingsFor, sourceOf } from './catalogue.ts'
@@ -23,7 +24,7 @@ const list = defineCommand({
   positional: ['plugin'],
   needs: 'nothing',
   async run({ args: { plugin, config }, env, print }) {
-    const loaded = await load(config ?? env['SVC_CONFIG'])
+    const loaded = await load(await loadBuiltinPlugins(), config ?? env['SVC_CONFIG'])
     if (plugin !== undefined) {
       const picked = await naming(plugin, () => pick(loaded, plugin))
       return print.data(describe(picked, picked.name), details)
@@ -49,7 +50,7 @@ const reference = defineCommand({
   needs: 'nothing',
   async run({ args: { plugin, config }, env, print }) {
     const { referenceOf } = await import('./reference/page.ts') // a large module that only this command needs
-    const loaded = await load(config ?? env['SVC_CONFIG'])
+    const loaded = await load(await loadBuiltinPlugins(), config ?? env['SVC_CONFIG'])
     const page = await naming(plugin ?? 'reference', async () =>
       referenceOf(plugin === undefined ? loaded : await pick(loaded, plugin))
     )
@@ -96,10 +97,11 @@ const check = defineCommand({
   positional: ['path'],
   needs: 'nothing',
   async run({ args: { path, config }, env, print }) {
-    const { conform } = await import('../../kit/conformance.ts') // a large module that only this command needs
+    const { checkConformance } = await import('../../kit/conformance.ts') // a large module that only this command needs
     const dir = resolve(path)
-    const settings = await settingsFor(dir, config ?? env['SVC_CONFIG'])
-    const { name, version, problems, notes } = await conform(dir, settings)
+    const builtin = await loadBuiltinPlugins()
+    const settings = await settingsFor(dir, builtin, config ?? env['SVC_CONFIG'])
+    const { name, version, problems, notes } = await checkConformance(dir, builtin, settings)
     if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
     for (const note of notes) print.line(`note: ${note}`)
     print.line(`${name} ${version} conforms`)

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
-import { plugins as builtin } from '../../config/plugins.ts'
+import { index } from '../../config/command-index.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { closed } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -74,7 +74,7 @@ async function rowsOf(mountedPlugins: MountedPlugins): Promise<PluginRow[]> {
   return mounted
     .map(one => {
       const { name, description = '', kernel } = one.plugin
-      const from = name in builtin ? 'built in' : 'external'
+      const from = index.plugins.includes(name) ? 'built in' : 'external'
       const described = describe({ servers, agents, fromOf: () => from }, name)
       const { agent, contracts: _, services: __, ...row } = described
       return { ...row, description, kernel, from, has_agent: agent !== null, settings: settingsOf(one, from) }

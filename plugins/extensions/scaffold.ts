@@ -1,7 +1,7 @@
 // Creates a plugin from the template, for `sluice plugin new`.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { plugins as builtin } from '../../config/plugins.ts'
+import { index } from '../../config/command-index.ts'
 import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 
@@ -17,7 +17,7 @@ export function scaffold(name: string, dir: string, kind: Kind = 'rule-field'): 
       wrongUsage,
       `${name} is not a name for a plugin: write it like rate-limit, at most 32 characters`
     )
-  if (name === 'kernel' || Object.hasOwn(builtin, name))
+  if (name === 'kernel' || index.plugins.includes(name))
     throw new Fault(wrongUsage, `${name} is a part of sluice; take another name, like acme-${name}`)
   if (existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0))
     throw new Fault(wrongUsage, `${dir} is not empty; give an empty folder, or one that does not exist`)

@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Conformance, conform } from '../../../kit/conformance.ts'
+import { builtinPlugins } from '../../../config/builtin-plugins.ts'
+import { type Conformance, conform } from '../../../kit/public.ts'
 import { notRepeated } from '../../../test/support/store.ts'
 import { settingsFor } from '../catalogue.ts'
 import { scaffold } from '../scaffold.ts'
@@ -267,7 +268,7 @@ t.test('with a configuration a plugin is checked beside those that it names', as
     'sluice.toml': '[plugins."./base"]\n[plugins."./acme"]\n'
   })
   const problemsWith = async (file?: string) =>
-    (await conform(join(dir, 'acme'), await settingsFor(join(dir, 'acme'), file))).problems
+    (await conform(join(dir, 'acme'), await settingsFor(join(dir, 'acme'), builtinPlugins, file))).problems
   const file = join(dir, 'sluice.toml')
 
   t.same(await problemsWith(), ['acme needs acme-base ^1.0.0, which is not loaded'])

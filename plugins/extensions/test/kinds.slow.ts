@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { conform } from '../../../kit/conformance.ts'
+import { conform } from '../../../kit/public.ts'
 import { kinds, scaffold } from '../scaffold.ts'
 
 const offer = import.meta.resolve('../../../platform/plugins/import-plugin.ts')

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type TProperties, Type } from 'typebox'
+import { builtinPlugins } from '../../../config/builtin-plugins.ts'
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { defineCode } from '../../../kernel/base/errors.ts'
 import { defineCommand } from '../../../kernel/cli/command.ts'
@@ -104,11 +105,11 @@ t.test('a field added to a schema appears in validation, OpenAPI, help and refer
 t.test(
   'the page of the whole server names everything that plugins declare, and is always the same',
   async t => {
-    const loaded = await load(undefined)
+    const loaded = await load(builtinPlugins, undefined)
 
     const page = await referenceOf(loaded)
 
-    t.equal(await referenceOf(await load(undefined)), page)
+    t.equal(await referenceOf(await load(builtinPlugins, undefined)), page)
     for (const {
       name,
       version,
@@ -171,7 +172,7 @@ t.test('the reference of a folder starts nothing and writes nothing', async t =>
 })
 
 t.test('a plugin is found by its name, by its entry in the configuration, and by its folder', async t => {
-  const loaded = await load(undefined)
+  const loaded = await load(builtinPlugins, undefined)
   const note = join(import.meta.dirname, '../../../test/third-party/note')
 
   t.equal((await pick(loaded, 'sni')).name, 'sni')
@@ -308,7 +309,7 @@ t.test(
   'the guide names every slot that plugins can import, and the services of the plugins that own them',
   async t => {
     const guide = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
-    const { servers } = await load(undefined)
+    const { servers } = await load(builtinPlugins, undefined)
     const isSlot = (value: unknown): boolean =>
       value instanceof Object && 'fill' in value && 'fillWith' in value
     const slots = Object.entries(publicNames).flatMap(([name, value]) =>

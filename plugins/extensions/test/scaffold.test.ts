@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { conform } from '../../../kit/conformance.ts'
+import { builtinPlugins } from '../../../config/builtin-plugins.ts'
+import { conform } from '../../../kit/public.ts'
 import { findHalf } from '../../../platform/plugins/resolve-plugin.ts'
 import { settingsFor } from '../catalogue.ts'
 import { scaffold } from '../scaffold.ts'
@@ -141,7 +142,7 @@ t.test('a plugin with required settings is checked with those of a configuration
   replace(dir, 'plugin.ts', 'type Kernel }', 'type Kernel, Type }')
   const file = join(dir, '../sluice.toml')
 
-  t.match((await conform(dir, await settingsFor(dir, undefined))).problems, [
+  t.match((await conform(dir, await settingsFor(dir, builtinPlugins, undefined))).problems, [
     /^plugins\.acme-idle .*url.*--config FILE$/,
     /acme_word.*--config FILE$/
   ])
@@ -149,9 +150,9 @@ t.test('a plugin with required settings is checked with those of a configuration
     file,
     'log_level = "info"\nacme_word = "go"\n[plugins."./acme-idle"]\nenabled = true\nurl = "/"\n'
   )
-  t.same((await conform(dir, await settingsFor(dir, file))).problems, [])
+  t.same((await conform(dir, await settingsFor(dir, builtinPlugins, file))).problems, [])
   writeFileSync(file, 'acme_word = "go"\n[plugins.metrics]\n[plugins."./acme-idle"]\nurl = 7\n')
-  t.match((await conform(dir, await settingsFor(dir, file))).problems, [
+  t.match((await conform(dir, await settingsFor(dir, builtinPlugins, file))).problems, [
     /^plugins\.acme-idle\.url must be string/
   ])
 })

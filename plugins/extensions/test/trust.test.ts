@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { conform } from '../../../kit/conformance.ts'
+import { conform } from '../../../kit/public.ts'
 import { importExternal } from '../../../platform/plugins/import-plugin.ts'
 import { loadPlugins } from '../../../platform/plugins/load-plugins.ts'
 import { lockFileIn, trust } from '../../../platform/plugins/plugin-lock.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { conform } from '../../../../kit/conformance.ts'
+import { conform } from '../../../../kit/public.ts'
 import { freePort } from '../../../support/ports.ts'
 import { startAgent, testCluster } from '../../../support/test-cluster.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Plugin } from '../../../../kernel/plugin.ts'
-import { conform } from '../../../../kit/conformance.ts'
+import { conform } from '../../../../kit/public.ts'
 import { testServer } from '../../../../kit/test-server.ts'
 import { offerPublicModules } from '../../../../platform/plugins/import-plugin.ts'
 

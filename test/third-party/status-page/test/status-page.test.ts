@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Plugin } from '../../../../kernel/plugin.ts'
-import { conform } from '../../../../kit/conformance.ts'
-import { testAgent, testServer } from '../../../../kit/public.ts'
+import { conform, testAgent, testServer } from '../../../../kit/public.ts'
 import { offerPublicModules } from '../../../../platform/plugins/import-plugin.ts'
 
 offerPublicModules()

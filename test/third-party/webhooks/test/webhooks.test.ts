@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { conform } from '../../../../kit/conformance.ts'
+import { conform } from '../../../../kit/public.ts'
 import { quotaFixture } from '../../../../plugins/quota/test/fixture.ts'
 import { rulesFixture, until } from '../../../../plugins/rules/test/fixture.ts'
 import { plugin, plugins, secret, sectionOf } from './fixture.ts'

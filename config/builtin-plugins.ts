@@ -1,0 +1,5 @@
+import type { BuiltinPlugins } from '../platform/plugins/builtin-plugins.ts'
+import { agentPlugins } from './agent-plugins.ts'
+import { plugins } from './plugins.ts'
+
+export const builtinPlugins: BuiltinPlugins = { server: plugins, agent: agentPlugins }
