@@ -9,5 +9,5 @@ export {
   type RecordOptions,
   recordFieldSlots,
   recordOptionSlots
-} from './record-slots.ts'
-export { absoluteTime } from './time-argument.ts'
+} from './list/record-slots.ts'
+export { absoluteTime } from './list/time-argument.ts'

@@ -11,11 +11,11 @@ import * as httpCodes from './codes.ts'
 import { documentOf } from './openapi/document.ts'
 import { type Declared, errorCodesOf } from './openapi/errors.ts'
 import { requestSchemas } from './openapi/operation.ts'
-import { openPipeline } from './pipeline.ts'
-import { addressOf, listenAt, openServer, serveCertificate } from './server.ts'
+import { openSite } from './pages/site.ts'
+import { openPipeline } from './pipeline/pipeline.ts'
+import { validator } from './request/request-validator.ts'
+import { addressOf, listenAt, openServer, serveCertificate } from './server/server.ts'
 import { type HttpOptions, type Keys, openTls } from './settings.ts'
-import { openSite } from './site.ts'
-import { validator } from './validate.ts'
 
 export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   const codes = new Map<string, ErrorCode>()

@@ -4,10 +4,10 @@ import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
 import type { HostOptions } from '../../kernel/http/host.ts'
 import { Listen } from '../../kernel/settings.ts'
-import type { Recorder } from './decision.ts'
-import type { HttpMetrics } from './metrics.ts'
-import type { MountedPlugins } from './mounted.ts'
-import type { Site } from './site-slot.ts'
+import type { Recorder } from './change/decision.ts'
+import type { MountedPlugins } from './mounted-plugins.ts'
+import type { Site } from './pages/site-slot.ts'
+import type { HttpMetrics } from './pipeline/http-metrics.ts'
 
 export const keys = Type.Object({
   operator_http_listen: Listen('127.0.0.1:7080', 'Address of the operator HTTP API.'),

@@ -1,7 +1,7 @@
 // The OpenAPI document of all mounted routes.
 import type { ErrorCode } from '../../../kernel/base/errors.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
-import { ErrorBody } from '../error-body.ts'
+import { ErrorBody } from '../server/error-body.ts'
 import type { HttpOptions } from '../settings.ts'
 import { type Declared, openErrors } from './errors.ts'
 import { operationOf } from './operation.ts'

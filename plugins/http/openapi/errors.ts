@@ -16,7 +16,7 @@ import {
 import type { Route, Schemas } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import * as codes from '../codes.ts'
-import { listParameters } from '../list-query.ts'
+import { listParameters } from '../list/list-query.ts'
 import { type JsonSchema, jsonOf, pascalCase, refTo } from './schemas.ts'
 
 /** A route as its plugin declares it. */

@@ -8,7 +8,7 @@ import type { HttpHost } from '../../../kernel/http/host.ts'
 import { type Call, defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
-import { boundConnections } from '../connections.ts'
+import { boundConnections } from '../server/connection-bounds.ts'
 import { httpFixture, portOf } from './fixture.ts'
 
 const post = (run: (call: Call) => Promise<unknown>) =>

@@ -4,7 +4,7 @@ import { ackTimeout, clientNotFound, defineCode, Fault, notOwner } from '../../.
 import { type Call, defineRoute, type Route } from '../../../kernel/http/route.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { decisionSlot, openRecorder } from '../decision.ts'
+import { decisionSlot, openRecorder } from '../change/decision.ts'
 import { httpFixture, superadmin, user } from './fixture.ts'
 
 const post = (run: (call: Call) => Promise<unknown>, more: Partial<Route<Kernel>> = {}) =>

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openNetworks } from '../networks.ts'
+import { openNetworks } from '../request/networks.ts'
 
 t.test('an address is in a network of its family; an IPv4-mapped one is an IPv4 address', async t => {
   const isProxy = openNetworks(['192.0.2.0/24', '198.51.100.7', '2001:db8::/32', '::1'])

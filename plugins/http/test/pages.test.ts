@@ -4,9 +4,9 @@ import t from 'tap'
 import { Type } from 'typebox'
 import { defineRoute, type Media } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { openAssets } from '../assets.ts'
-import { FormFile } from '../forms.ts'
-import { html, page } from '../html.ts'
+import { openAssets } from '../pages/assets.ts'
+import { html, page } from '../pages/html.ts'
+import { FormFile } from '../request/form-body.ts'
 import { httpFixture } from './fixture.ts'
 
 t.test('every value in HTML is escaped, except HTML itself', async t => {

@@ -7,7 +7,7 @@ import type { Call } from '../../../kernel/http/route.ts'
 import { Credential, User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
-import { defineStream } from '../stream-route.ts'
+import { defineStream } from '../streams/stream-route.ts'
 import { httpFixture, portOf, superadmin, user } from './fixture.ts'
 
 /** Returns a route and the function that sends its events. `ended` resolves when the host has ended the stream. */

@@ -1,0 +1,227 @@
+// Several changes of one request, each with an entry of its own in the audit log.
+import { setImmediate } from 'node:timers/promises'
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Fault } from '../../../kernel/base/errors.ts'
+import type { Call, Resource, Work } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { faultOf } from '../server/error-body.ts'
+import type { ActCall } from './act-without-request.ts'
+import { type Decision, decisionOf, isUnavailable, type Recorder } from './decision.ts'
+
+/** One change of several, as a request of its own would make it. */
+export interface Part {
+  readonly action: string // 'rule.delete', in the audit log
+  readonly status: number // that the request of its own has when it succeeds
+  run(call: ActCall): Promise<unknown>
+}
+
+/** Why a part was refused; null: it is done. */
+export type PartResult = Fault | null
+
+export interface EachOptions {
+  /** One transaction for all: the first refusal is thrown, as `PartRefused`. Else a refused part keeps no other back. */
+  readonly isAtomic: boolean
+  /** Every part is judged by the same code, and nothing stays. */
+  readonly isRehearsal: boolean
+  readonly resource: Resource // of the request's own entry
+}
+
+/**
+ * Runs the parts in their order. Each calls `change` once, perhaps after work of its own, and may then wait for an agent:
+ * all wait at the same time. Returns the results in the order of the parts.
+ */
+export type ChangeEach = (
+  call: Pick<Call, 'principal' | 'requestInfo' | 'requestId' | 'change'>,
+  parts: readonly Part[],
+  options: EachOptions
+) => Promise<readonly PartResult[]>
+
+export class PartRefused extends Error {
+  readonly at: number // index of the part
+  readonly fault: Fault
+
+  constructor(at: number, fault: Fault, cause: unknown = fault) {
+    super(fault.message, { cause })
+    this.at = at
+    this.fault = fault
+  }
+}
+
+interface Deps extends Pick<Kernel, 'clock' | 'store' | 'log'> {
+  readonly recorder: Recorder
+}
+
+const partsAtOnce = 32 // of one transaction: other changes wait for it
+
+export const openChangeEach =
+  (deps: Deps): ChangeEach =>
+  async (call, parts, options) => {
+    const size = options.isAtomic ? Math.max(parts.length, 1) : partsAtOnce
+    const results: Promise<PartResult>[] = []
+    for (let first = 0; first < parts.length; first += size) {
+      const group = new Group(deps, call, options)
+      results.push(...(await group.begin(parts.slice(first, first + size), first)))
+    }
+    return Promise.all(results)
+  }
+
+/** What a part wants to change; it waits for the transaction of its group. */
+interface Asked {
+  readonly of: Resource | ((made: never) => Resource)
+  readonly work: Work<unknown>
+  readonly resolve: (made: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+interface Made {
+  readonly result: unknown
+  readonly decision: Decision
+}
+
+interface Refused {
+  readonly fault: Fault
+  readonly error: unknown // the fault, or what it stands for
+}
+
+type Outcome = Made | Refused | null // null: the part was refused before it asked
+
+const isRefused = (outcome: Outcome): outcome is Refused => outcome !== null && 'fault' in outcome
+
+/** Undoes a transaction, and ends the parts whose changes do not stay. */
+class Undone extends Error {
+  readonly outcomes: readonly Outcome[]
+
+  constructor(outcomes: readonly Outcome[] = []) {
+    super('the change does not stay')
+    this.outcomes = outcomes
+  }
+}
+
+/** The parts of one transaction. */
+class Group {
+  readonly #deps: Deps
+  readonly #call: Parameters<ChangeEach>[0]
+  readonly #options: EachOptions
+
+  constructor(deps: Deps, call: Parameters<ChangeEach>[0], options: EachOptions) {
+    this.#deps = deps
+    this.#call = call
+    this.#options = options
+  }
+
+  /** Resolves when the changes are made or refused, with promises of the results. */
+  async begin(parts: readonly Part[], first: number): Promise<Promise<PartResult>[]> {
+    const started = parts.map(part => this.#start(part))
+    const asked = await Promise.all(started.map(({ asked }) => asked))
+    const outcomes = await this.#change(parts, asked, first, started).catch((error: unknown) => {
+      if (error instanceof Undone && this.#options.isRehearsal) return error.outcomes
+      for (const [at, wanted] of asked.entries())
+        wanted?.reject(error instanceof PartRefused && error.at === first + at ? error.cause : new Undone())
+      throw error
+    })
+    for (const [at, outcome] of outcomes.entries()) this.#settle(asked[at], outcome)
+    return started.map(async ({ result }, at) => {
+      const refusal = await result
+      const [part, outcome] = [parts[at], outcomes[at]]
+      const made = outcome && 'decision' in outcome ? outcome.decision : null
+      if (refusal && part && !this.#options.isRehearsal) await this.#recordRefusal(part, refusal, made)
+      return refusal
+    })
+  }
+
+  /** Runs a part until it asks for its change, or is refused before. */
+  #start(part: Part) {
+    const asked = Promise.withResolvers<Asked | null>()
+    const change = (of: Asked['of'], work: Work<unknown>) =>
+      new Promise((resolve, reject) => asked.resolve({ of, work, resolve, reject }))
+    const { principal } = this.#call
+    const result = part
+      .run({ principal, change: change as ActCall['change'] })
+      .then(
+        () => null,
+        (error: unknown) => (error instanceof Undone ? null : this.#faultOf(error))
+      )
+      .finally(() => asked.resolve(null))
+    return { asked: asked.promise, result }
+  }
+
+  async #change(
+    parts: readonly Part[],
+    asked: readonly (Asked | null)[],
+    first: number,
+    started: readonly { readonly result: Promise<PartResult> }[]
+  ): Promise<readonly Outcome[]> {
+    const { isAtomic, isRehearsal, resource } = this.#options
+    return this.#call.change(resource, async em => {
+      const outcomes: Outcome[] = []
+      for (const [at, part] of parts.entries()) {
+        await setImmediate() // a transaction of the embedded store does not yield to the event loop
+        const wanted = asked[at]
+        const outcome = wanted ? await this.#make(part, wanted, em) : null
+        const unasked = wanted ? null : await started[at]?.result
+        if (isAtomic && unasked) throw new PartRefused(first + at, unasked)
+        if (isAtomic && isRefused(outcome)) throw new PartRefused(first + at, outcome.fault, outcome.error)
+        outcomes.push(outcome)
+      }
+      if (isRehearsal) throw new Undone(outcomes)
+      return outcomes
+    })
+  }
+
+  /** Makes one change, with its entry; what is refused is undone by itself. */
+  async #make(part: Part, { of, work }: Asked, em: EntityManager): Promise<Made | Refused> {
+    try {
+      return await em.transactional(async em => {
+        const result = await work(em)
+        const changed = typeof of === 'function' ? of(result as never) : of
+        const decision = this.#decisionOf(part, { status: part.status, reason: null, resource: changed })
+        return { result, decision: await this.#deps.recorder.write(decision, em) }
+      })
+    } catch (error) {
+      return { error, fault: faultOf(error, this.#call.requestId) } // logged by who waits for it: this may run again
+    }
+  }
+
+  #settle(asked: Asked | null | undefined, outcome: Outcome): void {
+    if (isRefused(outcome)) asked?.reject(outcome.error)
+    else if (this.#options.isRehearsal) asked?.reject(new Undone())
+    else if (outcome) asked?.resolve(outcome.result as never)
+  }
+
+  async #recordRefusal(part: Part, { errorCode }: Fault, decision: Decision | null): Promise<void> {
+    const { store, recorder } = this.#deps
+    const { http: status, code: reason } = errorCode
+    if (!recorder.isNeeded() || isUnavailable(status, reason)) return
+    const made = this.#decisionOf(part, { status, reason, resource: null }) // one, also where the change runs again
+    await store.change(em =>
+      decision ? recorder.complete(decision, status, reason, em) : recorder.write(made, em)
+    )
+  }
+
+  #decisionOf(part: Part, outcome: Pick<Parameters<typeof decisionOf>[0], 'status' | 'reason' | 'resource'>) {
+    const { principal, requestInfo, requestId } = this.#call
+    return decisionOf({
+      ...outcome,
+      timestamp: this.#deps.clock.now(),
+      action: part.action,
+      actor: principal.userId,
+      role: principal.role,
+      authMethod: principal.method,
+      remoteAddr: requestInfo.remoteAddr,
+      method: requestInfo.method,
+      path: requestInfo.path,
+      requestId
+    })
+  }
+
+  /** An error that is no Fault is logged: the caller learns only the id of the request. */
+  #faultOf(error: unknown): Fault {
+    const fault = faultOf(error, this.#call.requestId)
+    if (fault !== error)
+      this.#deps.log.error('request.failed', 'a part of a request failed', {
+        request_id: this.#call.requestId,
+        error: error instanceof Error ? error.stack : String(error)
+      })
+    return fault
+  }
+}

@@ -1,0 +1,136 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import { attributed, withTimeout } from '../../../kernel/base/attribution.ts'
+import { Fault, roleRequired, storeUnavailable, unauthenticated } from '../../../kernel/base/errors.ts'
+import {
+  type AuthenticatedCaller,
+  authenticatorSlot,
+  type Principal,
+  type RequestInfo
+} from '../../../kernel/http/principal.ts'
+import * as codes from '../codes.ts'
+import { isForm, isJson, isRead, type RequestContext } from '../request/request-context.ts'
+import type { HttpOptions } from '../settings.ts'
+
+export type Guard = ReturnType<typeof openGuard>
+
+/** Authenticates callers and checks their access to routes, from the headers alone. */
+export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store' | 'identity' | 'filled'>) {
+  /** `em`: of the change that is to be made, if there is one. A token that is known costs no read of the store. */
+  async function authenticate(requestInfo: RequestInfo, em?: EntityManager): Promise<AuthenticatedCaller> {
+    const { authorization } = requestInfo
+    if (authorization !== undefined) return identity.authenticate(authorization, em)
+    return em ? askAuthenticators(requestInfo, em) : store.read(em => askAuthenticators(requestInfo, em))
+  }
+
+  async function askAuthenticators(info: RequestInfo, em: EntityManager): Promise<AuthenticatedCaller> {
+    for (const { by, value: authenticator } of filled(authenticatorSlot)) {
+      const caller = await withTimeout(10, 'authentication', () => authenticator(info, em))
+      if (caller) return admittedBy(requireOwnMethod(caller, by), by)
+    }
+    throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
+  }
+
+  /** Sets `principal`. */
+  async function authorize(context: RequestContext): Promise<void> {
+    if (context.route.access === 'public') return
+    const isBootstrapped = await identity.isBootstrapped()
+    const caller = await authenticate(context.requestInfo).catch((error: unknown) => {
+      if (isBootstrapped || !(error instanceof Fault)) throw error
+      return null
+    })
+    if (!caller || !(isBootstrapped || caller.principal.method === 'operator_token'))
+      throw new Fault(codes.bootstrapRequired, 'there is no superadmin yet; finish the onboarding first')
+    await caller.touch?.().catch(ignoreUnavailable)
+    context.principal = caller.principal
+    if (caller.requires === 'csrf' && !isRead(context)) refuseForgery(context)
+    await caller.admit?.()
+    refuseAccess(context, caller)
+  }
+
+  /** Runs `work` in the transaction of the change; refuses who was authorized before and is not now, also one of another role. */
+  async function confirmed<T>(context: RequestContext, em: EntityManager, work: () => Promise<T>) {
+    const confirming = confirm(context, em)
+    if (context.requestInfo.authorization === undefined) await confirming
+    return madeFor(confirming, work()) // a token is one question, which goes out with the first of `work`
+  }
+
+  async function confirm(context: RequestContext, em: EntityManager): Promise<void> {
+    if (context.route.access === 'public') return
+    const caller = await authenticate(context.requestInfo, em)
+    if (caller.admit) throw new Fault(unauthenticated, 'the user was deleted meanwhile')
+    refuseAccess({ ...context, principal: caller.principal }, caller)
+    refuseOtherRole(context.principal, caller.principal)
+  }
+
+  /** Authorizes the caller of a stream again; what it was shown depended on its role. */
+  async function recheck(context: RequestContext): Promise<void> {
+    const { principal } = context
+    await authorize(context)
+    refuseOtherRole(principal, context.principal)
+  }
+
+  return { authorize, confirmed, recheck }
+}
+
+/** What was made for one who is refused is undone, whatever came of it. */
+async function madeFor<T>(confirming: Promise<void>, making: Promise<T>): Promise<T> {
+  const [caller, made] = await Promise.allSettled([confirming, making])
+  if (caller.status === 'rejected') throw caller.reason
+  if (made.status === 'rejected') throw made.reason
+  return made.value
+}
+
+/** What fails in `admit` has failed in the authenticator. */
+function admittedBy(caller: AuthenticatedCaller, plugin: string): AuthenticatedCaller {
+  if (!caller.admit) return caller
+  const by = { slot: authenticatorSlot.id, filled_by: plugin }
+  return { ...caller, admit: () => attributed(by, async () => caller.admit?.()) }
+}
+
+/** The methods that the kernel gives; a plugin must not claim that a token was shown. */
+const kernelMethods = new Set<string>([
+  'operator_token',
+  'api_token',
+  'system',
+  'none'
+] satisfies Principal['method'][])
+
+function requireOwnMethod(caller: AuthenticatedCaller, plugin: string): AuthenticatedCaller {
+  const { method } = caller.principal
+  if (/^[a-z][a-z0-9_]{0,15}$/.test(method) && !kernelMethods.has(method)) return caller
+  throw new TypeError(`the authenticator of ${plugin} gave the method ${JSON.stringify(method.slice(0, 40))}`)
+}
+
+/** A disk that takes no changes must not refuse reads: the time of the last use is stored by a later request. */
+function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof Fault && error.errorCode === storeUnavailable)) throw error
+}
+
+function refuseOtherRole(before: Principal, { role }: Principal): void {
+  if (role !== before.role)
+    throw new Fault(roleRequired, `your role was changed to ${role} meanwhile; send the request again`)
+}
+
+/** A form cannot send a header: the Origin that its browser sends is the proof. */
+function refuseForgery(context: RequestContext): void {
+  const { originHeader, ownOrigin, csrfHeader, hasBody } = context.requestInfo
+  if (originHeader === undefined)
+    throw new Fault(codes.csrfOriginRequired, 'a write with a session cookie needs the header Origin')
+  if (originHeader !== ownOrigin)
+    throw new Fault(codes.csrfOriginMismatch, `Origin is ${originHeader}, this server is ${ownOrigin}`)
+  if (isForm(context)) return
+  if (csrfHeader !== '1')
+    throw new Fault(codes.csrfHeaderRequired, 'a write with a session cookie needs the header X-Svc-CSRF: 1')
+  if (hasBody && !isJson(context.requestInfo))
+    throw new Fault(
+      codes.csrfContentTypeRequired,
+      'a write with a session cookie needs Content-Type: application/json'
+    )
+}
+
+function refuseAccess({ route, principal }: RequestContext, { allowedActions }: AuthenticatedCaller): void {
+  if (allowedActions && !allowedActions.includes(route.action))
+    throw new Fault(codes.passwordChangeRequired, 'the temporary password must be changed first')
+  if (route.access === 'superadmin' && principal.role !== 'superadmin')
+    throw new Fault(roleRequired, 'only a superadmin may do this')
+}

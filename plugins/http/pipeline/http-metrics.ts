@@ -1,0 +1,87 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ErrorCode } from '../../../kernel/base/errors.ts'
+import type { Metric, Metrics } from '../../../kernel/metrics.ts'
+import type { RequestContext } from '../request/request-context.ts'
+
+const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] // seconds
+
+interface Durations {
+  readonly counts: number[]
+  sum: number
+}
+
+export type HttpMetrics = ReturnType<typeof openHttpMetrics>
+
+export function openHttpMetrics() {
+  const requests = new Map<string, number>()
+  const durations = new Map<string, Durations>()
+  const failures = new Map<string, number>()
+  let certificate: Date | null = null
+
+  /** Counts a response. Requests without a route share one label, so that unknown paths add no series. */
+  function countResponse({ method, requestContext }: FastifyRequest, reply: FastifyReply): void {
+    const route = requestContext?.route
+    const url = route?.url ?? 'none'
+    add(requests, `${method} ${url} ${reply.statusCode}`)
+    if (route?.isStream) return // the caller decides how long it lasts
+    const key = `${method} ${url}`
+    const found = durations.get(key) ?? { counts: [...bounds, 0].fill(0), sum: 0 }
+    durations.set(key, found)
+    const secs = reply.elapsedTime / 1000
+    const at = bounds.findIndex(bound => secs <= bound)
+    const bucket = at < 0 ? bounds.length : at
+    found.counts[bucket] = (found.counts[bucket] ?? 0) + 1
+    found.sum += secs
+  }
+
+  /** Counts failed authentication: every 401, and every 429 of a public route. */
+  function countRefusal({ route }: RequestContext, { code, http }: ErrorCode): void {
+    if (http === 401 || (http === 429 && route.access === 'public')) add(failures, code)
+  }
+
+  const collect: Metrics = async () => [
+    {
+      name: 'svc_http_requests_total',
+      type: 'counter',
+      help: 'Requests to the operator API.',
+      labels: ['method', 'route', 'status'],
+      samples: samplesOf(requests)
+    },
+    {
+      name: 'svc_http_request_duration_seconds',
+      type: 'histogram',
+      help: 'Time from the request to the last byte of its response, without event streams.',
+      labels: ['method', 'route'],
+      samples: [...durations].map(([key, found]) => ({
+        labelValues: key.split(' '),
+        value: { bounds, ...found }
+      }))
+    },
+    {
+      name: 'svc_auth_failures_total',
+      type: 'counter',
+      help: 'Failed authentications of callers and agents, by code.',
+      labels: ['reason'],
+      samples: samplesOf(failures)
+    },
+    expiryOf(certificate)
+  ]
+
+  const setCertificate = (validTo: Date | null): void => {
+    certificate = validTo
+  }
+  return { countResponse, countRefusal, setCertificate, collect }
+}
+
+const expiryOf = (certificate: Date | null): Metric => ({
+  name: 'svc_certificate_expiry_timestamp_seconds',
+  type: 'gauge',
+  help: 'When the certificate expires: of the control stream, and of the API.',
+  labels: ['certificate'],
+  samples: certificate ? [{ labelValues: ['api'], value: certificate.getTime() / 1000 }] : []
+})
+
+const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
+
+const samplesOf = (counts: ReadonlyMap<string, number>) =>
+  [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))

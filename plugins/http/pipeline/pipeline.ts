@@ -1,0 +1,105 @@
+// The steps of every request, in the order in which README.md lists them.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
+import type { Route } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import type { SendSite } from '../pages/site.ts'
+import { onceClosed, type RequestContext, requestContextOf } from '../request/request-context.ts'
+import { openConstantReplies } from '../server/constant-reply.ts'
+import { logTraced, runTraced } from '../server/trace-context.ts'
+import type { HttpOptions } from '../settings.ts'
+import { openStreams } from '../streams/streams.ts'
+import { openConcurrencyLimit } from './concurrency-limit.ts'
+import { type Guard, openGuard } from './guard.ts'
+import { type Idempotency, openIdempotency } from './idempotency.ts'
+import { openDecisions } from './request-decisions.ts'
+import { openResponder, type Responder, setCommonHeaders } from './responder.ts'
+import { routeHandler } from './route-handler.ts'
+import { noSuchRoute, refuseMediaType } from './route-refusals.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    route?: Route<Kernel>
+    plugin?: string // which has the route
+    query?: TSchema // of the route itself
+    errors?: ReadonlySet<string> // codes that the document lists for it, where its schema has `errors`
+  }
+  interface FastifyRequest {
+    requestContext: RequestContext | null // null until a route is found
+  }
+}
+
+/** Adds the steps to `app`. Returns the function that makes those of one route. */
+export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSite: SendSite) {
+  const { httpMetrics, publicOrigin, log } = options
+  const guard = openGuard(options)
+  const concurrencyLimit = openConcurrencyLimit()
+  const idempotency = openIdempotency(options)
+  const decisions = openDecisions({ ...options, guard, idempotency })
+  const responder = openResponder(options, decisions)
+  const streams = openStreams(options, guard)
+  const sendConstant = openConstantReplies()
+  const routes: Route<Kernel>[] = []
+
+  app.decorateRequest('requestContext', null)
+  app.addHook('onRequest', (request, _, done) => runTraced(request, done))
+
+  app.addHook('onRequest', async (request, reply) => {
+    setCommonHeaders(request, reply)
+    const { route } = request.routeOptions.config
+    if (!route) return sendSite(request, reply, () => noSuchRoute(request, routes)) // else 404, 405
+    const context = requestContextOf(request, route, publicOrigin)
+    request.requestContext = context
+    await guard.authorize(context) // 503, 401, 403
+    concurrencyLimit.enter(context) // 429
+    onceClosed(reply.raw, () => concurrencyLimit.leave(context)) // the caller has it all, or has left
+    refuseMediaType(context) // 415
+  })
+
+  // Fastify reads and parses the body here: 413, 400, 408
+
+  const preValidation = claimer({ guard, idempotency, responder })
+
+  // Fastify validates body, query and path here (400), then calls the handler of the route: route-handler.ts
+
+  app.setErrorHandler(responder.sendError)
+
+  app.addHook('onSend', ({ requestContext: context }, _reply, _payload, done) => {
+    if (context?.claim) idempotency.release(context.claim)
+    done()
+  })
+
+  app.addHook('onResponse', (request, reply, done) => {
+    httpMetrics.countResponse(request, reply)
+    logTraced(log, request, reply)
+    done()
+  })
+  app.addHook('preClose', async () => streams.endAll())
+
+  return (route: Route<Kernel>, deps: Kernel, plugin: string) => {
+    routes.push(route)
+    const handler = routeHandler({ route, deps, plugin }, { decisions, responder, streams, sendConstant })
+    return { handler, ...(route.method !== 'GET' && { preValidation }) }
+  }
+}
+
+interface Claiming {
+  readonly guard: Guard
+  readonly idempotency: Idempotency
+  readonly responder: Responder
+}
+
+/** Returns the step between the body of a change and its validation. */
+const claimer =
+  ({ guard, idempotency, responder }: Claiming) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    const { requestContext: context, headers } = request
+    if (!context) return
+    if (request.body === undefined) request.body = {}
+    if (context.requestInfo.hasBody) await guard.authorize(context) // the body may have come much later: 401, 403
+    const key = headers['idempotency-key']
+    if (key !== undefined) context.claim = await idempotency.claim(context, String(key), request.body) // 400, 409, 422
+    const earlier = context.claim?.earlier
+    if (earlier) context.resource = earlier.resource
+    if (earlier?.outcome) return responder.send(context, reply, earlier.outcome)
+  }

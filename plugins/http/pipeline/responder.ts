@@ -1,0 +1,145 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { attributionOf } from '../../../kernel/base/attribution.ts'
+import { Fault } from '../../../kernel/base/errors.ts'
+import type { Listing } from '../../../kernel/http/list-route.ts'
+import type { Media } from '../../../kernel/http/route.ts'
+import { pageOf } from '../list/page-query.ts'
+import { type Outcome, pathOf, type RequestContext } from '../request/request-context.ts'
+import { acceptsGzip, isLong, openCompression } from '../server/compression.ts'
+import { errorJson, faultOf, jsonType, sendFault, textType, toJson } from '../server/error-body.ts'
+import type { HttpOptions } from '../settings.ts'
+import type { Decisions } from './request-decisions.ts'
+
+export type Responder = ReturnType<typeof openResponder>
+
+/** Sends results and errors, after the decision about the request is recorded. */
+export function openResponder({ store, log, httpMetrics }: HttpOptions, decisions: Decisions) {
+  const reportUndeclared = openUndeclared(log)
+  const sendText = openTextSender()
+
+  async function send(context: RequestContext, reply: FastifyReply, outcome: Outcome, type = jsonType) {
+    await decisions.complete(context, outcome)
+    const { status, body } = outcome
+    reply.code(status)
+    return body ? sendText(reply.type(type), body, context) : reply.send()
+  }
+
+  async function sendResult(
+    result: unknown,
+    context: RequestContext,
+    request: FastifyRequest,
+    reply: FastifyReply
+  ): Promise<FastifyReply> {
+    const { status, isList, reply: format } = context.route
+    if (context.etag !== null) reply.header('etag', context.etag)
+    if (format === 'text' && !(result instanceof Readable))
+      return send(context, reply, { status, reason: null, body: String(result) }, textType)
+    if (format === 'text' || format === 'media') {
+      const media: Media = {
+        status,
+        ...(result instanceof Readable ? { type: textType, body: result } : (result as Media))
+      }
+      await decisions.complete(context, { status: media.status ?? status, reason: null, body: '' })
+      return sendMedia(reply, media)
+    }
+    const value = isList ? await pageOf(result as Listing<unknown>, request, reply, store) : result
+    return send(context, reply, { status, reason: null, body: status === 204 ? '' : toJson(value) })
+  }
+
+  async function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+    const fault = await recorded(faultOf(error, request.id), request)
+    if (fault.errorCode.http === 500) logFailure(log, request, fault)
+    return sendFault(reply, fault)
+  }
+
+  /** Returns the fault, or an internal one if the refusal cannot be recorded. */
+  async function recorded(fault: Fault, request: FastifyRequest): Promise<Fault> {
+    const { requestContext: context, id } = request
+    if (!context) return fault
+    const { code: reason, http: status } = fault.errorCode
+    context.isRefused = true
+    httpMetrics.countRefusal(context, fault.errorCode)
+    try {
+      await decisions.complete(context, { status, reason, body: errorJson(fault) })
+      return fault
+    } catch (cause) {
+      return faultOf(cause, id)
+    }
+  }
+
+  return { send, sendResult, sendError, reportUndeclared }
+}
+
+export function setCommonHeaders({ id }: FastifyRequest, reply: FastifyReply): void {
+  reply.headers({ 'x-request-id': id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+}
+
+/**
+ * Compresses what is long. Not what has an ETag: a strong one may not name two encodings, and weak ones never match. Nor
+ * what has secrets: its length would tell of them.
+ */
+function openTextSender() {
+  const compress = openCompression()
+  return async (reply: FastifyReply, text: string, { route, requestInfo, etag }: RequestContext) => {
+    if (etag !== null || route.secrets || !isLong(text)) return sendBody(reply, text)
+    reply.header('vary', 'accept-encoding')
+    const compressed = acceptsGzip(requestInfo.headers) ? await compress(Buffer.from(text)) : null
+    return compressed ? sendBody(reply.header('content-encoding', 'gzip'), compressed) : sendBody(reply, text)
+  }
+}
+
+/** `plugin` owns the route; attributionOf names the plugin whose slot value failed. */
+function logFailure(log: HttpOptions['log'], request: FastifyRequest, { cause }: Fault): void {
+  log.error('request.failed', `${request.method} ${pathOf(request.url)} failed`, {
+    request_id: request.id,
+    plugin: request.routeOptions.config.plugin,
+    ...attributionOf(cause),
+    error: cause instanceof Error ? cause.stack : String(cause)
+  })
+}
+
+/** Returns a function that tells the author of a route, once for each code, that the OpenAPI document lacks it. */
+function openUndeclared(log: HttpOptions['log']) {
+  const reported = new Set<string>() // 'rule.create port_in_use'
+  return ({ routeOptions: { config } }: FastifyRequest, error: unknown): void => {
+    const { route, plugin, errors } = config
+    if (!route || !(error instanceof Fault)) return
+    const { code } = error.errorCode
+    const what = `${route.action} ${code}`
+    if (errors === undefined || errors.has(code) || reported.has(what)) return
+    reported.add(what)
+    const fields = { plugin, action: route.action, code }
+    log.warn('route.undeclared_error', 'the route lacks a code in the `errors` of its schema', fields)
+  }
+}
+
+/** A page may load and send only to this server, and may not be shown within another site. */
+const contentSecurityPolicy =
+  "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+
+export function sendMedia(
+  reply: FastifyReply,
+  { status = 200, type, body, headers = {} }: Media
+): FastifyReply {
+  const defaults = { 'content-security-policy': contentSecurityPolicy, 'referrer-policy': 'no-referrer' }
+  reply
+    .code(status)
+    .headers({ ...defaults, ...headers })
+    .type(type)
+  return body instanceof Readable
+    ? reply.send(body)
+    : sendBody(reply, typeof body === 'string' ? body : Buffer.from(body))
+}
+
+const pieceBytes = 64 * 1024
+
+/** Sends a long body in pieces: the connection of a slow reader, who takes one after another, is not cut. */
+export function sendBody(reply: FastifyReply, body: string | Buffer): FastifyReply {
+  if (typeof body === 'string' && !isLong(body)) return reply.send(body) // one write, with the headers
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body // a socket encodes a long text more slowly
+  if (bytes.length <= pieceBytes) return reply.send(bytes)
+  const starts = Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, i) => i * pieceBytes)
+  const pieces = starts.map(start => bytes.subarray(start, start + pieceBytes))
+  return reply.header('content-length', bytes.length).send(Readable.from(pieces))
+}

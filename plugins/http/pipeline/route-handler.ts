@@ -1,0 +1,114 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { runAs, withTimeout } from '../../../kernel/base/attribution.ts'
+import type { Call, Route } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { etagOf } from '../request/etag.ts'
+import { onceClosed, type RequestContext } from '../request/request-context.ts'
+import type { SendConstant } from '../server/constant-reply.ts'
+import { eventsOf, type Streams } from '../streams/streams.ts'
+import { secretSpent } from './idempotency.ts'
+import type { Decisions } from './request-decisions.ts'
+import type { Responder } from './responder.ts'
+
+const timeoutSecs = 90 // more than a route waits for agents: at most 60 s, beside its own work
+
+type Services = Readonly<{
+  decisions: Decisions
+  responder: Responder
+  streams: Streams
+  sendConstant: SendConstant
+}>
+
+type Mounted = Readonly<{ route: Route<Kernel>; deps: Kernel; plugin: string }>
+
+/** Returns the Fastify handler of a route. */
+export const routeHandler =
+  ({ route, deps, plugin }: Mounted, { decisions, responder, streams, sendConstant }: Services) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { requestContext: context } = request
+    if (!context) throw new TypeError(`${route.action} has a handler but no request context`)
+    const call = new RouteCall(request, reply, context, decisions.changeOf(context))
+    if (route.isStream)
+      return runAs(plugin, () => streams.open(context, reply, call.ended, () => eventsOf(route, deps, call)))
+    const record = route.record?.(request.params, deps.filled)
+    if (record) context.etag = (await deps.store.read(em => etagOf(record, em))) ?? null // never newer than the reply
+    const run = () =>
+      withTimeout(timeoutSecs, route.action, () => runAs(plugin, () => runRoute(deps, context, call))).catch(
+        (error: unknown) => {
+          responder.reportUndeclared(request, error)
+          throw error
+        }
+      )
+    if (route.reply === 'constant') return sendConstant(route, run, request, reply)
+    return responder.sendResult(await run(), context, request, reply)
+  }
+
+/**
+ * No literal: V8 gives one with a getter no shape that it shares with others, and keeps the request with it until the next
+ * collection of all memory.
+ */
+class RouteCall implements Call {
+  readonly body: unknown
+  readonly query: unknown
+  readonly params: unknown
+  readonly principal: Call['principal']
+  readonly requestInfo: Call['requestInfo']
+  readonly requestId: string
+  readonly change: Call['change']
+  readonly setCookie: Call['setCookie']
+  readonly #route: Route<Kernel>
+  readonly #response: ServerResponse
+  #ended: AbortController | null = null
+
+  constructor(
+    { body, query, params }: FastifyRequest,
+    reply: FastifyReply,
+    { route, principal, requestInfo, requestId }: RequestContext,
+    change: Call['change']
+  ) {
+    this.body = body
+    this.query = query
+    this.params = params
+    this.principal = principal
+    this.requestInfo = requestInfo
+    this.requestId = requestId
+    this.change = change
+    this.setCookie = cookieSetter(reply, requestInfo.ownOrigin.startsWith('https:'))
+    this.#route = route
+    this.#response = reply.raw
+  }
+
+  get signal(): AbortSignal {
+    return this.ended.signal
+  }
+
+  get ended(): AbortController {
+    this.#ended ??= endOf(this.#response, this.#route) // few routes ask
+    return this.#ended
+  }
+}
+
+/** Aborts when the caller leaves early; that of a stream in any case: a HEAD of one ends with its headers. */
+function endOf(response: ServerResponse, { isStream }: Route<Kernel>): AbortController {
+  const ended = new AbortController()
+  onceClosed(response, () => {
+    if (isStream || !response.writableFinished) ended.abort()
+  })
+  return ended
+}
+
+/** Runs the route. If an earlier request with the same key made the change, returns the current state instead. */
+async function runRoute(deps: Kernel, { route, claim }: RequestContext, call: Call): Promise<unknown> {
+  const resource = claim?.earlier?.resource
+  if (!resource) return route.run(deps, call)
+  if (route.replay) return route.replay(deps, call, resource.id)
+  if (route.status === 204) return null
+  throw secretSpent(resource)
+}
+
+function cookieSetter(reply: FastifyReply, secure: boolean): Call['setCookie'] {
+  const options = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const
+  return (name, value, maxAgeSecs) =>
+    void reply.setCookie(name, value, { ...options, maxAge: maxAgeSecs === 'clear' ? 0 : maxAgeSecs })
+}

@@ -1,0 +1,105 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import type { Principal, RequestInfo } from '../../../kernel/http/principal.ts'
+import type { Resource, Route } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import type { Decision } from '../change/decision.ts'
+import type { Conditions } from './etag.ts'
+import { isFormType } from './form-body.ts'
+
+/** The state of one request in the pipeline. */
+export interface RequestContext {
+  readonly route: Route<Kernel>
+  readonly requestInfo: RequestInfo
+  readonly requestId: string
+  readonly conditions: Conditions | null
+  principal: Principal
+  resource: Resource | null // changed by this request
+  decision: Decision | null // as recorded
+  etag: string | null // of the record in the response
+  claim: Claim | null
+  isRefused: boolean // an error was sent; a change that still runs must not commit
+}
+
+/** The response to a request. */
+export interface Outcome {
+  readonly status: number
+  readonly reason: string | null // the code of a refusal
+  readonly body: string // JSON or text; may be empty
+}
+
+/** The claim of a request to its Idempotency-Key, from the look-up to the end of the request. */
+export interface Claim {
+  readonly id: string
+  readonly principal: string
+  readonly bodyMac: string
+  /** An earlier request with this key, and what it changed. Without an outcome, its response was lost. */
+  readonly earlier:
+    | { readonly resource: Resource | null; readonly outcome: Outcome }
+    | { readonly resource: Resource; readonly outcome: null }
+    | null
+}
+
+/** Runs `work` once the response has left, or its caller has. */
+export function onceClosed(response: ServerResponse, work: () => void): void {
+  if (response.closed) work()
+  else response.once('close', work)
+}
+
+const none = Object.freeze({})
+const anonymous: Principal = { userId: '', role: 'user', method: 'none' }
+
+export const isRead = ({ requestInfo: { method } }: Pick<RequestContext, 'requestInfo'>): boolean =>
+  method === 'GET' || method === 'HEAD'
+
+/** The type of a patch that merges (RFC 7396), as every PATCH of the API does. */
+export const mergePatchType = 'application/merge-patch+json'
+
+export const isJson = ({ method, contentType = '' }: Pick<RequestInfo, 'method' | 'contentType'>): boolean =>
+  /^application\/json\s*(;|$)/i.test(contentType) ||
+  (method === 'PATCH' && /^application\/merge-patch\+json\s*(;|$)/i.test(contentType))
+
+/** True for the body of a page's form, on a route that takes it. */
+export const isForm = ({ route, requestInfo }: Pick<RequestContext, 'route' | 'requestInfo'>): boolean =>
+  route.takesForm === true && isFormType(requestInfo.contentType)
+
+export const pathOf = (url: string): string => url.split('?', 1)[0] ?? url
+
+/** Undefined once the connection is closed. An IPv4 address that is mapped into IPv6 is returned as IPv4. */
+const plainAddress = (address: string | undefined): string =>
+  (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
+
+export function requestContextOf(
+  request: FastifyRequest,
+  route: Route<Kernel>,
+  publicOrigin: string | null
+): RequestContext {
+  const { id, method, url, headers } = request
+  const requestInfo: RequestInfo = {
+    method,
+    path: pathOf(url),
+    authorization: headers.authorization,
+    cookies: headers.cookie === undefined ? none : request.server.parseCookie(headers.cookie),
+    originHeader: headers.origin,
+    ownOrigin: publicOrigin ?? `${request.protocol}://${headers.host ?? ''}`,
+    csrfHeader: headers['x-svc-csrf']?.toString(),
+    contentType: headers['content-type'],
+    hasBody: headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0,
+    headers,
+    peerAddr: plainAddress(request.socket.remoteAddress),
+    remoteAddr: plainAddress(request.ip)
+  }
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
+  return {
+    route,
+    requestInfo,
+    requestId: id,
+    conditions: ifMatch === undefined && ifNoneMatch === undefined ? null : { ifMatch, ifNoneMatch },
+    principal: anonymous,
+    resource: null,
+    decision: null,
+    etag: null,
+    claim: null,
+    isRefused: false
+  }
+}

@@ -1,0 +1,155 @@
+// What the connections of an HTTP server can cost: each holds one response, and is cut when that is not read.
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Clock } from '../../../kernel/base/clock.ts'
+import { networkOf } from '../../../kernel/base/network.ts'
+
+/** Options of every HTTP server. Without a frequent check the time-outs would fire up to 30 s late. */
+export const receiveLimits = {
+  headersTimeout: 10_000,
+  handshakeTimeout: 10_000, // of TLS
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1_000
+}
+
+const maxAhead = 8 // requests; no known client sends any before the response to the last
+const tickMs = 5_000
+const stalledTicks = 6
+const lastResponseMs = 5_000
+
+interface Options {
+  readonly server: Server
+  readonly max: number
+  readonly clock: Clock
+  readonly handle: RequestListener
+}
+
+/**
+ * Handles the requests of `server`, those of one connection one after another. At `max` connections a new one takes the
+ * place of an idle one. Returns the function that closes connections: idle ones at once, others with their response.
+ */
+export function boundConnections({ server, max, clock, handle }: Options): () => void {
+  const open = new Set<Connection>() // the longest idle first
+  const bySocket = new WeakMap<Socket, Connection>()
+  let isClosing = false
+
+  function onIdle(connection: Connection): void {
+    if (isClosing) connection.socket.end()
+    open.delete(connection)
+    open.add(connection)
+  }
+
+  server.on('connection', (socket: Socket) => {
+    const connection = new Connection(socket, onIdle)
+    if (open.size >= max) (nextToClose(open, connection.network) ?? connection).socket.destroy()
+    if (socket.destroyed) return
+    open.add(connection)
+    bySocket.set(socket, connection)
+    socket.once('close', () => open.delete(connection))
+  })
+  server.on('secureConnection', (socket: Socket) => {
+    const connection = open.values().find(({ socket: raw }) => isSame(raw, socket))
+    if (!connection) return void socket.destroy() // it has already been reset
+    connection.socket = socket
+    bySocket.set(socket, connection)
+  })
+  server.on('request', (request, response) =>
+    bySocket.get(request.socket)?.enter(request, response, () => handle(request, response))
+  )
+  // An error response now would be taken for the response to the request before the malformed one.
+  server.on('clientError', (_error, socket) => {
+    if (bySocket.get(socket as Socket)?.isResponding) socket.destroy()
+  })
+  server.once('listening', () => {
+    const stop = clock.every(tickMs, () => {
+      for (const connection of open) connection.tick()
+    })
+    server.once('close', stop)
+  })
+
+  return () => {
+    isClosing = true
+    for (const { isIdle, socket } of open) if (isIdle) socket.destroy()
+    const cancel = clock.after(lastResponseMs, () => {
+      for (const { socket } of open) socket.destroy()
+    })
+    server.once('close', cancel)
+  }
+}
+
+const isSame = (one: Socket, other: Socket): boolean =>
+  one.remotePort === other.remotePort &&
+  one.remoteAddress === other.remoteAddress &&
+  one.localAddress === other.localAddress
+
+/**
+ * Returns the connection that gives its place to a new one: an idle one, of the network that holds most. If none is idle,
+ * the oldest of that network; undefined if that is the network of the new one.
+ */
+function nextToClose(open: ReadonlySet<Connection>, newcomer: string): Connection | undefined {
+  const held = Map.groupBy(open, ({ network }) => network)
+  const heldWith = ({ network }: Connection): number => held.get(network)?.length ?? 0
+  const mostHeld = (found: readonly Connection[]): Connection | undefined =>
+    found.reduce<Connection | undefined>(
+      (most, one) => (most && heldWith(most) >= heldWith(one) ? most : one),
+      undefined
+    )
+  const idle = mostHeld([...open].filter(({ isIdle }) => isIdle))
+  if (idle) return idle
+  const busy = mostHeld([...open])
+  return busy?.network === newcomer ? undefined : busy
+}
+
+interface Turn {
+  readonly request: IncomingMessage
+  readonly work: () => void
+}
+
+class Connection {
+  readonly network: string
+  socket: Socket // the TLS socket once its handshake is done
+  readonly #onIdle: (connection: Connection) => void
+  readonly #turns: Turn[] = []
+  #taken = 0
+  #stalled = 0
+
+  constructor(socket: Socket, onIdle: (connection: Connection) => void) {
+    this.socket = socket
+    this.network = networkOf(socket.remoteAddress ?? '')
+    this.#onIdle = onIdle
+  }
+
+  get isIdle(): boolean {
+    return this.#turns.length === 0
+  }
+
+  /** True if a request has arrived whole, and its response has not left. */
+  get isResponding(): boolean {
+    return this.#turns[0]?.request.complete ?? false
+  }
+
+  /** Runs `work`, which responds, once the responses before it have left. */
+  enter(request: IncomingMessage, response: ServerResponse, work: () => void): void {
+    if (this.socket.destroyed) return
+    if (this.#turns.push({ request, work }) > maxAhead) return void this.socket.destroy()
+    response.once('close', () => this.#next())
+    if (this.#turns.length === 1) work()
+  }
+
+  #next(): void {
+    this.#turns.shift()
+    if (this.socket.destroyed) return
+    const [turn] = this.#turns
+    if (turn) turn.work()
+    else this.#onIdle(this)
+  }
+
+  /** Cuts a connection whose peer has taken nothing for 30 s of what waits to be sent. */
+  tick(): void {
+    const { bytesWritten, writableLength } = this.socket
+    const taken = bytesWritten - writableLength
+    this.#stalled = writableLength > 0 && taken === this.#taken ? this.#stalled + 1 : 0
+    this.#taken = taken
+    if (this.#stalled >= stalledTicks) this.socket.destroy()
+  }
+}
