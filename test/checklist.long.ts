@@ -52,7 +52,7 @@ held('one command starts server and agent, and prints what to paste', async t =>
     SVC_METRICS_LISTEN: '127.0.0.1:0'
   })
   await up.until('client.connected')
-  t.match(up.output(), / rule push /) // test/e2e/up.test.ts pastes it
+  t.match(up.output(), / rule push /) // test/e2e/up.e2e.ts pastes it
   up.signal('SIGTERM')
   t.equal(await up.exit, 0)
 })
@@ -170,7 +170,7 @@ held('a backup of a running server', async t => {
   t.ok(existsSync(file))
 })
 held('a copy of the store before a migration', t => {
-  t.match(read('plugins/cli/test/store-copy.test.ts'), 'migrat')
+  t.match(read('plugins/cli/test/store-copy.e2e.ts'), 'migrat')
 })
 held('an agent reads its configuration again while it runs', async t => {
   edge.agent.signal('SIGHUP')

@@ -11,7 +11,7 @@ const chosen = [
 ]
 
 /** As in .taprc. */
-export const suite = ['test/**/*.test.ts', 'plugins/*/test/**/*.test.ts']
+export const suite = ['test/**/*.{test,e2e}.ts', 'plugins/*/test/**/*.{test,e2e}.ts']
 
 /** What does not run there; single tests that are of SQLite alone skip themselves (`notOnPostgres`). */
 export const ofSqlite: Readonly<Record<string, string>> = {
@@ -19,12 +19,12 @@ export const ofSqlite: Readonly<Record<string, string>> = {
     'counts what the driver of SQLite is asked and prepares, and reads its plan of a query',
   'plugins/rules/test/ports.test.ts': 'reads the plans that SQLite makes of queries',
   'plugins/backup/test/restore.test.ts': 'backups are of the file of SQLite',
-  'plugins/cli/test/store-copy.test.ts': 'copies before a migration are of the file of SQLite',
+  'plugins/cli/test/store-copy.e2e.ts': 'copies before a migration are of the file of SQLite',
   'plugins/control/test/rotation.test.ts':
     'has the certificate in files, beside a file of SQLite; test/postgres/certificate.postgres.ts has it in a database',
   'plugins/doctor/test/server.test.ts':
     'finds what is wrong with a file of SQLite, its directory and its backups',
-  'test/access/secrets.test.ts':
+  'test/access/secrets.e2e.ts':
     'looks for the key of the certificate in files; a database has it sealed, as test/postgres/carried-certificate.postgres.ts shows',
   'test/kernel/schema.test.ts':
     'compares the tables with those that MikroORM would make, which names constraints of PostgreSQL in another way',

@@ -27,7 +27,9 @@ t.test('the ids of a finding begin with the name of its check, and no id is used
 })
 
 t.test('each finding is provoked by a test', async t => {
-  const tests = globSync(['*.test.ts', '../../../test/postgres/*.postgres.ts'], { cwd: import.meta.dirname })
+  const tests = globSync(['*.{test,e2e}.ts', '../../../test/postgres/*.postgres.ts'], {
+    cwd: import.meta.dirname
+  })
     .map(textOf)
     .join()
 
