@@ -33,7 +33,7 @@ const Body = Type.Object(
 export const field = ruleField({
   key,
   change: 'frozen',
-  noteKind: 'limit',
+  journalKind: 'limit',
   body: Body,
   requires: { capability, refusal: fieldUnsupported },
   message: Cap,

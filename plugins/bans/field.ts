@@ -45,7 +45,7 @@ const Body = Type.Object(
 export const field = ruleField({
   key,
   change: 'frozen',
-  noteKind: 'limit',
+  journalKind: 'limit',
   body: Body,
   requires: { capability, refusal: fieldUnsupported },
   message: Policy,

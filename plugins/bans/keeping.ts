@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
-import { openRefusedRows, prefixOf, type RefusedRow } from '../rules/exports.ts'
+import { normalizePrefix, openRefusedRows, type RefusedRow } from '../rules/exports.ts'
 import { objectKeyOf } from './delivery.ts'
 import { Ban } from './entities.ts'
 import type { Services } from './reading.ts'
@@ -24,7 +24,10 @@ export const openInsert =
     if (ban.ruleId === '') return
     const { source: to, cause, times, fromMs: at } = ban
     const details = { until: new Date(ban.untilMs).toISOString(), times }
-    await rules.note({ about: { rule: ban.ruleId }, kind: 'ban', from: null, to, cause, details, at }, em)
+    await rules.addJournalEntry(
+      { about: { rule: ban.ruleId }, kind: 'ban', from: null, to, cause, details, at },
+      em
+    )
   }
 
 export function openReports(deps: Services) {
@@ -39,7 +42,7 @@ export function openReports(deps: Services) {
   ): Promise<void> {
     const now = clock.now()
     const refused = await change(async em => {
-      const owned = await rules.ownershipOf([...new Set(reported.map(({ rule_id }) => rule_id))], em)
+      const owned = await rules.loadScopes([...new Set(reported.map(({ rule_id }) => rule_id))], em)
       const known = new Set(
         (await em.find(Ban, { id: { $in: reported.map(({ id }) => id) } })).map(({ id }) => id)
       )
@@ -94,7 +97,7 @@ export function openEnds({ store, clock, control }: Services) {
 /** What an agent may report: a source as it counts them, for a time that it may ban. */
 const isPlausible = ({ source, cause, from_ms, until_ms }: Reported, now: number): boolean =>
   cause !== 'operator' &&
-  prefixOf(source) === source &&
+  normalizePrefix(source) === source &&
   (source.includes(':') ? source.endsWith('/64') : !source.includes('/')) &&
   from_ms < until_ms &&
   until_ms < now + (maxBanSecs + 86_400) * 1000

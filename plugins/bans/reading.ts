@@ -38,7 +38,7 @@ export function openReading({ store, clock, rules }: Services) {
   /** Returns bans, the newest first. */
   const list = ({ client, rule_id, state = 'in_force' }: BanQuery): Promise<BanRecord[]> =>
     store.read(async em => {
-      const parts = rule_id === undefined ? null : await rules.partsOf(rule_id, em)
+      const parts = rule_id === undefined ? null : await rules.listMembers(rule_id, em)
       if (parts?.length === 0) return []
       const places = parts?.map(({ id, clientId }) => ({ clientId, ruleId: { $in: ['', id] } }))
       const bans = await em.find(

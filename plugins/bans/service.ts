@@ -7,7 +7,7 @@ import { requireCapability } from '../../kernel/control/peers.ts'
 import type { Call, Resource } from '../../kernel/http/route.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Clients } from '../clients/exports.ts'
-import { prefixOf, ruleNotFound } from '../rules/exports.ts'
+import { normalizePrefix, ruleNotFound } from '../rules/exports.ts'
 import { objectKeyOf } from './delivery.ts'
 import { Ban } from './entities.ts'
 import { invalidBan } from './field.ts'
@@ -89,7 +89,7 @@ export function openBans(deps: Services) {
 const openPlaces =
   ({ clients, rules }: Services) =>
   async ({ client, rule_id }: BanBody, em: EntityManager): Promise<Place[]> => {
-    const parts = rule_id === undefined ? null : await rules.partsOf(rule_id, em)
+    const parts = rule_id === undefined ? null : await rules.listMembers(rule_id, em)
     if (parts?.length === 0) throw new Fault(ruleNotFound, `there is no rule ${rule_id}`)
     const asked = client === undefined ? null : await clients.get(client, em)
     const places = parts
@@ -104,7 +104,7 @@ const openPlaces =
 
 /** Throws `validation.ban` for what is no prefix, or is everybody. */
 function sourceIn(text: string): string {
-  const source = prefixOf(text)
+  const source = normalizePrefix(text)
   const details = { field: '/source', reason: 'prefix' }
   if (source === null)
     throw new Fault(invalidBan, `/source ${text} is neither an address nor a prefix such as 192.0.2.0/24`, {

@@ -20,7 +20,7 @@ export function openConnections(services: Services) {
 
   async function meant(filter: Filter, { role, userId }: Principal, em: EntityManager): Promise<Meant> {
     const { client, rule_id, owner, source, target, protocol } = filter
-    const parts = rule_id === undefined ? null : await services.rules.partsOf(rule_id, em)
+    const parts = rule_id === undefined ? null : await services.rules.listMembers(rule_id, em)
     const partOn = parts && new Map(parts.map(({ id, clientId }) => [clientId, id]))
     const seen = role === 'superadmin' ? owner : userId
     const isOthers = role !== 'superadmin' && owner !== undefined && owner !== userId

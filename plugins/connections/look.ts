@@ -60,7 +60,7 @@ function openShown({ store, clock, log, rules }: Services) {
   return async ({ clientId }: Peer, run: string, rows: readonly Row[]): Promise<Found[]> => {
     const ids = [...new Set(rows.map(({ rule_id }) => rule_id))]
     const { known, shownIds } = await store.read(async em => ({
-      known: await rules.ownershipOf(ids, em),
+      known: await rules.loadScopes(ids, em),
       shownIds: await rules.shownIds(ids, em)
     }))
     const refused: RefusedRow[] = []

@@ -1,7 +1,7 @@
 // What counts as a change: an edge comes or goes, a record is changed, something happens to a rule.
 import type { ConnectionHooks } from '../../kernel/control/peers.ts'
 import type { DecisionSink } from '../http/exports.ts'
-import type { Note, StateChange } from '../rules/exports.ts'
+import type { JournalEntry, StateChange } from '../rules/exports.ts'
 import type { Changes } from './change-counter.ts'
 
 interface Deps {
@@ -23,7 +23,7 @@ export const decisionMarks = ({ changes }: Deps): DecisionSink => ({
 
 export const noteMarks =
   ({ changes }: Deps) =>
-  async ({ about }: Note): Promise<void> =>
+  async ({ about }: JournalEntry): Promise<void> =>
     changes.mark('owner' in about ? { user: about.owner } : 'nobody')
 
 export const stateMarks =

@@ -2,7 +2,7 @@ import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { decisionSlot, siteSlot } from '../http/exports.ts'
-import { noteSlot, stateSlot } from '../rules/exports.ts'
+import { journalEntrySlot, stateSlot } from '../rules/exports.ts'
 import { type Changes, openChanges } from './change-counter.ts'
 import { connectionMarks, decisionMarks, noteMarks, stateMarks } from './change-hooks.ts'
 import { openConsole, type Deps as SiteDeps } from './console-site.ts'
@@ -33,7 +33,7 @@ export default definePlugin<Deps>({
     siteSlot.fillWith(({ site }: Deps) => site),
     connectionSlot.fillWith(connectionMarks),
     decisionSlot.fillWith(decisionMarks),
-    noteSlot.fillWith(noteMarks),
+    journalEntrySlot.fillWith(noteMarks),
     stateSlot.fillWith(stateMarks)
   ],
   routes,

@@ -4,7 +4,7 @@ import { Fault, rateLimited } from '../../kernel/base/errors.ts'
 import type { Peers } from '../../kernel/control/peers.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import type { AskedRule } from '../rules/exports.ts'
+import type { ExplainedRule } from '../rules/exports.ts'
 import type { Explanation, Question, Step, Target } from './schema.ts'
 import { type Server, type Services, serverSteps, unknownReasons } from './server-steps.ts'
 import { Ask, capability, type ProbedTarget, probeMs, type Told } from './wire.ts'
@@ -20,8 +20,8 @@ export function openExplanations(services: Services) {
   /** Returns what the server knows. Throws `client_not_found`, `client_not_granted` or `client_name_ambiguous`. */
   async function look(question: Question, principal: Principal, em: EntityManager): Promise<Server> {
     const { client: named, protocol, port } = question
-    const client = await rules.seenClient(named, principal, em)
-    const found = await rules.listeningOn({ clientId: client.id, protocol, port }, principal, em)
+    const client = await rules.findVisibleClient(named, principal, em)
+    const found = await rules.findOnPort({ clientId: client.id, protocol, port }, principal, em)
     return serverSteps(services, { client, found, question }, em)
   }
 
@@ -40,7 +40,7 @@ export function openExplanations(services: Services) {
 
 /** Asks the agent. A client that does not answer is told of in a step. */
 async function ask(
-  { clientId, id, port, source, sni }: AskedRule,
+  { clientId, id, port, source, sni }: ExplainedRule,
   question: Question,
   peers: Peers
 ): Promise<Told> {
@@ -96,7 +96,10 @@ function openProbeLimit() {
 }
 
 /** An agent knows of a rule on several clients the id of its part alone. */
-const stepOf = ({ kind, verdict, reason, text, ...step }: Told['steps'][number], asked: AskedRule): Step => ({
+const stepOf = (
+  { kind, verdict, reason, text, ...step }: Told['steps'][number],
+  asked: ExplainedRule
+): Step => ({
   kind,
   id: step.id === asked.id ? asked.rule.rule_id : step.id,
   verdict,
@@ -125,7 +128,7 @@ function outcomeOf(reason: string | null): Explanation['outcome'] {
   return reason !== null && unknownReasons.includes(reason) ? 'unknown' : 'refused'
 }
 
-function targetOf(target: ProbedTarget, { rule, port }: AskedRule): Target {
+function targetOf(target: ProbedTarget, { rule, port }: ExplainedRule): Target {
   const { host, port: own, address, dns_ms, connect_ms, ...more } = target
   const first = own - (port - rule.listen_port)
   const { priority = 0 } = rule.targets.find(one => one.host === host && one.port === first) ?? {}

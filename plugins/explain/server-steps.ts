@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { type AskedCaller, type AskedRule, explainSlot, type Rules } from '../rules/exports.ts'
+import { type ExplainedCaller, type ExplainedRule, explainSlot, type Rules } from '../rules/exports.ts'
 import type { Question, Step } from './schema.ts'
 
 export interface Services extends Kernel {
@@ -12,10 +12,10 @@ export interface Services extends Kernel {
 /** The steps so far, and the rule if the caller comes to it. */
 export interface Server {
   readonly steps: readonly Step[]
-  readonly asked: AskedRule | null // null: the last step is a stop
+  readonly asked: ExplainedRule | null // null: the last step is a stop
 }
 
-type Listening = Awaited<ReturnType<Rules['listeningOn']>>[number]
+type Listening = Awaited<ReturnType<Rules['findOnPort']>>[number]
 
 /** What cannot be told of a caller of these, as against a refusal. */
 export const unknownReasons: readonly string[] = [
@@ -32,7 +32,7 @@ export async function serverSteps(
   { client, found, question }: { client: Client; found: readonly Listening[]; question: Question },
   em: EntityManager
 ): Promise<Server> {
-  const caller: AskedCaller = {
+  const caller: ExplainedCaller = {
     port: question.port,
     source: question.source ?? null,
     sni: question.sni?.toLowerCase().replace(/\.$/, '') ?? null
@@ -76,7 +76,7 @@ function clientStep({ id, name, revokedAt }: Client, isConnected: boolean): Step
 /** Returns the rule that the caller meets, or the step that says why there is none. */
 function choose(
   found: readonly Listening[],
-  caller: AskedCaller,
+  caller: ExplainedCaller,
   { filled, question }: Pick<Services, 'filled'> & { readonly question: Question }
 ): Listening | Step {
   const { client, port, protocol } = question
@@ -98,7 +98,7 @@ function choose(
 }
 
 /** The state of the rule on this client. */
-function shownState({ rule, clientId }: Pick<AskedRule, 'rule' | 'clientId'>) {
+function shownState({ rule, clientId }: Pick<ExplainedRule, 'rule' | 'clientId'>) {
   const edges = rule['edges'] as
     | readonly { client_id: string; state: string; state_reason: string | null }[]
     | null
@@ -111,7 +111,7 @@ const endings: Readonly<Record<string, (reason: string) => readonly [reason: str
   paused: () => ['paused', 'the rule is paused: resume it']
 }
 
-function stateStep(asked: AskedRule): Step {
+function stateStep(asked: ExplainedRule): Step {
   const { state, state_reason } = shownState(asked)
   const { rule_id: id, owner } = asked.rule
   const ending = endings[state]?.(state_reason ?? 'failed')
@@ -120,7 +120,7 @@ function stateStep(asked: AskedRule): Step {
 }
 
 /** A state that a plugin gives, or a closing that the agent has reported, of which no plugin has told more. */
-function closedStep(asked: AskedRule): Step | null {
+function closedStep(asked: ExplainedRule): Step | null {
   const { state, state_reason } = shownState(asked)
   if (state === 'active' && state_reason === null) return null
   const [reason = state] = (state_reason ?? state).split(' ')

@@ -4,10 +4,10 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/exports.ts'
 
 interface Services extends Pick<Kernel, 'log'> {
-  readonly rules: Pick<Rules, 'settle'>
+  readonly rules: Pick<Rules, 'syncMembers'>
 }
 
-type Settled = NonNullable<Parameters<Rules['settle']>[0]>
+type Settled = NonNullable<Parameters<Rules['syncMembers']>[0]>
 
 export type Membership = ReturnType<typeof openMembership>
 
@@ -34,7 +34,7 @@ export function openMembership({ log, rules }: Services) {
     if (isRunning) return
     isRunning = true
     for (let settled = next(); settled; settled = next())
-      await rules.settle(settled).catch((error: unknown) => {
+      await rules.syncMembers(settled).catch((error: unknown) => {
         log.error(
           'groups.not_settled',
           `clients of groups could not be brought up to date: ${String(error)}`,
@@ -60,7 +60,7 @@ export function openMembership({ log, rules }: Services) {
     lost: (clientId: string, rule: string): void => reconsider(() => waiting.lost.set(clientId, rule)),
     /** Tries again what clients could not have. */
     retry: (): Promise<void> =>
-      rules.settle({ onlyRefused: true }).catch((error: unknown) => {
+      rules.syncMembers({ onlyRefused: true }).catch((error: unknown) => {
         log.error(
           'groups.not_settled',
           `refused clients of groups could not be tried again: ${String(error)}`

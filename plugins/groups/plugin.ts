@@ -50,7 +50,7 @@ export default definePlugin<Deps>({
     )
   ],
   async start({ deps: { clock, membership, rules }, defer }) {
-    await rules.settle()
+    await rules.syncMembers()
     defer(clock.every(retryMs, () => void membership.retry()))
   }
 })

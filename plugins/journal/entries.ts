@@ -1,6 +1,6 @@
 // The table of entries. Each subject has a bound, so that one rule that fails over without end pushes out nothing of others.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Note } from '../rules/exports.ts'
+import type { JournalEntry } from '../rules/exports.ts'
 
 /** A row of the table. */
 export interface Entry {
@@ -15,7 +15,7 @@ export interface Entry {
   readonly details: string // JSON
 }
 
-export const subjectOf = (about: Note['about']): string => {
+export const subjectOf = (about: JournalEntry['about']): string => {
   if ('rule' in about) return about.rule
   return 'owner' in about ? `${about.clientId} ${about.owner}` : about.clientId
 }

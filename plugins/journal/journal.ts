@@ -7,7 +7,7 @@ import { currentRequestId } from '../../kernel/base/request-id.ts'
 import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import type { Note, Rules } from '../rules/exports.ts'
+import type { JournalEntry, Rules } from '../rules/exports.ts'
 import { openAdding } from './adding.ts'
 import { boundedDetails, boundedJson, deleteBefore, forget, subjectOf } from './entries.ts'
 import { openReading } from './reading.ts'
@@ -20,7 +20,7 @@ export interface Services extends Kernel<typeof keys> {
 }
 
 export type Journal = ReturnType<typeof openJournal>
-type Take = (note: Note, em: EntityManager) => Promise<void>
+type Take = (note: JournalEntry, em: EntityManager) => Promise<void>
 
 const dayMs = 24 * 3_600_000
 const rowsPerChange = 1000
@@ -62,7 +62,7 @@ export function openJournal(deps: Services) {
 function openEdges({ log, codec, control }: Services, take: Take): ConnectionHooks {
   const edge = (
     { clientId, change }: Pick<Peer, 'clientId' | 'change'>,
-    note: Pick<Note, 'from' | 'to' | 'cause' | 'details'>
+    note: Pick<JournalEntry, 'from' | 'to' | 'cause' | 'details'>
   ): void =>
     void change(em => take({ about: { clientId }, kind: 'edge', ...note }, em)).catch(error => {
       if (error instanceof Refused) return // it is at another server: that one notes it

@@ -2,7 +2,7 @@ import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type PeerCall } from '../../kernel/plugin.ts'
 import { respond } from '../../kernel/wire/message.ts'
-import { noteSlot, removedSlot } from '../rules/exports.ts'
+import { journalEntrySlot, removedSlot } from '../rules/exports.ts'
 import { commands } from './commands.ts'
 import { JournalEntry } from './entities.ts'
 import { type Journal, openJournal, type Services } from './journal.ts'
@@ -27,7 +27,7 @@ export default definePlugin<Deps>({
   store: { entities: [JournalEntry], migrations: [{ name: '0001-journal', class: Journal0001 }] },
   services: { journal: asFunction(openJournal).singleton() },
   fills: [
-    noteSlot.fillWith(({ journal }: Deps) => journal.take),
+    journalEntrySlot.fillWith(({ journal }: Deps) => journal.take),
     connectionSlot.fillWith(({ journal }: Deps) => journal.connection),
     removedSlot.fillWith(
       ({ journal }: Deps) =>

@@ -12,14 +12,14 @@ import type { EntryRow, Query } from './schema.ts'
  * several clients has a part on each.
  */
 export const openReading =
-  ({ rules }: { readonly rules: Pick<Rules, 'read' | 'partsOf'> }) =>
+  ({ rules }: { readonly rules: Pick<Rules, 'read' | 'listMembers'> }) =>
   async (ruleId: string, query: Query, principal: Principal): Promise<PagedRows<EntryRow>> => {
     const { owner, created_at } = await rules.read(ruleId, principal)
     const [since, until] = windowOf(query)
     const from = Math.max(since, Date.parse(created_at))
     return {
       async page(after, take, em) {
-        const parts = await rules.partsOf(ruleId, em)
+        const parts = await rules.listMembers(ruleId, em)
         const ofParts = parts.flatMap(({ id, clientId }) => [id, clientId, `${clientId} ${owner}`])
         const subjects = [...new Set([ruleId, ...ofParts])]
         const [ts, id] = after.split(' ')

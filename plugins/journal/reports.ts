@@ -10,7 +10,7 @@ import type { ReportedEntry } from './wire.ts'
 const dayMs = 24 * 3_600_000
 
 interface Services extends Pick<Kernel<typeof keys>, 'store' | 'clock' | 'log' | 'config'> {
-  readonly rules: Pick<Rules, 'ownershipOf'>
+  readonly rules: Pick<Rules, 'loadScopes'>
 }
 
 /** Returns the function that stores what an agent reports of its client's own rules. */
@@ -30,7 +30,7 @@ export function openReports(
     await change(async em => {
       refused.length = 0 // a change may run again
       const ids = [...new Set(entries.map(({ rule_id }) => rule_id))]
-      const known = await rules.ownershipOf(ids, em)
+      const known = await rules.loadScopes(ids, em)
       for (const entry of entries) {
         const { id, rule_id: rule, at_ms, kind, from, to, cause, target } = entry
         const owner = known.get(rule)?.clientId

@@ -50,7 +50,7 @@ export async function sweep(rules: Rules, em: EntityManager): Promise<void> {
   await remove('client', gone, em)
 
   const ruleIds = await labelled('rule')
-  const known = await rules.ownershipOf(ruleIds, em)
+  const known = await rules.loadScopes(ruleIds, em)
   await remove(
     'rule',
     ruleIds.filter(id => !known.has(id)),

@@ -10,7 +10,7 @@ export const healthOnUdp = defineCode('validation.health_on_udp', 400, 3)
 export const field = ruleField({
   key: healthCheckKey,
   change: 'frozen',
-  noteKind: 'target',
+  journalKind: 'target',
   body: Type.Integer({
     minimum: 1,
     maximum: 3600,

@@ -53,7 +53,7 @@ const unknown: TargetHealth = {
 const aheadMs = 24 * 3_600_000 // how far a host's clock may be ahead; a time in the future is shown as now
 
 type Services = Pick<Kernel, 'store' | 'clock' | 'log' | 'control'> & {
-  readonly rules: Pick<Rules, 'ownershipOf'>
+  readonly rules: Pick<Rules, 'loadScopes'>
 }
 
 export type Healths = ReturnType<typeof openHealths>
@@ -70,7 +70,7 @@ export function openHealths({ store, clock, log, control, rules }: Services) {
     reported: readonly RuleHealth[]
   ): Promise<void> {
     const ids = reported.map(({ rule_id }) => rule_id)
-    const found = await store.read(em => rules.ownershipOf(ids, em))
+    const found = await store.read(em => rules.loadScopes(ids, em))
     const session = sessions.get(clientId)
     if (session?.sessionId !== sessionId) return
     const now = latest(clock)

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import { defineCode, type ErrorCode, Fault } from '../../kernel/base/errors.ts'
-import { fieldUnsupported, prefixOf, ruleField } from '../rules/exports.ts'
+import { fieldUnsupported, normalizePrefix, ruleField } from '../rules/exports.ts'
 import { ProxyProtocol } from './entities.ts'
 import { capability, EachDatagram, Header, keys, maxSenders, Senders } from './wire.ts'
 
@@ -48,7 +48,7 @@ const proxyIn = ruleField({
   errors: [invalidIn],
   parse(given) {
     const prefixes = given.map((text, at) => {
-      const prefix = prefixOf(text)
+      const prefix = normalizePrefix(text)
       if (prefix !== null) return prefix
       const why = `${text} is neither an address nor a prefix such as 192.0.2.0/24`
       throw refusal(invalidIn, `/${keys.in}/${at}`, 'prefix', why)

@@ -1,6 +1,6 @@
 // Tells when a quota is spent, and when its rules may go on.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Note, Rules } from '../rules/exports.ts'
+import type { JournalEntry, Rules } from '../rules/exports.ts'
 import type { Quota } from './entities.ts'
 import { bytesUsedOf } from './usage.ts'
 
@@ -8,7 +8,7 @@ import { bytesUsedOf } from './usage.ts'
 export async function noteSpending(
   before: Quota | null,
   after: Quota | null,
-  { rules, em }: { readonly rules: Pick<Rules, 'note'>; readonly em: EntityManager }
+  { rules, em }: { readonly rules: Pick<Rules, 'addJournalEntry'>; readonly em: EntityManager }
 ): Promise<void> {
   const quota = after ?? before
   if (!quota) return
@@ -17,7 +17,8 @@ export async function noteSpending(
   const isNewPeriod = before !== null && after !== null && before.periodStart !== after.periodStart
   const wasSpent = before?.exhaustedAt != null
   const isSpent = after?.exhaustedAt != null
-  const note = (given: Omit<Note, 'about' | 'kind'>) => rules.note({ about, kind: 'quota', ...given }, em)
+  const note = (given: Omit<JournalEntry, 'about' | 'kind'>) =>
+    rules.addJournalEntry({ about, kind: 'quota', ...given }, em)
   if (wasSpent && (isNewPeriod || !isSpent))
     await note({
       ...{ from: 'spent', to: 'open', cause: isNewPeriod ? 'new_period' : 'request' },

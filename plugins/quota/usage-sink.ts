@@ -9,7 +9,7 @@ import { noteSpending } from './notes.ts'
 import { rolledOver, withCommitted } from './usage.ts'
 
 interface Services extends Pick<Kernel, 'clock' | 'log' | 'filled'> {
-  readonly rules: Pick<Rules, 'note'>
+  readonly rules: Pick<Rules, 'addJournalEntry'>
 }
 
 /** Fills `stats.committed`: adds the bytes to the quotas of their owners. */

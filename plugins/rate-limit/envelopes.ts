@@ -51,7 +51,7 @@ export function openEnvelopes(deps: Services) {
       const envelope = { clientId, ownerId, limits, enforced: false, createdAt, updatedAt: now }
       await em.upsert(Envelope, envelope)
       await control.objects.put(em, objectKeyOf({ clientId, ownerId }))
-      await rules.note(noteOf(envelope, known?.limits ?? null, limits), em)
+      await rules.addJournalEntry(noteOf(envelope, known?.limits ?? null, limits), em)
       const refreshed = known ? () => {} : await rules.refresh({ clientId, owner: ownerId }, em)
       return { row: rowOf(envelope), refreshed }
     })

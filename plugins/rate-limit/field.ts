@@ -11,7 +11,7 @@ export const limitMissing = defineCode('validation.rate_limit_missing', 400, 3)
 export const field = ruleField({
   key,
   change: 'hot',
-  noteKind: 'limit',
+  journalKind: 'limit',
   body: RateLimit,
   requires: { capability, refusal: unsupported },
   updateEmpty: limitMissing,

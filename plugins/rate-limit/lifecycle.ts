@@ -21,7 +21,7 @@ export function openLifecycle({ control, rules }: Services) {
     const found = await em.findOne(Envelope, { clientId, ownerId })
     if (!found) return null
     await em.nativeDelete(Envelope, { clientId, ownerId })
-    await rules.note(noteOf(found, found.limits, null), em)
+    await rules.addJournalEntry(noteOf(found, found.limits, null), em)
     const refreshed = await rules.refresh({ clientId, owner: ownerId }, em)
     await control.objects.drop(em, objectKeyOf({ clientId, ownerId }), 'cut')
     return refreshed

@@ -1,4 +1,4 @@
-import type { Note } from '../rules/exports.ts'
+import type { JournalEntry } from '../rules/exports.ts'
 import type { Envelope } from './entities.ts'
 import type { RateLimit } from './limits.ts'
 
@@ -7,7 +7,7 @@ export const noteOf = (
   { clientId, ownerId: owner }: Pick<Envelope, 'clientId' | 'ownerId'>,
   from: RateLimit | null,
   to: RateLimit | null
-): Note => ({
+): JournalEntry => ({
   about: { clientId, owner },
   kind: 'limit',
   ...{ from, to },

@@ -76,7 +76,7 @@ async function knownOf(
 ): Promise<ReadonlySet<string>> {
   const idsOf = (scope: Wait['scope']) => waits.flatMap(wait => (wait.scope === scope ? [wait.id] : []))
   const ownerIds = idsOf('owner')
-  const found = await rules.ownershipOf(idsOf('rule'), em)
+  const found = await rules.loadScopes(idsOf('rule'), em)
   const own = [...found].filter(([, rule]) => rule.clientId === clientId)
   const owners = ownerIds.length === 0 ? [] : await rules.ownersOn(clientId, ownerIds, em)
   const limited =
@@ -95,7 +95,7 @@ export const openMetrics =
   async () => {
     const all = throttles.all()
     const ids = all.flatMap(({ scope, id }) => (scope === 'rule' ? [id] : []))
-    const owners = await store.read(em => rules.ownershipOf(ids, em))
+    const owners = await store.read(em => rules.loadScopes(ids, em))
     const samples = all.flatMap(({ clientId, scope, id, ms }) => {
       const owner = scope === 'owner' ? id : owners.get(id)?.owner
       return owner === undefined

@@ -84,7 +84,7 @@ export const shownColumns = [
 export type ShownRule = Pick<Rule, 'id' | (typeof shownColumns)[number]>
 
 /** A client that is to have a part of a whole, and cannot. */
-export const RefusedPart = defineEntity({
+export const RefusedMember = defineEntity({
   name: 'RefusedPart',
   tableName: 'rules_refused_part',
   properties: {
@@ -94,7 +94,7 @@ export const RefusedPart = defineEntity({
   }
 })
 
-export type RefusedPart = InferEntity<typeof RefusedPart>
+export type RefusedMember = InferEntity<typeof RefusedMember>
 
 /** The client of a whole: a rule that has a part on each of its clients. It is on no agent itself. */
 export const noClient = ''
@@ -102,10 +102,10 @@ export const noClient = ''
 /** Leaves out wholes. */
 export const onClients = { clientId: { $ne: noClient } }
 
-export const isWhole = ({ clientId }: Pick<Rule, 'clientId'>): boolean => clientId === noClient
+export const isGroupRule = ({ clientId }: Pick<Rule, 'clientId'>): boolean => clientId === noClient
 
 /** Nothing of the rule waits for its agent. */
-export const settled = { before: null, movedFrom: null, movedTo: null, existing: null } as const
+export const nothingPending = { before: null, movedFrom: null, movedTo: null, existing: null } as const
 
 /** Primary key for the table of a field: the rule's id. The row is deleted with the rule. */
 export const ruleKey = () => p.oneToOne(Rule).mapToPk().owner().primary().deleteRule('cascade')

@@ -4,11 +4,11 @@ import { defineSlot, type SlotReader } from '../../kernel/slot.ts'
 import type { RuleOwnership } from './fields/rule-field.ts'
 
 /** One rule, all rules of an owner on a client, or all rules of a client. */
-export type Noted = { readonly rule: string } | RuleOwnership | Pick<RuleOwnership, 'clientId'>
+export type JournalSubject = { readonly rule: string } | RuleOwnership | Pick<RuleOwnership, 'clientId'>
 
 /** Something that has happened to rules. */
-export interface Note {
-  readonly about: Noted
+export interface JournalEntry {
+  readonly about: JournalSubject
   readonly kind: string // 'state', 'limit', 'target', 'quota', or the plugin's own; at most 16 characters
   readonly from: unknown // what it was, as JSON; null: nothing
   readonly to: unknown
@@ -18,12 +18,13 @@ export interface Note {
 }
 
 /** Called in the transaction in which it happens, with the id of the request that led to it as the current one. */
-export const noteSlot = defineSlot<(note: Note, em: EntityManager) => Promise<void>>('rules.note')
+export const journalEntrySlot =
+  defineSlot<(note: JournalEntry, em: EntityManager) => Promise<void>>('rules.journal-entry')
 
-export type TakeNote = (note: Note, em: EntityManager) => Promise<void>
+export type AddJournalEntry = (note: JournalEntry, em: EntityManager) => Promise<void>
 
-export const openNotes =
-  (filled: SlotReader): TakeNote =>
+export const openJournalEntries =
+  (filled: SlotReader): AddJournalEntry =>
   async (note, em) => {
-    for (const { value: take } of filled(noteSlot)) await take(note, em)
+    for (const { value: take } of filled(journalEntrySlot)) await take(note, em)
   }

@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { openListening } from './api/listening-rules.ts'
+import { openPortLookup } from './api/listening-rules.ts'
 import { queries } from './api/queries.ts'
-import { openReading } from './api/rule-reader.ts'
+import { openRuleReader } from './api/rule-reader.ts'
 import { withShownStates } from './api/shown-states.ts'
 import { openCreate } from './changes/create-rule.ts'
 import { openPatch } from './changes/patch-rule.ts'
@@ -11,13 +11,13 @@ import { openRemoval } from './changes/remove-rules.ts'
 import { openReplace } from './changes/replace-rule.ts'
 import { openUpdate } from './changes/update-rule.ts'
 import { openUserChanges } from './changes/user-changes.ts'
-import { openClosings } from './delivery/closed-rules.ts'
+import { openClosedRules } from './delivery/closed-rules.ts'
 import { openReconciliation } from './delivery/reconciliation.ts'
 import { openDelivery } from './delivery/rule-delivery.ts'
 import { openRuleStates } from './delivery/rule-states.ts'
 import { Fields } from './fields/fields.ts'
-import { openSettling } from './group-rules/settle-members.ts'
-import { openNotes } from './journal-entry.ts'
+import { openMemberSync } from './group-rules/settle-members.ts'
+import { openJournalEntries } from './journal-entry.ts'
 import type { Services } from './services.ts'
 import type { keys } from './settings.ts'
 
@@ -35,15 +35,15 @@ export type Rules = Pick<
   | 'list'
   | 'count'
   | 'allIds'
-  | 'listeningOn'
-  | 'seenClient'
-  | 'ownershipOf'
+  | 'findOnPort'
+  | 'findVisibleClient'
+  | 'loadScopes'
   | 'ownersOn'
   | 'clientsOfOwner'
   | 'page'
-  | 'partsOf'
+  | 'listMembers'
   | 'shownIds'
-  | 'settle'
+  | 'syncMembers'
   | 'matching'
   | 'create'
   | 'update'
@@ -52,36 +52,47 @@ export type Rules = Pick<
   | 'remove'
   | 'removeAll'
   | 'refresh'
-  | 'note'
+  | 'addJournalEntry'
 >
 
 export function openRules({ config, store, clock, control, codec, log, filled }: Kernel<typeof keys>) {
   const fields = new Fields(filled, codec)
-  const closings = openClosings({ store, control })
-  const reading = openReading({ store, filled, fields, closings })
-  const note = openNotes(filled)
-  const states = openRuleStates({ control, clock, log, filled, closings, note })
-  const services: Services = { config, store, clock, control, log, filled, fields, reading, states, note }
+  const closings = openClosedRules({ store, control })
+  const reader = openRuleReader({ store, filled, fields, closings })
+  const addJournalEntry = openJournalEntries(filled)
+  const states = openRuleStates({ control, clock, log, filled, closings, addJournalEntry })
+  const services: Services = {
+    config,
+    store,
+    clock,
+    control,
+    log,
+    filled,
+    fields,
+    reader,
+    states,
+    addJournalEntry
+  }
   const reconciliation = openReconciliation(services)
   const removal = openRemoval(services)
   return {
-    ...reading,
+    ...reader,
     ...queries,
-    ...openListening({ filled, reading }),
+    ...openPortLookup({ filled, reader }),
     ...reconciliation,
     ...removal,
     ...openUserChanges({ ...reconciliation, ...removal }),
     /** Returns up to `take` rules after the id `after`, in the order of creation, with the states that are shown. */
     page: async (after: string, take: number, em: EntityManager) =>
       withShownStates(filled, await queries.page(after, take, em), em),
-    note,
+    addJournalEntry,
     closings,
     joined(peer: Peer): void {
       closings.joined(peer)
       reconciliation.joined(peer)
     },
     kind: openDelivery(services),
-    settle: openSettling(services),
+    syncMembers: openMemberSync(services),
     create: openCreate(services),
     replace: openReplace(services),
     update: openUpdate(services),

@@ -15,7 +15,7 @@ import {
   type RuleOwnership,
   ruleFieldSlot
 } from './fields/rule-field.ts'
-import { noteSlot } from './journal-entry.ts'
+import { journalEntrySlot } from './journal-entry.ts'
 
 export const ruleNotFound = defineCode('rule_not_found', 404, 8)
 export const clientNotGranted = defineCode('client_not_granted', 403, 5)
@@ -144,7 +144,7 @@ export const slots = [
   admitSlot,
   removedSlot,
   stateSlot,
-  noteSlot,
+  journalEntrySlot,
   shownStateSlot,
   pushOptionsSlot,
   columnSlot,

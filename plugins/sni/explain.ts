@@ -1,5 +1,5 @@
 // Which of the rules on a port of TLS names a caller meets.
-import { type AskedCaller, type Explainer, explainSlot, type RuleRecord } from '../rules/exports.ts'
+import { type ExplainedCaller, type Explainer, explainSlot, type RuleRecord } from '../rules/exports.ts'
 import { covers } from './pattern.ts'
 import { fallbackKey, patternKey } from './wire.ts'
 
@@ -7,7 +7,7 @@ const patternOf = (rule: RuleRecord): string | null => (rule[patternKey] ?? null
 const isFallback = (rule: RuleRecord): boolean => rule[fallbackKey] === true
 
 const explainer: Explainer = {
-  choose(rules, { sni }: AskedCaller) {
+  choose(rules, { sni }: ExplainedCaller) {
     const inForce = rules.filter(({ state }) => state !== 'failed') // others take the callers of one that has failed
     const candidates = inForce.length > 0 ? inForce : rules
     const named = candidates.filter(rule => patternOf(rule) !== null)

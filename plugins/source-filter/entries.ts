@@ -1,6 +1,6 @@
 // An entry of a rule: an address, a prefix, or '@name' of a list.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import { prefixOf } from '../rules/exports.ts'
+import { normalizePrefix } from '../rules/exports.ts'
 
 export const invalidSources = defineCode('validation.sources', 400, 3)
 
@@ -12,7 +12,7 @@ export const isListName = (entry: string): boolean => entry.startsWith('@')
 export function entriesOf(given: readonly string[], field: string, mayName: 'lists' | 'no lists'): string[] {
   const entries = given.map((text, at) => {
     if (mayName === 'lists' && listPattern.test(text)) return text
-    const prefix = prefixOf(text)
+    const prefix = normalizePrefix(text)
     if (prefix !== null) return prefix
     const what = mayName === 'lists' ? ', nor a list such as @office' : ''
     throw refusalOf(

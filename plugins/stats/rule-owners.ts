@@ -23,7 +23,7 @@ export interface ReportedRule extends RuleOwnership {
 export function openRuleOwners({ rules }: { readonly rules: Rules }) {
   async function of(ruleIds: readonly string[], em: EntityManager): Promise<Map<string, ReportedRule>> {
     const found = new Map<string, ReportedRule>()
-    for (const [id, { clientId, owner, ...parts }] of await rules.ownershipOf(ruleIds, em))
+    for (const [id, { clientId, owner, ...parts }] of await rules.loadScopes(ruleIds, em))
       found.set(id, { clientId, owner, parts })
     for (const some of slices(ruleIds.filter(id => !found.has(id)))) {
       const removed = await em.find(StatsRemovedRule, { ruleId: { $in: [...some] } })

@@ -14,7 +14,7 @@ import { StatsTotal } from './entities.ts'
 import type { Flags, PortStats, RuleStats, TargetStats } from './schema.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
-  readonly rules: Pick<Rules, 'find' | 'read' | 'partsOf'>
+  readonly rules: Pick<Rules, 'find' | 'read' | 'listMembers'>
   readonly activeConnections: Pick<ActiveConnections, 'ofRule'>
 }
 
@@ -31,7 +31,7 @@ export function openRuleStats({ store, rules, activeConnections }: Services) {
   return async (id: string, flags: Static<typeof Flags>, principal: Principal): Promise<RuleStats> => {
     const { rule, parts, names, totals } = await store.read(async em => {
       const rule = await rules.find(id, principal, em)
-      const parts: readonly Part[] = rule.clientId === '' ? await rules.partsOf(id, em) : [rule]
+      const parts: readonly Part[] = rule.clientId === '' ? await rules.listMembers(id, em) : [rule]
       const names = flags.per_client ? await namesOf(parts, em) : null
       const totals = await em.find(StatsTotal, { ruleId: { $in: parts.map(({ id }) => id) } })
       return { rule, parts, names, totals }

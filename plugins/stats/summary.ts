@@ -23,7 +23,7 @@ export const openSummary =
     /** Leaves out deleted rules, which their agent may still drain. */
     async function countConnections(em: EntityManager): Promise<number> {
       const ports = activeConnections.all()
-      const owners = await rules.ownershipOf([...new Set(ports.map(({ ruleId }) => ruleId))], em)
+      const owners = await rules.loadScopes([...new Set(ports.map(({ ruleId }) => ruleId))], em)
       return ports
         .filter(({ ruleId, clientId }) => {
           const rule = owners.get(ruleId)

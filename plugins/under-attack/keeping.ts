@@ -17,7 +17,7 @@ export function openRows({ control, rules }: Services) {
   const note = (row: UnderAttack, to: 'on' | null, cause: string, em: EntityManager): Promise<void> => {
     const from = to ? null : 'on'
     const details = to ? { until: timestamp(row.untilMs), reason: row.reason } : {}
-    return rules.note(
+    return rules.addJournalEntry(
       { about: { clientId: row.clientId }, kind: 'under_attack', from, to, cause, details },
       em
     )

@@ -218,7 +218,7 @@ t.test('each rule has a bound, and old entries go', async t => {
   const old = async () => {
     const { rules, store, clock } = server.server.depsOf('rules') as Deps
     const note = { about: { rule: other }, kind: 'test', from: null, to: null, cause: null }
-    await store.change(em => rules.note({ ...note, at: clock.now() - 25 * 3_600_000 }, em))
+    await store.change(em => rules.addJournalEntry({ ...note, at: clock.now() - 25 * 3_600_000 }, em))
   }
   const count = () =>
     server.server

@@ -1,7 +1,7 @@
 // The rule fields in both halves: a server, and an agent on a fake engine.
 import t, { type Test } from 'tap'
 import { runAgent, testAgent, testServer } from '../../../kit/public.ts'
-import { prefixOf } from '../../rules/fields/prefix.ts'
+import { normalizePrefix } from '../../rules/fields/prefix.ts'
 
 const target = { host: '10.0.0.1', port: 80 }
 
@@ -38,7 +38,7 @@ t.test('prefixes have one normal form', async t => {
       text => [text, null] as const
     )
   ] as const)
-    t.equal(prefixOf(given), normal, given)
+    t.equal(normalizePrefix(given), normal, given)
 })
 
 t.test('fields are normalised, shown, merged and taken away, and the engine gets them', async t => {

@@ -13,27 +13,27 @@ export interface ExplainStep {
 }
 
 /** A caller of a port, of whom somebody asks what becomes of them. */
-export interface AskedCaller {
+export interface ExplainedCaller {
   readonly port: number
   readonly source: string | null // their address; null: nobody in particular
   readonly sni: string | null // the TLS server name that they ask for, in lower case; null: none
 }
 
 /** A caller of a rule that its reader may see. */
-export interface AskedRule extends AskedCaller {
+export interface ExplainedRule extends ExplainedCaller {
   readonly rule: RuleRecord
   readonly clientId: string
   readonly id: string // of the rule on this client: of one on several clients the id of its part
   readonly placedBySuperadmin: boolean
 }
 
-export type Choice = { readonly rule: RuleRecord } | { readonly stop: ExplainStep }
+export type RuleChoice = { readonly rule: RuleRecord } | { readonly stop: ExplainStep }
 
 export interface Explainer {
   /** Of rules that share a port: returns the one that a caller meets, or why there is none. null: they do not share it so. */
-  choose?(rules: readonly RuleRecord[], caller: AskedCaller): Choice | null
+  choose?(rules: readonly RuleRecord[], caller: ExplainedCaller): RuleChoice | null
   /** Returns what this plugin decides about the caller of a rule that is in force, by what the server knows. */
-  explain?(asked: AskedRule, em: EntityManager): Promise<readonly ExplainStep[]>
+  explain?(asked: ExplainedRule, em: EntityManager): Promise<readonly ExplainStep[]>
 }
 
 export const explainSlot = defineSlot<Explainer>('explain.step', { ifOwnerMissing: 'inert' })

@@ -5,10 +5,10 @@ import type { Principal } from '../../../kernel/http/principal.ts'
 import type { Client } from '../../../kernel/identity/entities.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
 import { clientsOf, findClient, requireClient } from '../changes/placement.ts'
-import { type Protocol, RefusedPart, Rule } from '../entities.ts'
+import { type Protocol, RefusedMember, Rule } from '../entities.ts'
 import { clientNotGranted } from '../slots.ts'
 import { queries } from './queries.ts'
-import type { Reading } from './rule-reader.ts'
+import type { RuleReader } from './rule-reader.ts'
 import type { RuleRecord } from './rule-record.ts'
 
 export interface PortOfClient {
@@ -26,12 +26,12 @@ export interface ListeningRule {
 
 interface Options {
   readonly filled: SlotReader
-  readonly reading: Pick<Reading, 'recordOf'>
+  readonly reader: Pick<RuleReader, 'recordOf'>
 }
 
-export function openListening({ filled, reading }: Options) {
+export function openPortLookup({ filled, reader }: Options) {
   /** Returns the rules on this port that the caller may see, and that are not being removed. */
-  async function listeningOn(
+  async function findOnPort(
     { clientId, protocol, port }: PortOfClient,
     { role, userId }: Principal,
     em: EntityManager
@@ -48,13 +48,13 @@ export function openListening({ filled, reading }: Options) {
     const rules = await em.find(Rule, { ...seen, clientId }, { orderBy: { id: 'asc' } })
     const wholes = await em.find(Rule, { ...seen, id: { $in: rules.flatMap(({ parent }) => parent ?? []) } })
     const found = rules.map(rule => ({ on: rule, of: wholes.find(({ id }) => id === rule.parent) ?? rule }))
-    const refused = await em.find(RefusedPart, { clientId }, { fields: ['parent'] })
+    const refused = await em.find(RefusedMember, { clientId }, { fields: ['parent'] })
     const without = await em.find(Rule, { ...seen, id: { $in: refused.map(({ parent }) => parent) } })
     const all = [...found, ...without.map(whole => ({ on: { ...whole, id: '' }, of: whole }))]
     const listening: ListeningRule[] = []
     for (const { on, of } of all) {
       const { id, placedBySuperadmin } = on
-      listening.push({ id, placedBySuperadmin, rule: await reading.recordOf(of, em) })
+      listening.push({ id, placedBySuperadmin, rule: await reader.recordOf(of, em) })
     }
     return listening
   }
@@ -63,7 +63,11 @@ export function openListening({ filled, reading }: Options) {
    * Finds a client by id or name. Throws `client_not_found`; for a user who may not see it `client_not_granted`, existing or
    * not; `client_name_ambiguous` where several have the name.
    */
-  async function seenClient(client: string, { role, userId }: Principal, em: EntityManager): Promise<Client> {
+  async function findVisibleClient(
+    client: string,
+    { role, userId }: Principal,
+    em: EntityManager
+  ): Promise<Client> {
     if (role === 'superadmin') return requireClient(client, em)
     const granted = (await clientsOf(userId, filled, em)) ?? new Set()
     const own = new Set(await queries.clientsOfOwner(userId, em))
@@ -72,5 +76,5 @@ export function openListening({ filled, reading }: Options) {
     return found
   }
 
-  return { listeningOn, seenClient }
+  return { findOnPort, findVisibleClient }
 }

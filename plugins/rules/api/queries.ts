@@ -30,7 +30,7 @@ export const queries = {
   },
 
   /** Returns client, owner, ports and targets, also former ones, by rule id; ids without a rule are left out. */
-  async ownershipOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleScope>> {
+  async loadScopes(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleScope>> {
     const options: object = { fields: scopeColumns }
     const rules: ScopeRow[] = await em.find(Rule, { id: { $in: [...ids] } }, options)
     return new Map(
@@ -52,7 +52,7 @@ export const queries = {
   },
 
   /** Returns the parts of a whole; any other rule is its own only part. */
-  partsOf: (id: string, em: EntityManager): Promise<Pick<Rule, 'id' | 'clientId'>[]> =>
+  listMembers: (id: string, em: EntityManager): Promise<Pick<Rule, 'id' | 'clientId'>[]> =>
     em.execute(
       `select id, client_id as "clientId" from rules where parent = ? or (id = ? and client_id <> '${noClient}') order by id`,
       [id, id]

@@ -8,8 +8,8 @@ import { Client } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { listFilterSlots, listFilters } from '../../http/exports.ts'
 import { clientsNamed } from '../changes/placement.ts'
-import type { Closings } from '../delivery/closed-rules.ts'
-import { isWhole, onClients, RefusedPart, Rule, type ShownRule, shownColumns } from '../entities.ts'
+import type { ClosedRules } from '../delivery/closed-rules.ts'
+import { isGroupRule, onClients, RefusedMember, Rule, type ShownRule, shownColumns } from '../entities.ts'
 import type { Fields } from '../fields/fields.ts'
 import { edgesOf } from '../group-rules/edges.ts'
 import { ruleNotFound, targetViewSlot } from '../slots.ts'
@@ -20,17 +20,17 @@ import { shownOf, shownStates } from './shown-states.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'filled'> {
   readonly fields: Fields
-  readonly closings: Pick<Closings, 'reasonOf'>
+  readonly closings: Pick<ClosedRules, 'reasonOf'>
 }
 
-export type Reading = ReturnType<typeof openReading>
+export type RuleReader = ReturnType<typeof openRuleReader>
 
-export function openReading(services: Services) {
+export function openRuleReader(services: Services) {
   /** Throws `rule_not_found` or `not_owner`. */
   async function find(id: string, { role, userId }: Principal, em: EntityManager): Promise<Rule> {
     const rule = await em.findOne(Rule, { id })
     const hasWholes = services.fields.placing() !== undefined
-    if (!rule || (isWhole(rule) && !hasWholes)) throw new Fault(ruleNotFound, `there is no rule ${id}`)
+    if (!rule || (isGroupRule(rule) && !hasWholes)) throw new Fault(ruleNotFound, `there is no rule ${id}`)
     if (role !== 'superadmin' && rule.owner !== userId)
       throw new Fault(notOwner, `rule ${id} belongs to another user`)
     if (rule.parent != null && hasWholes) throw partNotFound(rule, rule.parent)
@@ -111,7 +111,7 @@ async function matching(
 async function onOne(client: string, em: EntityManager): Promise<object> {
   const clientId = { $in: await clientIds(client, em) }
   const parts = await em.find(Rule, { clientId, parent: { $ne: null } }, { fields: ['parent'] })
-  const refused = await em.find(RefusedPart, { clientId }, { fields: ['parent'] })
+  const refused = await em.find(RefusedMember, { clientId }, { fields: ['parent'] })
   const parents = [...parts, ...refused].flatMap(({ parent }) => parent ?? [])
   if (parents.length === 0) return { clientId } // with a second condition that no rule meets, SQLite reads all rules
   return { $or: [{ clientId }, { id: { $in: [...new Set(parents)] } }] }
@@ -158,8 +158,8 @@ const targetsOf = ({ id, targets, listenFrom, listenTo }: ShownRule, views: View
 
 const coreRecordOf = (rule: ShownRule, names: ReadonlyMap<string, string>) => ({
   rule_id: rule.id,
-  client_id: isWhole(rule) ? null : rule.clientId,
-  client_name: isWhole(rule) ? null : (names.get(rule.clientId) ?? ''),
+  client_id: isGroupRule(rule) ? null : rule.clientId,
+  client_name: isGroupRule(rule) ? null : (names.get(rule.clientId) ?? ''),
   listen_port: rule.listenFrom,
   listen_port_end: rule.listenTo > rule.listenFrom ? rule.listenTo : null,
   protocol: rule.protocol,

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Resource } from '../../../kernel/http/route.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
 import { etagText } from '../../http/exports.ts'
-import { isWhole, Rule, type ShownRule } from '../entities.ts'
+import { isGroupRule, Rule, type ShownRule } from '../entities.ts'
 import { columnsIn, loadValues } from '../fields/fields.ts'
 import { ruleKind } from '../wire.ts'
 import type { Values } from './rule-record.ts'
@@ -51,7 +51,7 @@ const definitionOf = ({
 function countedIn(filled: SlotReader) {
   const all = columnsIn(filled)
   const own = all.filter(({ isSent }) => !isSent)
-  return (rule: ShownRule) => (isWhole(rule) ? all : own)
+  return (rule: ShownRule) => (isGroupRule(rule) ? all : own)
 }
 
 async function versionsOf(
@@ -70,7 +70,7 @@ async function versionsOf(
       const { id } = rule
       const all = values.get(id) ?? {}
       const own = countedOf(rule).flatMap(({ key }) => (all[key] == null ? [] : [all[key]]))
-      const revision = isWhole(rule) ? undefined : revisions.get(id)
+      const revision = isGroupRule(rule) ? undefined : revisions.get(id)
       if (revision === undefined) return [id, [...definitionOf(rule), ...own]]
       return [id, own.length === 0 ? revision : [revision, ...own]]
     })

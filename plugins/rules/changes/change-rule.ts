@@ -3,11 +3,11 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import type { ApplyResult } from '../../../kernel/control/managed-objects.ts'
 import type { FieldChange } from '../../../kernel/http/route.ts'
 import { resourceOf } from '../api/rule-resource.ts'
-import { type Existing, isWhole, Rule } from '../entities.ts'
+import { type Existing, isGroupRule, Rule } from '../entities.ts'
 import type { ChangeBy } from '../fields/fields.ts'
 import { missingPart } from '../fields/requirements.ts'
 import { changeWhole } from '../group-rules/group-rule.ts'
-import type { Note } from '../journal-entry.ts'
+import type { JournalEntry } from '../journal-entry.ts'
 import type { Change, Services } from '../services.ts'
 import { ruleNotFound } from '../slots.ts'
 import {
@@ -52,17 +52,18 @@ export const openChange =
       const wanted = await operation.wanted(stored, { principal, em })
       requireSamePlace(services, stored, wanted)
       const how = { kind: operation.kind, existing: operation.existing ?? 'keep', principal, em }
-      const make = isWhole(stored.rule) ? changeWhole : changeOne
+      const make = isGroupRule(stored.rule) ? changeWhole : changeOne
       const changed = await make(services, stored, wanted, how)
       changes = changed.changes
-      for (const note of notesOf(id, changes, { services, principal })) await services.note(note, em)
+      for (const note of notesOf(id, changes, { services, principal }))
+        await services.addJournalEntry(note, em)
       return { rule: stored.rule, changed }
     })
     changed.afterCommit()
     for (const clientId of new Set(changed.woken)) control.objects.wake(clientId)
     const { ackSecs = defaultAckSecs(changed.awaited.length) } = operation
     const answers = await answersOf(control, changed.awaited, 'push', ackSecs)
-    if (isWhole(rule)) requireAnswers(id, answers, ackSecs)
+    if (isGroupRule(rule)) requireAnswers(id, answers, ackSecs)
     else for (const { result } of answers) await requireInForce(services, id, result, ackSecs)
   }
 
@@ -84,10 +85,10 @@ const notesOf = (
   rule: string,
   changes: readonly FieldChange[],
   { services: { fields }, principal }: { readonly services: Services } & Pick<Change, 'principal'>
-): Note[] =>
+): JournalEntry[] =>
   changes.map(({ field, from, to }) => ({
     about: { rule },
-    kind: fields.noteKind(field),
+    kind: fields.journalKind(field),
     ...{ from, to },
     cause: principal.method === 'system' ? 'system' : 'request',
     details: { field, actor: principal.userId }
@@ -103,16 +104,16 @@ async function changeOne(services: Services, stored: Stored, wanted: Wanted, how
 /** Throws if a rule of one client would get several, or the other way round. */
 function requireSamePlace({ fields }: Services, { rule }: Stored, { values }: Wanted): void {
   const placing = fields.placing()
-  if (placing && isWhole(rule) !== ((values[placing.key] ?? null) !== null)) throw immutable(placing.key)
+  if (placing && isGroupRule(rule) !== ((values[placing.key] ?? null) !== null)) throw immutable(placing.key)
 }
 
 async function find(
-  { filled, fields, reading }: Services,
+  { filled, fields, reader }: Services,
   id: string,
   operation: Operation,
   { principal, em }: ChangeBy
 ): Promise<Stored> {
-  const rule = await reading.find(id, principal, em).catch(refusal => {
+  const rule = await reader.find(id, principal, em).catch(refusal => {
     operation.refuse?.()
     throw refusal
   })

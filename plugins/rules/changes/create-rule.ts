@@ -2,9 +2,9 @@
 import { newId } from '../../../kernel/base/id.ts'
 import { resourceOf } from '../api/rule-resource.ts'
 import type { CreateBody } from '../api/schema.ts'
-import { isWhole, Rule } from '../entities.ts'
+import { isGroupRule, Rule } from '../entities.ts'
 import { insertWhole } from '../group-rules/group-rule.ts'
-import type { Note } from '../journal-entry.ts'
+import type { JournalEntry } from '../journal-entry.ts'
 import type { Change, Services } from '../services.ts'
 import {
   answersOf,
@@ -20,7 +20,7 @@ import { place, requirePlace } from './placement.ts'
 export const openCreate =
   (services: Services) =>
   async (body: CreateBody, givenAckSecs: number | undefined, { principal, change }: Change) => {
-    const { store, clock, control, filled, fields, reading, note } = services
+    const { store, clock, control, filled, fields, reader, addJournalEntry } = services
     const draft = parse(body)
     const values = fields.parse(body, draft, principal)
     requirePlace(body.client, values, fields.placing())
@@ -34,8 +34,8 @@ export const openCreate =
         { ...draft, ...where, id, paused: body.paused ?? false, fields: keys },
         clock.now()
       )
-      await note(createdBy(principal, id), em)
-      if (isWhole(rule)) return insertWhole(services, rule, { ...by, values, ifOffline })
+      await addJournalEntry(createdBy(principal, id), em)
+      if (isGroupRule(rule)) return insertWhole(services, rule, { ...by, values, ifOffline })
       const faults = await insertRules(services, [rule], values, { ...by, ifOffline })
       for (const fault of faults.values()) throw fault
       return [rule]
@@ -49,10 +49,10 @@ export const openCreate =
     if (!isOne) requireAnswers(id, answers, ackSecs)
     else if (ifOffline === 'refuse' || answers.length > 0)
       requireApplied(answers[0]?.result ?? null, id, ackSecs, { rule_state: 'failed' })
-    return reading.read(id, principal)
+    return reader.read(id, principal)
   }
 
-const createdBy = ({ userId: actor }: Change['principal'], rule: string): Note => ({
+const createdBy = ({ userId: actor }: Change['principal'], rule: string): JournalEntry => ({
   about: { rule },
   kind: 'state',
   from: null,

@@ -62,7 +62,7 @@ function requireWhole(schema: TSchema, value: unknown, at: string): void {
 export async function requireUnchanged(
   { rule }: Stored,
   patch: PatchBody,
-  { reading, filled }: Services,
+  { reader, filled }: Services,
   em: EntityManager
 ): Promise<void> {
   const { client, protocol, owner } = patch
@@ -71,7 +71,7 @@ export async function requireUnchanged(
   if (owner !== undefined && owner !== rule.owner) throw immutable('owner')
   const repeated = readOnlyIn(filled).filter(key => key in patch)
   if (repeated.length === 0) return
-  const record: Values = await reading.recordOf(rule, em)
+  const record: Values = await reader.recordOf(rule, em)
   const other = repeated.find(key => !isDeepStrictEqual(patch[key], record[key]))
   if (other === undefined) return
   const details = { field: `/${other}`, reason: 'read_only' }

@@ -3,7 +3,7 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
 import type { ChangeQuery, PatchBody } from '../api/schema.ts'
 import { bodyEmpty } from '../codes.ts'
-import { isWhole } from '../entities.ts'
+import { isGroupRule } from '../entities.ts'
 import type { ChangeBy } from '../fields/fields.ts'
 import type { Change, Services } from '../services.ts'
 import { changesOf, type Stored, type Wanted } from './apply-change.ts'
@@ -15,7 +15,7 @@ import { anyRule, bodyOf } from './rule-body.ts'
 
 export const openPatch = (services: Services) => {
   const change = openChange(services)
-  const { fields, reading } = services
+  const { fields, reader } = services
 
   async function patched(stored: Stored, patch: PatchBody, { principal, em }: ChangeBy): Promise<Wanted> {
     const { rule, values } = stored
@@ -33,7 +33,7 @@ export const openPatch = (services: Services) => {
     const isSuperadmin = principal.role === 'superadmin'
     const placer = patch.placed_by ?? (isSuperadmin ? rule.placedBy : undefined)
     const owner = {
-      ...(!isWhole(rule) && { client: rule.clientId }),
+      ...(!isGroupRule(rule) && { client: rule.clientId }),
       owner: rule.owner,
       ...(placer !== undefined && { placed_by: placer })
     }
@@ -69,7 +69,7 @@ export const openPatch = (services: Services) => {
     edit,
     async patch(...[id, patch, query, call]: Parameters<typeof edit>): Promise<RuleRecord> {
       await edit(id, patch, query, call)
-      return reading.read(id, call.principal)
+      return reader.read(id, call.principal)
     }
   }
 }

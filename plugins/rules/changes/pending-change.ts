@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Values } from '../api/rule-record.ts'
 import { type AfterCommit, isInForce, stateInForce } from '../delivery/rule-states.ts'
-import { type Before, type Existing, type Ports, type Rule, settled } from '../entities.ts'
+import { type Before, type Existing, nothingPending, type Ports, type Rule } from '../entities.ts'
 import { server } from '../fields/fields.ts'
 import type { Services } from '../services.ts'
 import { isSuperadmin } from './placement.ts'
@@ -23,7 +23,7 @@ interface ChangeOf {
 export function withBefore({ rule, next, values, existing, whenPortInUse }: ChangeOf): Rule {
   const former = formerOf(rule, next)
   if (!isInForce(rule))
-    return { ...next, ...former, ...settled, existing: strictest(rule.existing, existing) }
+    return { ...next, ...former, ...nothingPending, existing: strictest(rule.existing, existing) }
   const { placedBy, targets, preferIpv6, paused } = rule
   const first = rule.before ?? { rule: { placedBy, targets, preferIpv6, paused }, values: {}, whenPortInUse }
   const before: Before = {
@@ -74,7 +74,12 @@ export async function undoChange(services: Services, rule: Rule, em: EntityManag
   if (!before) throw new TypeError(`rule ${rule.id} is not being changed`)
   const { fields, states } = services
   const from = (await fields.load([rule], em)).get(rule.id) ?? {}
-  const earlier: Rule = { ...rule, ...before.rule, ...settled, fields: fields.keysWith(rule, before.values) }
+  const earlier: Rule = {
+    ...rule,
+    ...before.rule,
+    ...nothingPending,
+    fields: fields.keysWith(rule, before.values)
+  }
   const given = {
     ...earlier,
     ...formerOf(rule, earlier),

@@ -2,7 +2,7 @@
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import { resourceOf } from '../api/rule-resource.ts'
 import { type AfterCommit, belongsOnAgent, objectKeyOf, runAll } from '../delivery/rule-states.ts'
-import { isWhole, noClient, Rule } from '../entities.ts'
+import { isGroupRule, noClient, Rule } from '../entities.ts'
 import type { Change, Services } from '../services.ts'
 import { answersOf, defaultAckSecs, requireAnswers, requireApplied } from './client-answers.ts'
 
@@ -31,7 +31,7 @@ const takeOff = async (
     : control.objects.forget(em, objectKeyOf(rule))
 
 export function openRemoval(services: Services) {
-  const { control, filled, reading, states } = services
+  const { control, filled, reader, states } = services
 
   /** A whole goes with the last of its parts. */
   async function drainWhole(rule: Rule, em: EntityManager) {
@@ -54,9 +54,9 @@ export function openRemoval(services: Services) {
     { principal, change }: Change
   ): Promise<void> {
     const { rule, answered, woken, after } = await change(resourceOf(id, filled), async em => {
-      const rule = await reading.find(id, principal, em)
+      const rule = await reader.find(id, principal, em)
       if (rule.state === 'draining') return { rule, answered: [], woken: [rule], after: [] }
-      if (isWhole(rule)) return { rule, ...(await drainWhole(rule, em)) }
+      if (isGroupRule(rule)) return { rule, ...(await drainWhole(rule, em)) }
       const { isAnswered, afterCommit } = await drainRule(services, rule, em)
       return { rule, answered: isAnswered ? [rule] : [], woken: [rule], after: [afterCommit] }
     })
@@ -64,7 +64,7 @@ export function openRemoval(services: Services) {
     for (const { clientId } of woken) if (clientId !== noClient) control.objects.wake(clientId)
     const ackSecs = givenAckSecs ?? defaultAckSecs(answered.length)
     const answers = await answersOf(control, answered, 'remove', ackSecs)
-    if (isWhole(rule)) requireAnswers(id, answers, ackSecs)
+    if (isGroupRule(rule)) requireAnswers(id, answers, ackSecs)
     else if (answered.length > 0) requireApplied(answers[0]?.result ?? null, id, ackSecs)
   }
 
@@ -73,7 +73,7 @@ export function openRemoval(services: Services) {
     const rules = await em.find(Rule, where, { orderBy: { id: 'asc' } })
     const actions: AfterCommit[] = []
     for (const rule of rules) {
-      if (!isWhole(rule)) await takeOff(control, rule, removal, em)
+      if (!isGroupRule(rule)) await takeOff(control, rule, removal, em)
       actions.push(await states.remove(rule, em))
     }
     const afterCommit = (): void => {

@@ -11,7 +11,7 @@ import { immutable } from './rule-body.ts'
 
 export const openReplace = (services: Services) => {
   const change = openChange(services)
-  const { filled, fields, reading } = services
+  const { filled, fields, reader } = services
   return async (id: string, body: DefinitionBody, ackSecs: number | undefined, call: Change) => {
     const draft = parse(body)
     const given = { ...fields.none(), ...fields.parse(body, draft, call.principal) }
@@ -24,7 +24,7 @@ export const openReplace = (services: Services) => {
       return next
     }
     await change(id, { kind: 'replace', ackSecs, wanted }, call)
-    return reading.read(id, call.principal)
+    return reader.read(id, call.principal)
   }
 }
 

@@ -7,7 +7,7 @@ import { requestedValues, requireContent, requireValid } from './update-body.ts'
 
 export const openUpdate = (services: Services) => {
   const change = openChange(services)
-  const { fields, reading } = services
+  const { fields, reader } = services
   return async (id: string, body: UpdateBody, ackSecs: number | undefined, call: Change) => {
     requireContent(body, fields)
     const operation = {
@@ -20,6 +20,6 @@ export const openUpdate = (services: Services) => {
       })
     } satisfies Operation
     await change(id, operation, call)
-    return reading.read(id, call.principal)
+    return reader.read(id, call.principal)
   }
 }

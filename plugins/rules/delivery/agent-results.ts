@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../../kernel/control/managed-objects.ts'
 import { portInUse } from '../changes/new-rule.ts'
 import { undoChange } from '../changes/pending-change.ts'
-import { Rule, settled } from '../entities.ts'
+import { nothingPending, Rule } from '../entities.ts'
 import type { Services } from '../services.ts'
 import { refusalOf } from './reconciliation.ts'
 import { type AfterCommit, objectKeyOf, stateInForce } from './rule-states.ts'
@@ -25,7 +25,7 @@ export function openResults(services: Services): Results {
     if (result.status === 'refused')
       return refused(services, rule, refusalOf(services, rule)?.errorCode.code ?? result.code, em)
     if (result.status !== 'applied') return null
-    if (rule.existing != null) await em.nativeUpdate(Rule, { id }, settled)
+    if (rule.existing != null) await em.nativeUpdate(Rule, { id }, nothingPending)
     return states.enter(rule, { state: stateInForce(rule) }, em)
   }
 
@@ -58,12 +58,15 @@ async function refused(
   code: string,
   em: EntityManager
 ): Promise<AfterCommit> {
-  const { control, log, note, states } = services
+  const { control, log, addJournalEntry, states } = services
   const { id, clientId, before } = rule
   if (before == null) return states.fail(rule, { code }, em)
   const isKept = code === portInUse.code && before.whenPortInUse === 'keep'
   if (!isKept)
-    await note({ about: { rule: id }, kind: 'change', from: 'requested', to: 'undone', cause: code }, em)
+    await addJournalEntry(
+      { about: { rule: id }, kind: 'change', from: 'requested', to: 'undone', cause: code },
+      em
+    )
   const after = await (isKept ? states.fail(rule, { code }, em) : undoChange(services, rule, em))
   await control.objects.put(em, objectKeyOf(rule))
   return () => {

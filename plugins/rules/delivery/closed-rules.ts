@@ -8,9 +8,9 @@ import { RulesClosed } from '../wire.ts'
 
 type Ref = Pick<Rule, 'id' | 'clientId'>
 
-export type Closings = ReturnType<typeof openClosings>
+export type ClosedRules = ReturnType<typeof openClosedRules>
 
-export function openClosings({ store, control }: Pick<Kernel, 'store' | 'control'>) {
+export function openClosedRules({ store, control }: Pick<Kernel, 'store' | 'control'>) {
   const clients = new Map<string, Map<string, string>>() // reasons by client and rule
   const changed = control.servers.mirror<[string, string][]>({
     key: 'rules.closed',
@@ -24,7 +24,7 @@ export function openClosings({ store, control }: Pick<Kernel, 'store' | 'control
     /** Takes what the client's agent reports of the client's own rules. */
     async record({ clientId }: Pick<Peer, 'clientId'>, { rules }: RulesClosed): Promise<void> {
       const ids = rules.map(({ rule_id }) => rule_id)
-      const known = await store.read(em => queries.ownershipOf(ids, em))
+      const known = await store.read(em => queries.loadScopes(ids, em))
       const reasons = clients.get(clientId) ?? new Map<string, string>()
       for (const { rule_id: id, reason } of rules)
         if (reason === '') reasons.delete(id)
@@ -41,7 +41,7 @@ export function openClosings({ store, control }: Pick<Kernel, 'store' | 'control
 }
 
 interface Deps {
-  readonly rules: { readonly closings: Closings }
+  readonly rules: { readonly closings: ClosedRules }
 }
 
 export const closedHandler = on(RulesClosed, ({ peer, deps }: PeerCall<Deps>, body) =>

@@ -10,12 +10,12 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { afterCommit } from '../../../kernel/store/after-commit.ts'
-import { isWhole, RefusedPart, Rule, type State, settled } from '../entities.ts'
+import { isGroupRule, nothingPending, RefusedMember, Rule, type State } from '../entities.ts'
 import { fieldNotLoaded, shapeNotLoaded } from '../fields/requirements.ts'
-import type { Note, TakeNote } from '../journal-entry.ts'
+import type { AddJournalEntry, JournalEntry } from '../journal-entry.ts'
 import { removedSlot, type StateChange, stateSlot } from '../slots.ts'
 import { ruleKind } from '../wire.ts'
-import type { Closings } from './closed-rules.ts'
+import type { ClosedRules } from './closed-rules.ts'
 
 /** Logs, and wakes agents. Must be called after the commit of the transaction, and only then. */
 export type AfterCommit = () => void
@@ -59,7 +59,10 @@ export const stateInForce = ({ paused }: Pick<Rule, 'paused'>): State => (paused
 const wholeOf = ({ parent }: Rule) => (parent == null ? {} : { parent })
 
 /** Of a part it is about the whole. */
-const stateNote = (rule: Rule, to: { readonly state: State; readonly code: string | null }): Note => ({
+const stateNote = (
+  rule: Rule,
+  to: { readonly state: State; readonly code: string | null }
+): JournalEntry => ({
   about: { rule: rule.parent ?? rule.id },
   kind: 'state',
   ...{ from: rule.state, to: to.state, cause: to.code },
@@ -69,11 +72,11 @@ const stateNote = (rule: Rule, to: { readonly state: State; readonly code: strin
 export type RuleStates = ReturnType<typeof openRuleStates>
 
 interface Options extends Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'> {
-  readonly closings: Pick<Closings, 'forget'>
-  readonly note: TakeNote
+  readonly closings: Pick<ClosedRules, 'forget'>
+  readonly addJournalEntry: AddJournalEntry
 }
 
-export function openRuleStates({ control, clock, log, filled, closings, note }: Options) {
+export function openRuleStates({ control, clock, log, filled, closings, addJournalEntry }: Options) {
   async function enter(rule: Rule, { state, ...why }: NewState, em: EntityManager): Promise<AfterCommit> {
     const { code = null } = why
     if (rule.state === state && (rule.stateReason ?? null) === code) return () => {}
@@ -83,7 +86,7 @@ export function openRuleStates({ control, clock, log, filled, closings, note }: 
     const whole = wholeOf(rule)
     const times = { stateChangedAt: now, updatedAt: now, activatedAt }
     await em.nativeUpdate(Rule, { id }, { state, stateReason: code, ...times })
-    await note(stateNote(rule, { state, code }), em)
+    await addJournalEntry(stateNote(rule, { state, code }), em)
     await notifyListeners({ id, ...whole, clientId, owner, state, reason: code }, em)
     const fields = { rule: id, client: clientId, ...whole, ...why }
     return () => log.info(`rule.${state}`, `the rule is ${state}`, fields)
@@ -110,7 +113,7 @@ export function openRuleStates({ control, clock, log, filled, closings, note }: 
     em: EntityManager
   ): Promise<AfterCommit> {
     const afterCommit = await enter(rule, { state: 'failed', ...why, code: why.code.slice(0, 64) }, em)
-    if (rule.existing != null) await em.nativeUpdate(Rule, { id: rule.id }, settled)
+    if (rule.existing != null) await em.nativeUpdate(Rule, { id: rule.id }, nothingPending)
     const isDropped = mustGo(rule, why.code)
     if (isDropped) await control.objects.drop(em, objectKeyOf(rule), 'cut')
     else if (rule.activatedAt == null) await control.objects.forget(em, objectKeyOf(rule))
@@ -130,7 +133,7 @@ function openDeletion({ log, filled, closings }: Pick<Options, 'log' | 'filled' 
     for (const { value: removed } of filled(removedSlot))
       await removed({ id, ...wholeOf(rule), clientId, owner }, em)
     await em.nativeDelete(Rule, { id })
-    if (isWhole(rule)) await em.nativeDelete(RefusedPart, { parent: id })
+    if (isGroupRule(rule)) await em.nativeDelete(RefusedMember, { parent: id })
     const withWhole = parent ? await removeEmptied(parent, em) : () => {}
     return () => {
       closings.forget({ id, clientId })

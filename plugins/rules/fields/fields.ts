@@ -6,7 +6,7 @@ import type { SlotReader } from '../../../kernel/slot.ts'
 import type { Codec } from '../../../kernel/wire/message.ts'
 import type { Values } from '../api/rule-record.ts'
 import { fieldsIn, type PlacingField, placingIn } from '../api/schema.ts'
-import { isWhole, type Rule } from '../entities.ts'
+import { isGroupRule, type Rule } from '../entities.ts'
 import { shapeSlot } from '../slots.ts'
 import { fieldNotLoaded, fieldOf } from './requirements.ts'
 import {
@@ -44,7 +44,7 @@ function columnOf(field: LoadedField): Column {
   const { key, absent = null } = field
   const column = { key, absent, isSent: isSent(field), field }
   if (isSent(field)) return { ...column, has: ({ fields }) => fields.includes(key) }
-  return { ...column, has: field.clientsOf === undefined ? () => true : isWhole }
+  return { ...column, has: field.clientsOf === undefined ? () => true : isGroupRule }
 }
 
 /** Returns, by rule, the value or null of each column. A column is read once for all rules that may have a value. */
@@ -107,8 +107,8 @@ export class Fields {
   has = (key: string): boolean => this.#all().some(field => field.key === key)
   isHot = (key: string): boolean => this.hotFields().some(field => field.key === key)
   /** Returns the kind of the note that a change of a field, or of a property of this plugin, is told as. */
-  noteKind = (key: string): string =>
-    key === 'targets' ? 'target' : (this.#all().find(field => field.key === key)?.noteKind ?? 'change')
+  journalKind = (key: string): string =>
+    key === 'targets' ? 'target' : (this.#all().find(field => field.key === key)?.journalKind ?? 'change')
   /** False for a field of the server alone. */
   isSent = (key: string): boolean => !this.#all().some(field => field.key === key && !isSent(field))
   /** The field that places rules on several clients, if there is one. */

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 
 /** Returns an address or a prefix in its normal form: IPv4-mapped as IPv4, without host bits. Null for other text. */
-export function prefixOf(text: string): string | null {
+export function normalizePrefix(text: string): string | null {
   const [, address = '', bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
   if (!ipaddr.IPv6.isValid(address) && !ipaddr.IPv4.isValidFourPartDecimal(address)) return null
   const host = ipaddr.process(address)

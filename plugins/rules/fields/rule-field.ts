@@ -59,7 +59,7 @@ interface FieldParts<B extends TSchema, D> {
   readonly absent?: Static<B> // shown in place of null
   /** What a whole rule in PUT does to a value that it leaves out. Default: 'cleared'. */
   readonly unlessGiven?: 'cleared' | 'stays'
-  readonly noteKind?: 'limit' | 'target' // of the notes about its changes; default: 'change'
+  readonly journalKind?: 'limit' | 'target' // of the notes about its changes; default: 'change'
   readonly errors?: readonly ErrorCode[] // of `parse` and `check`, for OpenAPI; default: all codes of the plugin
   /** The value tells apart rules that share a port: `apply` matches rules by it, ignoring case, and shows it. */
   readonly distinguishes?: true
@@ -121,7 +121,7 @@ export interface ServerField<B extends TSchema = TSchema, D = Kernel> extends Fi
    * Places a rule on several clients, in place of `client`: the rule with the value is a whole, and each client has a
    * part of it. Returns their ids, of all clients or those `among` them; others than clients that exist are left out.
    * Throws a Fault. At most one field has it, and no rule gets or loses its value. Who knows that the clients are others
-   * now calls `rules.settle`.
+   * now calls `rules.syncMembers`.
    */
   clientsOf?(
     value: Static<B>,

@@ -3,8 +3,8 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, Type } from 'typebox'
 import { ClientId, closed, orNull } from '../../../kernel/http/schema.ts'
 import { type Shown, shownOf } from '../api/shown-states.ts'
-import type { Closings } from '../delivery/closed-rules.ts'
-import { isWhole, type Rule, type State } from '../entities.ts'
+import type { ClosedRules } from '../delivery/closed-rules.ts'
+import { isGroupRule, type Rule, type State } from '../entities.ts'
 
 export const Edge = closed(
   {
@@ -57,10 +57,10 @@ const refused = `
 /** Returns the edges of the wholes among the rules, by their ids. `shown` has the states that fields give the wholes. */
 export async function edgesOf(
   rules: readonly Pick<Rule, 'id' | 'clientId' | 'state'>[],
-  { shown, closings }: { shown: ReadonlyMap<string, Shown>; closings: Pick<Closings, 'reasonOf'> },
+  { shown, closings }: { shown: ReadonlyMap<string, Shown>; closings: Pick<ClosedRules, 'reasonOf'> },
   em: EntityManager
 ): Promise<ReadonlyMap<string, Edges>> {
-  const wholes = rules.filter(isWhole)
+  const wholes = rules.filter(isGroupRule)
   if (wholes.length === 0) return new Map()
   const ids = wholes.map(({ id }) => id)
   const marks = ids.map(() => '?').join(', ')

@@ -21,7 +21,7 @@ import { clientsOf } from '../changes/placement.ts'
 import { drainRule } from '../changes/remove-rules.ts'
 import { write } from '../changes/write-rule.ts'
 import { type AfterCommit, runAll } from '../delivery/rule-states.ts'
-import { RefusedPart, Rule } from '../entities.ts'
+import { RefusedMember, Rule } from '../entities.ts'
 import { type ChangeBy, server } from '../fields/fields.ts'
 import type { Services } from '../services.ts'
 import { refusalOfEdges } from './group-refusal.ts'
@@ -235,16 +235,16 @@ async function settleRefused(
     ifOffline: 'queue'
   })
   const where = { parent: whole.id, ...(among && { clientId: { $in: [...among] } }) }
-  const before = await em.find(RefusedPart, where)
+  const before = await em.find(RefusedMember, where)
   const refused = joining.flatMap(({ id, clientId }) => {
     const code = faults.get(id)?.errorCode.code.slice(0, 64)
     return code === undefined ? [] : [{ parent: whole.id, clientId, code }]
   })
-  const textOf = (rows: readonly RefusedPart[]) =>
+  const textOf = (rows: readonly RefusedMember[]) =>
     rows.map(({ clientId, code }) => `${clientId} ${code}`).sort()
   if (!isDeepStrictEqual(textOf(before), textOf(refused))) {
-    await em.nativeDelete(RefusedPart, where)
-    if (refused.length > 0) await em.insertMany(RefusedPart, refused)
+    await em.nativeDelete(RefusedMember, where)
+    if (refused.length > 0) await em.insertMany(RefusedMember, refused)
   }
   return () => {
     for (const { clientId } of joining) control.objects.wake(clientId)
@@ -252,7 +252,7 @@ async function settleRefused(
 }
 
 const refusedClients = async ({ id }: Rule, em: EntityManager): Promise<string[]> =>
-  (await em.find(RefusedPart, { parent: id })).map(({ clientId }) => clientId)
+  (await em.find(RefusedMember, { parent: id })).map(({ clientId }) => clientId)
 
 const given = (values: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))

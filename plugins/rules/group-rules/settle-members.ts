@@ -2,13 +2,13 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { type AfterCommit, runAll } from '../delivery/rule-states.ts'
-import { isWhole, noClient, RefusedPart, Rule } from '../entities.ts'
+import { isGroupRule, noClient, RefusedMember, Rule } from '../entities.ts'
 import type { Services } from '../services.ts'
 import { settleWhole } from './group-rule.ts'
 
 const wholesAtOnce = 25 // of one transaction: other changes wait for it
 
-export interface Settled {
+export interface SyncScope {
   /** Of all clients, or of these. */
   readonly clients?: readonly string[]
   /** Of all rules, or of these. */
@@ -21,9 +21,9 @@ export interface Settled {
  * Gives its part of each rule on several clients to each of the clients that is to have it now, and takes it from others
  * with drain. A client that cannot have its part, or had none until now, never keeps others from theirs.
  */
-export const openSettling =
+export const openMemberSync =
   (services: Services & Pick<Kernel, 'store'>) =>
-  async (settled: Settled = {}): Promise<void> => {
+  async (settled: SyncScope = {}): Promise<void> => {
     const { store } = services
     const among = settled.clients ?? null
     const ids = await store.read(em => wholesOf(settled, em))
@@ -32,7 +32,7 @@ export const openSettling =
       const after = await store.change(async em => {
         const actions: AfterCommit[] = []
         const found = await em.find(Rule, { id: { $in: some }, state: { $ne: 'draining' } })
-        const wholes = found.filter(isWhole)
+        const wholes = found.filter(isGroupRule)
         const values = await services.fields.load(wholes, em)
         const retries = settled.onlyRefused === true
         for (const whole of wholes) {
@@ -45,14 +45,14 @@ export const openSettling =
     }
   }
 
-async function wholesOf({ clients, rules, onlyRefused }: Settled, em: EntityManager): Promise<string[]> {
+async function wholesOf({ clients, rules, onlyRefused }: SyncScope, em: EntityManager): Promise<string[]> {
   if (rules) return [...rules]
   if (!onlyRefused) {
     const wholes = await em.find(Rule, { clientId: noClient }, { fields: ['id'], orderBy: { id: 'asc' } })
     return wholes.map(({ id }) => id)
   }
   const ofClients = clients ? { clientId: { $in: [...clients] } } : {}
-  const refused = await em.find(RefusedPart, ofClients, { fields: ['parent'] })
+  const refused = await em.find(RefusedMember, ofClients, { fields: ['parent'] })
   const failed = clients ? await em.find(Rule, { ...neverActive, ...ofClients }, { fields: ['parent'] }) : []
   return [...new Set([...refused, ...failed].flatMap(({ parent }) => parent ?? []))]
 }

@@ -169,7 +169,7 @@ t.test('a moved port is reserved with the old one until the agent has applied th
   t.match(await moved, { status: 200, body: { listen_port: 9000 } })
   t.match(await app.push({ listen_port: 8080 }), { status: 201 })
   const { rules, store } = app.server.depsOf('rules') as Deps
-  const scope = (await store.read(em => rules.ownershipOf([id], em))).get(id)
+  const scope = (await store.read(em => rules.loadScopes([id], em))).get(id)
   t.match(
     scope?.former,
     { ports: [{ from: 8080, to: 8080 }] },

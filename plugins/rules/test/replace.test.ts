@@ -30,7 +30,7 @@ t.test('a rule keeps its id and stays active while its target is replaced', asyn
     body: { rule_id: id, retry: false, targets: other.targets }
   })
   const { rules, store } = app.server.depsOf('rules') as Deps
-  const scope = (await store.read(em => rules.ownershipOf([id], em))).get(id)
+  const scope = (await store.read(em => rules.loadScopes([id], em))).get(id)
   t.match(scope?.targets, other.targets)
   t.match(scope?.former.targets, rule.targets, 'the last bytes to the former target may be reported')
   t.match(app.decisions.at(-1), { action: 'rule.replace', resourceId: id, status: 200 })
