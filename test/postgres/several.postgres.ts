@@ -1,4 +1,4 @@
-// Plays docs/SEVERAL-SERVERS.md: PostgreSQL from nothing, three servers, and an agent that forwards while one after another is
+// Plays docs/CLUSTER.md: PostgreSQL from nothing, three servers, and an agent that forwards while one after another is
 // killed.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -95,7 +95,7 @@ async function threeServers(t: Test) {
   })
   const etc = join(dir, 'gate-1/etc/sluice')
   mkdirSync(etc, { recursive: true })
-  const config = debian.at('gate-1', shown(t, 'config/several-servers.toml'))
+  const config = debian.at('gate-1', shown(t, 'config/cluster.toml'))
   const places = Object.entries({ 'db.example.com': `localhost:${port}`, ...endpointsAt(ports) })
   writeFileSync(
     join(etc, 'server.toml'),

@@ -7,7 +7,7 @@ const named: readonly (readonly [group: string, file: string, path: string, titl
   ['Start', 'README.md', 'index.html', 'Overview'],
   ['Start', 'docs/OPERATING.md', 'operating.html', 'A day of operation'],
   ['Start', 'docs/INSTALL.md', 'install.html', 'Install sluice'],
-  ['Start', 'docs/SEVERAL-SERVERS.md', 'several-servers.html', 'Several servers'],
+  ['Start', 'docs/CLUSTER.md', 'cluster.html', 'Several servers'],
   ['Start', 'GLOSSARY.md', 'glossary.html', 'Glossary'],
   ['Start', 'SECURITY.md', 'security.html', 'Security'],
   ['Start', 'CHANGELOG.md', 'changelog.html', 'Changelog'],

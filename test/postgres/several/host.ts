@@ -1,4 +1,4 @@
-// Plays the listings of docs/SEVERAL-SERVERS.md as they are printed, but for places: each host of the page is a folder, with
+// Plays the listings of docs/CLUSTER.md as they are printed, but for places: each host of the page is a folder, with
 // what the packages of Debian would put there.
 import { execFile, execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import type { Test } from 'tap'
 
 const root = join(import.meta.dirname, '..', '..', '..')
-const page = readFileSync(join(root, 'docs/SEVERAL-SERVERS.md'), 'utf8')
+const page = readFileSync(join(root, 'docs/CLUSTER.md'), 'utf8')
 const folders = /(?<![\w.-])\/(?=(root|etc|var)\/)/g // of a host
 
 /** Returns a listing of the page, which is a file that is published or played. */
