@@ -106,9 +106,9 @@ t.test('each command has --help and --output', async t => {
   }
 })
 
-t.test('the README explains every exit code of the error table', async t => {
+t.test('docs/CLI.md explains every exit code of the error table', async t => {
   const explained = new Set(
-    [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^\| (\d+) \| /gm)].map(([, exit]) =>
+    [...readFileSync(join(root, 'docs/CLI.md'), 'utf8').matchAll(/^\| (\d+) \| /gm)].map(([, exit]) =>
       Number(exit)
     )
   )

@@ -33,7 +33,7 @@ export function manualPages(): ReadonlyMap<string, string> {
 
 function mainPage(): string {
   const commands = all.map(({ name, summary }) => tagged(`sluice ${name}`, summary))
-  const exits = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^\| (\d+) \| (.+) \|$/gm)]
+  const exits = [...readFileSync(join(root, 'docs/CLI.md'), 'utf8').matchAll(/^\| (\d+) \| (.+) \|$/gm)]
   return page('sluice', [
     section('NAME', text('sluice - self-hosted TCP and UDP port forwarding for fleets')),
     section('SYNOPSIS', '.B sluice\n.I command\n[options]'),
