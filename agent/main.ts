@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { loadMetricsPlugin } from '../config/agent-plugins.ts'
 import { systemClock as clock } from '../kernel/base/clock.ts'
 import { makePrivateDir } from '../kernel/base/directory.ts'
 import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
@@ -115,7 +116,7 @@ function warnOfRestart(running: Setup['config'], next: Setup['config'], log: Lev
 /** Loads the module only where /metrics is configured. */
 async function metricsPlugins(listen: string | undefined, engine: string): Promise<readonly AgentPlugin[]> {
   if (listen === undefined) return []
-  const { metricsPlugin } = await import('./observe/metrics.ts')
+  const { metricsPlugin } = await loadMetricsPlugin()
   return [metricsPlugin(listen, engine)]
 }
 

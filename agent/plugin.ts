@@ -1,10 +1,10 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Clock } from '../kernel/base/clock.ts'
 import type { Log } from '../kernel/base/log.ts'
+import type { Metric } from '../kernel/base/metric.ts'
 import type { Release } from '../kernel/base/releases.ts'
 import type { Codec, Handler, Message, Request } from '../kernel/wire/message.ts'
 import type { MessageChannel } from '../kernel/wire/rpc.ts'
-import type { Metric } from '../plugins/metrics/wire.ts'
 import type { AddressChange, EngineEvent, Sample } from './engine/engine.ts'
 import type { ConnectionQuery, ConnectionSelection, OpenConnection } from './engine/open-connection.ts'
 import type { Journal } from './journal/journal.ts'
@@ -24,11 +24,19 @@ import type {
 } from './rules/contract.ts'
 import type { AgentQueue } from './state/queues.ts'
 
-export type { Sample } from './engine/engine.ts'
+export type { Metric } from '../kernel/base/metric.ts'
+export {
+  type Counters,
+  type EngineTarget,
+  type PortCounters,
+  peekBoundsMs,
+  type Sample
+} from './engine/engine.ts'
 export type { Preamble, PreambleField, PreamblePart } from './engine/preamble.ts'
 export type { AddressGuard, ReplyCap, SourceLimit } from './engine/source-guard.ts'
 export type * from './rules/contract.ts'
 export type { AgentQueue } from './state/queues.ts'
+export { ruleKind } from './wire/rule-kind.ts'
 
 /**
  * The agent half of a plugin. It is data, like the server half; functions are called by the agent. An error in one is

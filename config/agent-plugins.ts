@@ -27,3 +27,6 @@ export const agentPlugins: Builtin<AgentPlugin> = {
   'under-attack': () => import('../plugins/under-attack/agent.ts'),
   memory: () => import('../plugins/memory/agent.ts')
 }
+
+/** Loads the plugin that serves /metrics: `metrics_listen` turns it on, not a section of its own. */
+export const loadMetricsPlugin = () => import('../plugins/metrics/agent.ts')

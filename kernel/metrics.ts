@@ -1,27 +1,7 @@
+import type { Metric } from './base/metric.ts'
 import { defineSlot } from './slot.ts'
 
-/** A metric family of Prometheus. */
-export interface Metric {
-  readonly name: string // 'svc_clients_connected'
-  readonly type: 'counter' | 'gauge' | 'histogram'
-  readonly help: string
-  readonly labels: readonly string[]
-  readonly samples: Iterable<MetricSample> // no set of label values twice
-}
-
-export interface MetricSample {
-  readonly labelValues: readonly string[] // in the order of `labels`
-  readonly text?: string // of labels and values, as the format has it: made once where many samples share it
-  readonly value: number | Histogram
-}
-
-/** `counts[i]` is the number of values above `bounds[i - 1]` and at most `bounds[i]`; the last count has no upper bound. */
-export interface Histogram {
-  readonly bounds: readonly number[]
-  readonly counts: readonly number[]
-  readonly sum: number
-}
-
+export type * from './base/metric.ts'
 export type Metrics = () => Promise<readonly Metric[]>
 
 /** Called for each scrape. Two plugins may add samples to one metric, with different label values. */

@@ -1,9 +1,9 @@
 // What `sluice agent status` shows of a running agent.
 import { timestamp } from '../../kernel/base/clock.ts'
-import { ruleKind } from '../../plugins/rules/wire.ts'
 import type { AgentOptions, Components } from '../components.ts'
 import type { Link } from '../link/link.ts'
 import type { AgentPlugin, ObjectFailure } from '../plugin.ts'
+import { ruleKind } from '../wire/rule-kind.ts'
 import type { LocalCommand } from './control-socket.ts'
 
 export interface AgentStatus {

@@ -11,8 +11,7 @@ import {
 
 const proto = new URL('./rules.proto', import.meta.url)
 
-/** The kind of managed object. */
-export const ruleKind = 'rule'
+export { ruleKind } from '../../agent/wire/rule-kind.ts'
 /** The key of this plugin's part of Welcome. */
 export const settingsPart = 'rules'
 

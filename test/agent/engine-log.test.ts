@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openEngineLog } from '../../agent/observe/engine-log.ts'
+import { openEngineLog } from '../../agent/engine/engine-log.ts'
 import { fakeClock } from '../../kit/fake-clock.ts'
 import { recordLog } from './recorded-log.ts'
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { metricsPlugin } from '../../agent/observe/metrics.ts'
+import { metricsPlugin } from '../../plugins/metrics/agent.ts'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import rules from '../../plugins/rules/agent.ts'

@@ -2,10 +2,10 @@
 import { rmSync } from 'node:fs'
 
 import { peekBoundsMs } from '../../../agent/engine/engine.ts'
-import { agentMetrics as metricsOfAgent } from '../../../agent/observe/metrics.ts'
 import type { Metric } from '../../../kernel/metrics.ts'
 import { scratchFor } from '../../../kit/scratch.ts'
 import { testServer } from '../../../kit/test-server.ts'
+import { agentMetrics as metricsOfAgent } from '../../../plugins/metrics/agent/families.ts'
 
 type Described = Pick<Metric, 'name' | 'type' | 'labels' | 'help'>
 

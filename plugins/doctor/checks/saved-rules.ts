@@ -1,8 +1,8 @@
 // The rules that an agent has saved: their ports on this host, and the names of their targets.
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import type { SavedRule } from '../../../agent/objects/saved-rules.ts'
 import { firstFreePort } from '../../../platform/low-port.ts'
+import type { SavedRule } from '../../rules/command-exports.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 import { listOf } from '../words.ts'
 import { isOutgoing } from './ports.ts'
@@ -25,7 +25,7 @@ export const rulePorts = defineCheck<PortId>({
     }
   },
   async run(context) {
-    const { savedRules } = await import('../../../agent/objects/saved-rules.ts')
+    const { savedRules } = await import('../../rules/command-exports.ts')
     const rules = savedRules(context.dir)
     const found: Finding<PortId>[] = []
     const outgoing = rules.filter(({ listen_from, listen_to }) =>
@@ -74,7 +74,7 @@ export const resolver = defineCheck<ResolverId>({
     }
   },
   async run({ dir, host }) {
-    const { savedRules } = await import('../../../agent/objects/saved-rules.ts')
+    const { savedRules } = await import('../../rules/command-exports.ts')
     const { openHosts } = await import('../../../agent/resolver/hosts.ts')
     const inFile = openHosts()
     const hosts = savedRules(dir).flatMap(({ targets }) => targets.map(({ host }) => host))

@@ -1,7 +1,6 @@
 // What an agent needs to do its work: rules that are open, and the server, or rules that it has saved.
-import type { Check } from '../../plugins/metrics/wire.ts'
-import { ruleKind } from '../../plugins/rules/wire.ts'
-import type { AgentCall } from '../plugin.ts'
+import { type AgentCall, ruleKind } from '../../../agent/plugin.ts'
+import type { Check } from '../wire.ts'
 
 /**
  * Without the server an agent forwards its saved rules: then it is ready. One rule that cannot be opened is its owner's

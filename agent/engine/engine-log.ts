@@ -1,8 +1,8 @@
 // Logs the events of the engine that concern operators.
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
-import type { EngineEvent } from '../engine/engine.ts'
 import type { AgentRules } from '../plugin.ts'
+import type { EngineEvent } from './engine.ts'
 
 const throttleMs = 10_000
 

@@ -1,0 +1,124 @@
+// The agent's /metrics: counters of the engine since the start, and whether the control stream is up. And its health.
+import type {
+  AgentPlugin,
+  AgentRules,
+  Counters,
+  EngineTarget,
+  Metric,
+  PluginMetrics,
+  PortCounters
+} from '../../agent/plugin.ts'
+import { addUp, agentMetrics, type RuleCounters, type TargetNow } from './agent/families.ts'
+import { checksOf } from './agent/readiness.ts'
+import { livePage, openListener, openScrape, readinessOf, readyPage } from './wire.ts'
+
+/** Serves /metrics. An internal plugin, so that no other part of the agent depends on metrics. */
+export function metricsPlugin(listen: string, engine: string): AgentPlugin {
+  // The engine's counters restart when a rule is reopened; the sums include the counters of its earlier runs.
+  const ended = new Map<string, Counters>()
+  let streams = 0
+
+  return {
+    name: 'metrics',
+    agent: '^1.0.0',
+    event(event, { rules }) {
+      if (event.kind !== 'closed') return
+      const rule = rules.find(event.counters.ruleId)?.id
+      if (rule !== undefined) ended.set(rule, plus(event.counters, ended.get(rule)))
+    },
+    connected({ signal }) {
+      streams++
+      signal.addEventListener('abort', () => streams--, { once: true })
+    },
+    async start(scope) {
+      const { rules, takeSample, clock, log } = scope.call
+      async function collect(): Promise<readonly Metric[]> {
+        const sample = takeSample()
+        const live = Map.groupBy(sample.rules, ({ ruleId }) => rules.find(ruleId)?.id ?? '')
+        live.delete('')
+        for (const rule of ended.keys()) if (!live.has(rule)) ended.delete(rule) // a removed rule has no series
+        const all = [...live].map(
+          ([rule, runs]): RuleCounters => [rule, [...runs, ...[ended.get(rule) ?? []].flat()]]
+        )
+        const closed = rules.closed()
+        const open = all.filter(([rule]) => rules.isOpen(rule) && !closed.has(rule)).length
+        const targets = [...live].flatMap(([rule, runs]) => targetsOf(rule, runs, rules))
+        return agentMetrics({ engine, open, isConnected: streams > 0 }, all, sample, targets)
+      }
+      const all = () => [{ by: 'agent', value: collect }, ...scope.metrics.map(bounded)]
+      const scrape = openScrape({ metrics: all, clock, log })
+      const pages = [livePage, readyPage(async () => readinessOf(checksOf(scope.call, streams > 0)))]
+      const { port, close } = await openListener({ listen, scrape, pages, clock, log })
+      scope.defer(close)
+      log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
+    }
+  }
+}
+
+/** The targets of a rule that has several; connections of earlier runs of the rule count where they are. */
+function targetsOf(
+  rule: string,
+  runs: readonly Counters[],
+  { find, standings }: Pick<AgentRules, 'find' | 'standings'>
+): TargetNow[] {
+  const rows = runs.flatMap(({ ruleId, targets }) => {
+    const named = find(ruleId)?.targets ?? []
+    return targets.map(({ active }, at) => ({ target: hostAndPort(named[at]), active }))
+  })
+  const spec = find(runs.at(-1)?.ruleId ?? 0)
+  if (!spec || spec.targets.length < 2) return []
+  const current = standings(rule)
+  return spec.targets.flatMap((one, at) => {
+    const target = hostAndPort(one)
+    if (spec.targets.findIndex(other => hostAndPort(other) === target) < at) return [] // it is there twice
+    const active = addUp(rows, row => (row.target === target ? row.active : 0))
+    const { share = 1, ejections = 0 } = current[at] ?? {}
+    return [{ rule, target, active, share, ejections }]
+  })
+}
+
+const hostAndPort = ({ host, port }: Partial<EngineTarget> = {}): string =>
+  host?.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+
+const maxSeries = 1000 // of one plugin
+
+/** Puts the plugin's prefix before the names. Throws beyond the bound: a rule may be gone, its series would stay at Prometheus. */
+const bounded = ({ by, value }: PluginMetrics): PluginMetrics => ({
+  by,
+  async value() {
+    let series = 0
+    return (await value()).map(metric => {
+      const samples = [...metric.samples]
+      series += samples.length
+      if (series > maxSeries) throw new RangeError(`they have more than ${maxSeries} series`)
+      return { ...metric, name: `svc_agent_${by.replaceAll('-', '_')}_${metric.name}`, samples }
+    })
+  }
+})
+
+/** Adds the counters of a run to those of earlier runs, in one: a rule may be opened any number of times. */
+function plus(run: Counters, earlier: Counters | undefined): Counters {
+  if (!earlier) return { ...run, ports: [total(run.ports)], targets: [] }
+  const reasons = new Set([...Object.keys(run.rejected), ...Object.keys(earlier.rejected)])
+  return {
+    ...run,
+    ports: [total([...run.ports, ...earlier.ports])],
+    targets: [],
+    connectionsTotal: run.connectionsTotal + earlier.connectionsTotal,
+    dnsFailures: run.dnsFailures + earlier.dnsFailures,
+    targetFailovers: run.targetFailovers + earlier.targetFailovers,
+    flowsDroppedOverflow: run.flowsDroppedOverflow + earlier.flowsDroppedOverflow,
+    rejected: Object.fromEntries(
+      [...reasons].map(reason => [reason, (run.rejected[reason] ?? 0) + (earlier.rejected[reason] ?? 0)])
+    )
+  }
+}
+
+const total = (ports: readonly PortCounters[]): PortCounters => ({
+  port: 0,
+  bytesIn: addUp(ports, ({ bytesIn }) => bytesIn),
+  bytesOut: addUp(ports, ({ bytesOut }) => bytesOut),
+  datagramsIn: addUp(ports, ({ datagramsIn }) => datagramsIn),
+  datagramsOut: addUp(ports, ({ datagramsOut }) => datagramsOut),
+  active: addUp(ports, ({ active }) => active)
+})
