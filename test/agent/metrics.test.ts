@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { metricsPlugin } from '../../plugins/metrics/agent.ts'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
+import { metricsPlugin } from '../../plugins/metrics/agent.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { readExposition } from '../support/exposition.ts'
