@@ -1,37 +1,8 @@
-// docs/EVENTS.md lists every log event of the code. TAP_SNAPSHOT=1 rewrites the file.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// The log events of the code. test/frozen/events.txt lists them all.
 import t from 'tap'
-import { eventsOfCode, type LogEvent } from './support/events.ts'
+import { eventsOfCode } from '../config/build/log-events.ts'
 
-const file = join(import.meta.dirname, '..', 'docs', 'EVENTS.md')
 const events = eventsOfCode()
-
-const head = [
-  '# Log events',
-  '',
-  'Each log line is one JSON object on standard error: `timestamp`, `level`, `event`, `msg`, then the fields. On a terminal it is a',
-  'readable line (`log_format`). The test',
-  '`test/events.test.ts` makes this table from the code. A field `...` stands for fields that depend on the case, `<name>` in',
-  'a message for a value. The only secret in the log is the setup token. Lines are written synchronously: no line is lost when',
-  'the process is killed, and a reader that does not read its pipe blocks the process (not the native engine). Lines that a full',
-  'disk rejects are kept in memory, at most 1 MiB, and the process continues.',
-  '',
-  '| Event | Level | By | Fields | Message |',
-  '|---|---|---|---|---|'
-]
-
-const code = (text: string): string => ['`', text, '`'].join('')
-
-const rowOf = ({ event, level, by, fields, message }: LogEvent): string =>
-  ['', code(event), level, by, fields.map(code).join(', '), message, ''].join(' | ').trim()
-
-t.test('docs/EVENTS.md lists every event of the code', async t => {
-  const text = [...head, ...new Set(events.map(rowOf).sort()), ''].join('\n')
-
-  if (process.env['TAP_SNAPSHOT'] === '1') writeFileSync(file, text)
-  t.equal(text, readFileSync(file, 'utf8'))
-})
 
 t.test('the events that operators rely on exist, with their fields', async t => {
   const expected: readonly [string, ...string[]][] = [

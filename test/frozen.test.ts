@@ -1,9 +1,11 @@
-// Snapshots of the public interface: error codes, routes, commands, wire schemas, public imports. A difference is a change
+// Snapshots of the public interface: error codes, routes, commands, log events, wire schemas, public imports. A difference is a change
 // for users. TAP_SNAPSHOT=1 rewrites the files.
+import { createHash } from 'node:crypto'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { page, pluginApi } from '../config/build/plugin-api.ts'
+import { eventsOfCode } from '../config/build/log-events.ts'
+import { pluginApi } from '../config/build/plugin-api.ts'
 import { plugins as builtin } from '../config/plugins.ts'
 import { kernelCodes } from '../kernel/check.ts'
 
@@ -82,11 +84,35 @@ t.test('the imports of third-party plugins', async t => {
   frozen(t, 'surface.txt', lines.flat())
 })
 
-t.test('the page of what plugins can import, docs/PLUGIN-API.md', async t => {
-  const text = pluginApi()
-  if (process.env['TAP_SNAPSHOT'] === '1') writeFileSync(page, text)
+t.test('the log events, with their level, component and fields', async t => {
+  const lines = eventsOfCode().map(({ event, level, by, fields }) => [event, level, by, ...fields].join(' '))
 
-  t.equal(text, readFileSync(page, 'utf8'), 'made anew by: node config/build/plugin-api.ts')
+  frozen(t, 'events.txt', [...new Set(lines)].sort())
+})
+
+t.test('the declarations of what plugins can import, by a hash of each', async t => {
+  const sections = pluginApi().split(/^### /m).slice(1)
+
+  frozen(
+    t,
+    'declarations.txt',
+    sections.map(section => {
+      const [name = ''] = section.split('\n')
+      return `${name} ${hashOf(/^```ts\n(.*?)^```/ms.exec(section)?.[1] ?? '')}`
+    })
+  )
+})
+
+/** Ignores comments and line breaks. */
+const hashOf = (code: string): string =>
+  createHash('sha256')
+    .update(code.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '').replaceAll(/\s+/g, ' '))
+    .digest('hex')
+    .slice(0, 12)
+
+t.test('the page of what plugins can import has every name', async t => {
+  const text = pluginApi()
+
   const headings = [...text.matchAll(/^### (\S+)$/gm)].map(([, name]) => name)
   for (const name of [
     'Fault',

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, globSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentBundle } from './agent/bundle.ts'
+import { writeDocuments } from './documents.ts'
 import { writeManual } from './man.ts'
 import { buildSite } from './site/build.ts'
 
@@ -30,6 +31,7 @@ cpSync(join(root, 'plugins/extensions/template'), join(root, 'dist/plugins/exten
 cpSync(join(root, 'plugins/installer/install.sh'), join(root, 'dist/plugins/installer/install.sh'))
 cpSync(join(root, 'plugins/console/dist'), join(root, 'dist/plugins/console/dist'), { recursive: true })
 writeManual(join(root, 'dist/man'))
+await writeDocuments(root)
 await buildSite(join(root, 'dist/site'))
 writeFileSync(join(root, 'dist/agent.mjs'), await agentBundle(), { mode: 0o755 })
 // Includes the native engine of this machine, for installations without a compiler.

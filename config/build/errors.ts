@@ -1,5 +1,5 @@
-// Writes config/error-index.json, which sluice explain-error reads, and docs/ERRORS.md: every error code with its cause and
-// remedy, from the tables in the READMEs of the kernel, the agent and the plugins. Run it after a change of them: npm run errors
+// Writes config/error-index.json, which sluice explain-error reads: the cause and remedy of every error code, from the tables
+// in the READMEs of the kernel, the agent and the plugins. Run it after a change of these tables: npm run errors
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { kernelCodes } from '../../kernel/check.ts'
@@ -8,10 +8,7 @@ import { plugins as builtin } from '../plugins.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
-export const files = {
-  index: join(root, 'config', 'error-index.json'),
-  document: join(root, 'docs', 'ERRORS.md')
-}
+export const errorIndexFile = join(root, 'config', 'error-index.json')
 
 /** Returns what explains each code, by the code. Throws for a code without a row of its own. */
 export async function errorIndex(): Promise<ErrorIndex> {
@@ -73,11 +70,11 @@ const codesIn = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map
 
 const head = `# Errors
 
-Made from the tables in the READMEs by \`npm run errors\`. \`sluice explain-error CODE\` shows the same on the command line.
-The API replies with \`{"error": {"code", "message", "details"}}\`; a command prints \`code: message\` and ends with the
+\`sluice explain-error CODE\` shows one of these on the command line. The API replies with \`{"error": {"code", "message", "details"}}\`; a command prints \`code: message\` and ends with the
 exit code. Where an error has no HTTP status, only agents and \`state_reason\` of rules have it.`
 
-export function documentOf(index: ErrorIndex): string {
+/** Returns the text of docs/ERRORS.md. */
+export function errorsDocument(index: ErrorIndex): string {
   const sections = Object.entries(index).map(([code, { http, exit, by, when, remedy }]) => {
     const where = http === undefined ? '' : `HTTP ${http}, exit code ${exit}, `
     return `## ${code}\n\n${where}of \`${by}\`. When: ${when}.\n\nRemedy: ${remedy}.`
@@ -92,6 +89,5 @@ export const indexText = (index: ErrorIndex): string =>
 
 if (import.meta.main) {
   const index = await errorIndex()
-  writeFileSync(files.index, indexText(index))
-  writeFileSync(files.document, documentOf(index))
+  writeFileSync(errorIndexFile, indexText(index))
 }

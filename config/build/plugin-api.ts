@@ -1,10 +1,8 @@
-// Writes docs/PLUGIN-API.md: every name that plugins can import, from the sources.
-import { writeFileSync } from 'node:fs'
+// docs/PLUGIN-API.md: every name that plugins can import, from the sources.
 import { join } from 'node:path'
 import { type Declaration, type Exported, exportsOf, resolveName } from './declarations.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-export const page = join(root, 'docs/PLUGIN-API.md')
 
 const entries = {
   'sluice/plugin': 'plugins/public.ts',
@@ -14,10 +12,11 @@ const entries = {
 
 const intro = `# What plugins can import
 
-Made from the sources by \`node config/build/plugin-api.ts\`. \`plugins/README.md\` is the guide; \`sluice plugin reference\` has routes, commands, settings, tables, slots and error codes. What is not on this page may change from one release to the
+\`plugins/README.md\` is the guide; \`sluice plugin reference\` has routes, commands, settings, tables, slots and error codes. What is not on this page may change from one release to the
 next. Types that a declaration uses and that cannot be imported by name are at the end.
 `
 
+/** Returns the text of docs/PLUGIN-API.md. */
 export function pluginApi(): string {
   const shown = new Set<Declaration>()
   const chapters = Object.entries(entries).map(([name, file]) => {
@@ -60,5 +59,3 @@ function usedBy({ file, code }: Declaration): Declaration[] {
   const found = [...names].map(name => resolveName({ file, name }))
   return found.filter(used => used !== null && typeof used !== 'string')
 }
-
-if (process.argv[1] === import.meta.filename) writeFileSync(page, pluginApi())

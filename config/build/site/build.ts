@@ -18,7 +18,7 @@ const theme = join(import.meta.dirname, 'theme')
 
 /** Returns the paths of the pages. Throws for a dead link. */
 export async function buildSite(dir: string): Promise<readonly string[]> {
-  const pages: readonly Page[] = [...documents(), ...(await referencePages())]
+  const pages: readonly Page[] = [...(await documents()), ...(await referencePages())]
   rmSync(dir, { recursive: true, force: true })
   mkdirSync(dir, { recursive: true })
   const rendered = await render(pages, dir)

@@ -1,6 +1,7 @@
-// The Markdown of the repository as pages.
+// The Markdown of the repository and the generated documents as pages.
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { generatedDocuments } from '../documents.ts'
 import { type Page, root } from './page.ts'
 
 const named: readonly (readonly [group: string, file: string, path: string, title: string])[] = [
@@ -24,21 +25,31 @@ const named: readonly (readonly [group: string, file: string, path: string, titl
 ]
 
 /** Every README of a folder is a page; so are the documents at the top and in docs/. */
-export function documents(): readonly Page[] {
+export async function documents(): Promise<readonly Page[]> {
+  const generated = await generatedDocuments()
   const files = globSync(
     ['docs/*.md', '*.md', '{agent,native,kernel,plugins}/**/README.md', 'test/{bench,third-party}/**/*.md'],
     { cwd: root, exclude: ['**/node_modules/**', '**/template/**'] }
   )
   const others = files.filter(file => !named.some(([, known]) => known === file)).sort()
   return [
-    ...named.map(([group, file, path, title]) => pageOf(group, file, path, title)),
+    ...named.map(([group, file, path, title]) => pageOf(group, file, path, title, generated[file])),
     ...others.map(file => pageOf(groupOf(file), file, pathOf(file), basename(dirname(file))))
   ]
 }
 
-const pageOf = (group: string, file: string, path: string, title: string): Page => ({
-  ...{ path, title, group, source: file },
-  text: readFileSync(join(root, file), 'utf8').replaceAll(/^(```\w*) .*$/gm, '$1'), // the file of a listing
+const pageOf = (
+  group: string,
+  file: string,
+  path: string,
+  title: string,
+  text = readFileSync(join(root, file), 'utf8')
+): Page => ({
+  path,
+  title,
+  group,
+  source: file,
+  text: text.replaceAll(/^(```\w*) .*$/gm, '$1'), // the file of a listing
   hasRows: group === 'Reference' || group === 'Plugins' || path === 'glossary.html'
 })
 

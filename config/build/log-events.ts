@@ -37,7 +37,7 @@ export function eventsOfCode(): readonly LogEvent[] {
 
 function componentOf(file: string): string {
   const [first = '', second = ''] = file.split('/')
-  return first === 'plugins' ? second : first === 'config' ? 'server, agent' : first
+  return first === 'plugins' ? second : first === 'platform' ? 'server, agent' : first
 }
 
 /** Splits arguments at commas of the outermost level, up to the closing bracket. */
@@ -89,3 +89,25 @@ function keysOf(argument: string, code: string): string[] {
       return /^\.\.\.\w+$/.test(part) ? keysOf(part.slice(3), code) : ['...']
     })
 }
+
+const head = [
+  '# Log events',
+  '',
+  'Each log line is one JSON object on standard error: `timestamp`, `level`, `event`, `msg`, then the fields. On a terminal it is a',
+  'readable line (`log_format`). A field `...` stands for fields that depend on the case, `<name>` in',
+  'a message for a value. The only secret in the log is the setup token. Lines are written synchronously: no line is lost when',
+  'the process is killed, and a reader that does not read its pipe blocks the process (not the native engine). Lines that a full',
+  'disk rejects are kept in memory, at most 1 MiB, and the process continues.',
+  '',
+  '| Event | Level | By | Fields | Message |',
+  '|---|---|---|---|---|'
+]
+
+const code = (text: string): string => ['`', text, '`'].join('')
+
+const rowOf = ({ event, level, by, fields, message }: LogEvent): string =>
+  ['', code(event), level, by, fields.map(code).join(', '), message, ''].join(' | ').trim()
+
+/** Returns the text of docs/EVENTS.md. */
+export const eventsDocument = (): string =>
+  [...head, ...new Set(eventsOfCode().map(rowOf).sort()), ''].join('\n')
