@@ -13,7 +13,7 @@ export interface NativeModule {
     options: { readonly bind: readonly string[]; readonly threads: number; readonly splice: boolean },
     onEvents: (batch: readonly NativeEvent[]) => void
   ) => NativeEngine
-  /** Gives the system what malloc has free, and the pages of program files, which stay in the page cache. */
+  /** Returns free memory of malloc and pages of program files to the system; the files stay in the page cache. */
   giveBackMemory(): void
 }
 
@@ -21,12 +21,12 @@ export interface NativeModule {
 export interface NativeEngine {
   /** Binds the ports; callers wait in the queues of the listeners until `serveOpened`. */
   open(rule: EngineRule & { readonly replaces: number | undefined }): void
-  /** Lets all rules that were opened accept callers, from the same moment on. */
+  /** Starts to accept callers on all opened rules, at the same moment. */
   serveOpened(): void
-  /** The port no longer listens when this returns. A drain time below 0 has no end. */
+  /** The port no longer listens when this returns. A negative drain time means no deadline. */
   close(ruleId: number, drainMs: number): void
   resetTargets(ruleId: number, targets: readonly number[]): void
-  /** Keeps the connections and flows of the ports `from` to `to`; none where `from` is above `to`. */
+  /** Ends connections and flows outside the ports `from` to `to`; all if `from` is above `to`. */
   reset(ruleId: number, from: number, to: number): void
   setFilters(ruleId: number, filters: Filters): void
   changeAddresses(name: string, add: readonly string[], remove: readonly string[]): void

@@ -1,4 +1,4 @@
-// Implements the engine contract with the native addon: C++ on its own threads, for Linux.
+// Implements the engine contract with the native addon: C++ threads, for Linux.
 import { availableParallelism } from 'node:os'
 import type { Engine, EngineEvent, EngineOptions } from '../agent/engine/engine.ts'
 import { connectionSorts } from '../agent/engine/open-connection.ts'

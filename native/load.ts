@@ -68,9 +68,9 @@ interface Report {
   readonly sharedObjects: readonly string[]
 }
 
-/** Without connections: Node would ask DNS for the name of each one's address, and nothing else would run meanwhile. */
+/** Leaves connections out of the report: Node would block on a reverse DNS lookup for each. */
 function report(): Report {
-  const reporter: { excludeNetwork?: boolean; getReport(): object } = process.report // whose type lacks the first
+  const reporter: { excludeNetwork?: boolean; getReport(): object } = process.report // @types/node lacks excludeNetwork
   const { excludeNetwork } = reporter
   reporter.excludeNetwork = true
   try {

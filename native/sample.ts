@@ -63,7 +63,10 @@ const readMeter = (next: Next): MeterCounters => ({
 })
 
 function readRule(next: Next, reasonOf: ReasonOf): Counters {
-  const [ruleId, ports, targets, rejected] = [next(), next(), next(), next()]
+  const ruleId = next()
+  const ports = next()
+  const targets = next()
+  const rejected = next()
   return {
     ruleId,
     connectionsTotal: next(),
@@ -94,15 +97,20 @@ export function readConnections(row: Float64Array, text: string): OpenConnection
   const next = rowReader(row)
   const readAddress = addressReader(text.split('\n').values(), next)
   const readLeg = () => {
-    const [rttUs, retransmits] = [next(), next()]
+    const rttUs = next()
+    const retransmits = next()
     return rttUs < 0 ? null : { rttMs: rttUs / 1000, retransmits }
   }
-  const [matched, bytesIn, bytesOut] = [next(), next(), next()]
+  const matched = next()
+  const bytesIn = next()
+  const bytesOut = next()
   const rows = repeat(next(), () => {
-    const [source, listen] = [readAddress(), readAddress()]
+    const source = readAddress()
+    const listen = readAddress()
     const target = { ...readAddress(), index: next() }
     return {
-      ...{ source, listen },
+      source,
+      listen,
       target: target.index < 0 ? null : target,
       id: next(),
       key: next(),
@@ -125,7 +133,7 @@ const addressReader =
   (lines: Iterator<string, unknown>, next: Next): (() => SocketAddress) =>
   () => ({ address: String(lines.next().value ?? ''), port: next() })
 
-/** Reads the records of 'connections-ended'. `text`: source, listen and target address of each, and its server name, one a line. */
+/** Reads the records of 'connections-ended'. `text` has four lines per record: source, listen and target address, server name. */
 export function readEnded(row: Float64Array, text: string, reasonOf: ReasonOf): readonly EndedConnection[] {
   const next = rowReader(row)
   const lines = text.split('\n').values()

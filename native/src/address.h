@@ -21,7 +21,7 @@ struct Address {
 
   static std::optional<Address> parse(std::string_view text, uint16_t port = 0);
   static Address from(const sockaddr_storage& raw);
-  /** Of 4 or 16 bytes in network order. */
+  /** Builds an address from 4 or 16 bytes in network order. */
   static Address from_bytes(const uint8_t* bytes, Family family, uint16_t port);
   socklen_t to(sockaddr_storage& raw) const;
 
@@ -30,7 +30,7 @@ struct Address {
   bool is_unspecified() const { return bytes == std::array<uint8_t, 16>{}; }
   bool is_loopback() const;
   Address with_port(uint16_t other) const;
-  /** The same with all bits after the first `bits` set to 0. */
+  /** Returns a copy with all bits after the first `bits` cleared. */
   Address network(unsigned bits) const;
   std::string text() const;  // without the port
 };

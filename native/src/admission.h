@@ -9,10 +9,10 @@
 
 namespace sluice {
 
-/** The meters of a rule, in the order in which traffic passes them. */
+/** The meters of a rule, in the order that traffic passes them. */
 using MeterChain = std::vector<std::shared_ptr<Meter>>;
 
-/** Used by one thread. Leaves the meters when it is destroyed. */
+/** Not thread-safe. The destructor leaves the meters. */
 class Admission {
  public:
   explicit Admission(const MeterChain& meters) : meters_(meters) {}
@@ -24,17 +24,17 @@ class Admission {
   Reason enter(int64_t now_us);
   void leave();
   bool is_rate_limited(Direction direction) const;
-  /** True where no meter limits this direction now: then a stream may move bytes and call `passed`. */
+  /** True while no meter limits this direction: a stream may then move bytes and call `passed`. */
   bool is_free(Direction direction) const {
     for (const auto& meter : meters_)
       if (!meter->is_free(direction)) return false;
     return true;
   }
-  /** Counts as delivered what was moved at once, without a reservation. */
+  /** Counts bytes as delivered that were moved without a reservation. */
   void passed(Direction direction, int64_t count) {
     for (const auto& meter : meters_) meter->pass(direction, count);
   }
-  /** Returns the id of the meter that lets nothing through now, or -1. */
+  /** Returns the id of the meter that blocks traffic now, or -1. */
   int held_by(Direction direction) const;
 
   struct Reservation {
@@ -43,7 +43,7 @@ class Admission {
   };
   /** Reserves bytes that a stream may read now, from the rates and budgets of all meters. */
   Reservation reserve(Direction direction, int64_t want, int64_t now_us);
-  /** Reserves what was read without a reservation, and is not delivered yet. */
+  /** Reserves bytes that were read without a reservation and are not delivered yet. */
   void adopt(Direction direction, int64_t count) {
     if (rated_ != nullptr) rated(direction).charged_meters = 0;
     for (const auto& meter : meters_) meter->adopt(count);
@@ -52,7 +52,7 @@ class Admission {
   void delivered(Direction direction, int64_t count);
   /** Returns reserved bytes that were not delivered. */
   void release(Direction direction, int64_t count);
-  /** Ends a wait and gives back its unused tokens, for example because the rates have changed. */
+  /** Ends a wait and returns its unused tokens, for example after the rates changed. */
   void cancel_wait(Direction direction, int64_t now_us);
 
   /** Reserves a whole datagram, or returns the reason to drop it. Then call `delivered` or `undo_datagrams`. */
@@ -64,7 +64,7 @@ class Admission {
   struct Rated {
     int64_t tokens = 0;            // taken from the buckets of `charged_meters`, not used yet
     uint64_t charged_meters = 0;   // bit set by index in the chain
-    uint64_t delaying_meters = 0;  // bit set: meters whose waiting time is counted
+    uint64_t delaying_meters = 0;  // bit set: meters that count this wait
     int64_t ready_us = 0;          // when the tokens may be used
     int64_t since_us = 0;          // when the wait began
 

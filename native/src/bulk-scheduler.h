@@ -25,7 +25,7 @@ class BulkScheduler {
   int64_t slice_ended_us_ = 0;
   int64_t window_start_us_ = 0;
   int64_t small_reads_ = 0;
-  int64_t previous_small_reads_ = 0;  // in the window before
+  int64_t previous_small_reads_ = 0;  // in the previous window
 };
 
 }  // namespace sluice

@@ -5,10 +5,10 @@ namespace sluice {
 namespace {
 /** A FIN without data may be a half-close: the dial still has this long to succeed. */
 constexpr int64_t kSilentCloseMs = 1'000;
-/** When one side fails, the bytes it has sent go on to the other, while some arrive within this time. */
+/** When one side fails, its bytes in flight are still forwarded, as long as some move within this time. */
 constexpr int64_t kFlushTimeoutMs = 5'000;
 constexpr int64_t kFlushCheckMs = 50;
-/** The age by which a target's socket gets keepalive. Most connections end earlier and save the calls. */
+/** Age at which a target's socket gets keepalive. Most connections end earlier and save the calls. */
 constexpr int64_t kKeepAliveMs = 10'000;
 }  // namespace
 
@@ -86,7 +86,7 @@ void Connection::dial_succeeded(ConnectedTarget connected) {
   if (connected.is_failover) shard_.counters.failovers.add(1);
   active_ms_ = worker().loop.now_ms();
   arm_idle_timer();
-  // The caller's first bytes, whose event may come later in this batch, leave together with the preamble.
+  // The caller's first bytes leave together with the preamble; their event may come later in this batch.
   if (shard_.rule->preamble) caller_->is_readable = true;
   resume();
 }
@@ -118,7 +118,7 @@ void Connection::run_pump(Direction direction) {
   }
 }
 
-/** Flushes to the other side what the failed side has sent; then both are reset. The failed one takes no more. */
+/** Flushes bytes of the failed side to the other side, then resets both. The failed side gets no more bytes. */
 void Connection::side_failed(Direction source) {
   if (has_ended_ || (has_failed_side_ && failed_source_ == source)) return;
   if (has_failed_side_) return end_failed();

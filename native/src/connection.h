@@ -19,7 +19,7 @@ struct Caller {
   int port_index;                // in the rule's port range
   std::vector<char> early_data;  // bytes already read from the caller, but for a first read
   bool is_watched;               // by the event loop
-  std::string server_name{};     // for which its TLS has asked
+  std::string server_name{};     // requested in its ClientHello
 };
 
 /** Owned by its shard; uses two reserved descriptors. */
@@ -41,9 +41,9 @@ class Connection final : public DeferredDelete,
   bool is_selected(const ConnectionSelection& selection) const {
     return selection.has(id_, caller_address_, target_address_);
   }
-  /** Describes it, but for what only its sockets know. */
+  /** Describes the connection, except values that only its sockets know. */
   OpenConnection row() const;
-  /** Continues pumps that wait for a meter which has changed. */
+  /** Resumes pumps that wait for a meter, after it changed. */
   void retry_metering();
 
   // For the pumps.
@@ -65,7 +65,7 @@ class Connection final : public DeferredDelete,
   Worker& worker() { return shard_.worker; }
   bool has_ended() const { return has_ended_; }
   std::string server_name() const { return server_name_ ? *server_name_ : std::string(); }
-  /** Called with the direction whose end is forwarded first. */
+  /** Called when the first direction has ended and its end was forwarded. */
   void ends_first(Direction direction) { ended_first_ = direction; }
   bool is_closed(Direction direction) const { return pumps_[index_of(direction)].is_closed(); }
 
@@ -115,14 +115,14 @@ class Connection final : public DeferredDelete,
   size_t index_ = 0;  // among the connections of its shard
   const int64_t opened_ms_;
   int64_t active_ms_ = 0;
-  int64_t unacknowledged_ = INT64_MAX;  // bytes of a failed side that the other one may still get
+  int64_t unacknowledged_ = INT64_MAX;  // bytes of a failed side that the other side may still receive
   std::array<int64_t, 2> bytes_{};  // delivered, by direction
-  std::unique_ptr<const std::string> server_name_;  // only for a report of its end
+  std::unique_ptr<const std::string> server_name_;  // set only if its end is reported
   bool is_caller_watched_;
   bool has_ended_ = false;
   bool has_failed_side_ = false;
   bool is_kept_alive_ = false;
-  Direction failed_source_ = Direction::in;  // the direction whose source failed
+  Direction failed_source_ = Direction::in;
   Direction ended_first_ = Direction::in;
   MethodTimer<Connection, &Connection::on_timer> timer_{*this};
 };

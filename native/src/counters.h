@@ -18,7 +18,7 @@ class Counter {
   std::atomic<int64_t> value_{0};
 };
 
-// Each on cache lines of its own: the rows of two threads never share one.
+// Cache-line aligned, so that rows of two threads never share a line.
 struct alignas(64) PortCounters {
   Counter bytes[2];  // by direction
   Counter datagrams[2];
@@ -28,12 +28,12 @@ struct alignas(64) PortCounters {
 struct alignas(64) TargetCounters {
   Counter bytes[2];  // by direction
   Counter connections;
-  Counter active;  // also connections that are being dialed
+  Counter active;  // includes connections being dialed
   Counter connects;  // dials and probes that connected
   Counter connect_ms;
 };
 
-/** Counts a connection or flow among those that a target has, until `release`. */
+/** Counts a connection or flow as one of its target's until `release`. */
 class TargetUse {
  public:
   TargetUse() = default;

@@ -8,7 +8,7 @@ namespace sluice {
 
 namespace crc32c_detail {
 
-/** The sums of all bytes, by RFC 9260 appendix A, reflected. */
+/** The table of RFC 9260 appendix A, reflected. */
 inline constexpr auto kTable = [] {
   std::array<uint32_t, 256> table{};
   for (uint32_t byte = 0; byte < 256; byte++) {

@@ -19,7 +19,7 @@ class Descriptors {
   void release(int64_t count) { available_.fetch_add(count, std::memory_order_relaxed); }
 
  private:
-  /** Kept free for files, the control stream and overlapping dial attempts. */
+  /** Left for files, the control stream and overlapping dial attempts. */
   static constexpr int64_t kSpare = 64;
 
   std::atomic<int64_t> available_{0};

@@ -13,11 +13,11 @@ struct ConnectedTarget {
   std::unique_ptr<Endpoint> endpoint;
   int target;
   Address address;
-  bool is_failover;  // a dial of another target failed before
+  bool is_failover;  // an earlier dial of another target failed
   TargetUse use;
 };
 
-/** Dials once. Calls its owner exactly once, possibly from within `begin`, unless it is cancelled before. */
+/** Dials once. Calls its owner exactly once, possibly from within `begin`, unless it is cancelled first. */
 class Dialer final : public DeferredDelete, public EndpointOwner, public ResolveRequester, public Pooled<Dialer> {
  public:
   Dialer(RuleShard& shard, int port_index, const Address& caller, DialerOwner<ConnectedTarget>& owner)
@@ -60,7 +60,7 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   RuleShard& shard_;
   DialerOwner<ConnectedTarget>& owner_;
   const int port_index_;
-  TargetChooser::Dial choice_;  // for a rule with a balance
+  TargetChooser::Dial choice_;  // of a rule with a balance
   int target_ = -1;
   bool is_probe_ = false;
   bool are_all_failed_ = false;
@@ -69,7 +69,7 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   int64_t token_ = 0;  // of a pending resolve; 0: none
   int64_t deadline_ms_ = 0;
   int64_t dialed_at_ms_ = 0;  // the first address of the target
-  int64_t next_attempt_ms_ = 0;  // when the next address is tried beside a slow one; 0: never
+  int64_t next_attempt_ms_ = 0;  // when to try the next address in parallel with a slow one; 0: never
   TargetAttempt attempt_;
   TargetUse use_;
   std::vector<Address> remaining_;  // in reverse order

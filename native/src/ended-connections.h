@@ -13,7 +13,7 @@ class EndedConnections {
   EndedConnections(EventLoop& loop, EventQueue& events) : loop_(loop), events_(events) {}
 
   void add(EndedConnection ended);
-  /** Sends what there is, or drops and counts it when JavaScript does not keep up. */
+  /** Sends the records, or drops and counts them when JavaScript lags. */
   void flush();
 
  private:

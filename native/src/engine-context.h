@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-/** A histogram of the time that callers waited until their TLS name was known, or refused. */
+/** A histogram of how long callers waited until their TLS name was known or refused. */
 struct PeekHistogram {
   static constexpr std::array<double, 15> kBoundsMs{0.1, 0.25, 0.5, 1,   2.5,  5,    10,  25,
                                                     50,  100,  250, 500, 1000, 2000, 3000};
@@ -60,7 +60,7 @@ struct EngineContext {
              reasons.id_of("datagram_unsent"),
              reasons.id_of("pending_overflow")};
 
-  /** Names a failure of this host, which says nothing about a target; `kNoReason` for other errors. */
+  /** Returns the reason if an error is this host's fault, not the target's; otherwise `kNoReason`. */
   Reason local_refusal(int error) const {
     switch (error) {
       case EMFILE:

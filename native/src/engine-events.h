@@ -40,7 +40,7 @@ struct EndedConnection {
   std::array<int64_t, 2> bytes;  // by direction
   ConnectionEnd end;
   Reason refusal;
-  std::string server_name{};  // for which the caller's TLS has asked
+  std::string server_name{};  // requested in the caller's ClientHello
 };
 
 struct EngineEvent {
@@ -74,9 +74,9 @@ class EventQueue {
   /** `wake` is called without the lock whenever the queue becomes non-empty. */
   explicit EventQueue(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  /** Pushes an event that is always delivered. */
+  /** Pushes an event that is never dropped. */
   void push(EngineEvent event) { enqueue(std::move(event)); }
-  /** Pushes an event, or drops and counts it when JavaScript does not keep up. */
+  /** Pushes an event, or drops and counts it when JavaScript lags. */
   void push_advisory(EngineEvent event);
   /** Pushes records of ended connections, or returns false when too many wait. `lost`: how many were dropped. */
   bool push_ended(std::vector<EndedConnection>& ended, int64_t lost);

@@ -38,23 +38,23 @@ class Engine final : public MeterListener {
   int start();
 
   /**
-   * Binds the ports of a rule, which accepts no caller before `serve_opened`. The rule `config.replaces` gives it the
-   * ports and the name that both have, with the callers who wait there.
+   * Binds the ports of a rule, which accepts no caller before `serve_opened`. The rule `config.replaces` hands over the
+   * ports and the name that both rules have, with the callers that wait there.
    */
   std::optional<EngineError> open(RuleConfig config, const std::vector<int>& meters);
-  /** Lets the rules that were opened accept callers: on each thread all in one task, from the same moment on. */
+  /** Starts to accept callers on all opened rules; each thread starts them in one task, so at the same moment. */
   void serve_opened();
   /**
-   * Closes a rule. It accepts no more callers when this returns; the rest happens on the threads. Live connections are
-   * reset after `drain_ms`; below 0: never.
+   * Closes a rule. It accepts no callers after this returns; the threads do the rest. Live connections are reset after
+   * `drain_ms`; below 0: never.
    */
   void close(int rule_id, int64_t drain_ms);
   void set_filters(int rule_id, std::shared_ptr<const Filters> filters);
-  /** The set of this name; guards of rules that name it see each change. */
+  /** Returns the set of this name, shared with the guards of all rules that name it. */
   std::shared_ptr<AddressSet> address_set(const std::string& name);
-  /** Changes a set, and ends the connections and flows that guards no longer allow. */
+  /** Changes a set, and ends connections and flows that guards no longer allow. */
   void change_addresses(const std::string& name, const std::vector<Prefix>& add, const std::vector<Prefix>& remove);
-  /** Gives the limit the counts that all limits of its name have. */
+  /** Connects the limit to the counts that all limits of its name share. */
   void join_counts(SourceLimit& limit);
   /** Resets the connections and flows to these targets of the rule. */
   void reset_targets(int rule_id, std::vector<int> targets);
@@ -63,9 +63,9 @@ class Engine final : public MeterListener {
   bool set_weights(int rule_id, std::vector<double> weights);
   /** As `set_weights`. */
   bool set_shares(int rule_id, std::vector<double> shares);
-  /** Returns a page of what is open, and how many are selected. Waits for the threads. */
+  /** Returns a page of open connections and flows, and how many match. Waits for the threads. */
   ConnectionPage connections(const ConnectionQuery& query);
-  /** Resets what is selected; returns how many. Waits for the threads. */
+  /** Resets all that match; returns how many. Waits for the threads. */
   int64_t end_connections(const ConnectionSelection& selection);
   void set_meter(int id, const Limits& limits);
   /** Returns false when there is no such meter. */
@@ -77,7 +77,7 @@ class Engine final : public MeterListener {
 
   Reasons& reasons() { return context_.reasons; }
   std::vector<EngineEvent> take_events() { return context_.events.take(); }
-  /** Append counters as a row of numbers, in the order in which `native/sample.ts` reads them. */
+  /** Appends counters as a row of numbers, in the order that `native/sample.ts` reads. */
   void write_rule(int rule_id, std::vector<double>& out);
   void write_sample(std::vector<double>& out);
   /** Frees a rule after its `closed` event has been delivered. */
@@ -90,8 +90,8 @@ class Engine final : public MeterListener {
     bool is_named;
     int64_t descriptors;
     ArrivalCount arriving;
-    Sockets sockets;  // but for those that another binding has taken over
-    bool is_whole;    // none has been taken over
+    Sockets sockets;  // except those that another binding took over
+    bool is_whole;    // none was taken over
     std::map<std::string, int> rules;  // id by name; "" is the rule without a name
   };
   using PortKey = std::tuple<bool, uint16_t, uint16_t>;  // is UDP, first port, last port
@@ -125,7 +125,7 @@ class Engine final : public MeterListener {
   std::map<int, std::shared_ptr<Rule>> rules_;                 // open and draining
   std::map<std::string, std::shared_ptr<AddressSet>> address_sets_;
   std::map<std::string, std::pair<uint64_t, std::weak_ptr<OpenBySource>>> counts_;  // of limits, by name
-  size_t counts_kept_ = 0;  // beyond, those that no rule uses go
+  size_t counts_kept_ = 0;  // beyond it, counts without a rule are removed
   uint64_t last_counts_ = 0;
   std::vector<OpenedRule> opened_;                             // not served yet
   std::map<PortKey, PortBinding> bindings_;

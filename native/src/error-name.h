@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-/** Returns the name of an errno ("EINVAL"), of those that pipes, splice and UDP sockets give; else "errno 42". */
+/** Returns the name of an errno of pipes, splice and UDP sockets ("EINVAL"); "errno 42" for others. */
 std::string error_name(int error);
 
 }  // namespace sluice

@@ -21,7 +21,7 @@ class DeferredDelete {
 
 class EventLoop;
 
-/** Receives the events of a descriptor. Must live until the end of the batch in which it was closed. */
+/** Receives the events of a descriptor. Must outlive the batch of events during which it is closed. */
 class FdWatcher : public DeferredDelete {
  public:
   inline ~FdWatcher() override;
@@ -83,8 +83,8 @@ class EventLoop {
  private:
   friend class FdWatcher;
   /**
-   * What epoll knows a watcher by. A descriptor that a forked child still has stays watched after it was closed here
-   * (epoll(7)): its events name a generation that is over.
+   * The identity of a watcher in epoll. If a forked child still has a descriptor, epoll keeps watching it after it was
+   * closed here (epoll(7)); its events then carry a stale generation.
    */
   struct Slot {
     FdWatcher* watcher = nullptr;

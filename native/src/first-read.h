@@ -1,4 +1,4 @@
-// What a sender in front of the callers writes before a caller's first byte (agent/engine/first-read.ts).
+// Bytes that a proxy in front of the callers writes before a caller's first byte (agent/engine/first-read.ts).
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct FirstRead {
   bool operator==(const FirstRead& other) const = default;
 };
 
-/** Who calls. `destination`: to which the caller has connected, where a header says it. */
+/** A caller. `destination`: the address it connected to, if a header says so. */
 struct NamedCaller {
   Address source;
   std::optional<Address> destination{};

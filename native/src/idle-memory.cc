@@ -26,8 +26,8 @@ struct Closer {
 };
 
 /**
- * Reads the private mappings of files that cannot be written to. One with anonymous pages is left out: they were written
- * before (the relocations of a library), and are in no file.
+ * Reads the read-only private file mappings. Skips mappings with anonymous pages: they were written earlier (relocations
+ * of a library) and cannot be read back from the file.
  */
 std::vector<Mapping> program_files() {
   std::vector<Mapping> found;
@@ -35,9 +35,9 @@ std::vector<Mapping> program_files() {
   if (!smaps) return found;
   Mapping mapping{};
   bool is_candidate = false;
-  char line[512];  // a longer line, of a long path, is read in parts: none of them looks like a line of ours
+  char line[512];  // longer lines (long paths) are read in parts, which match no pattern below
   while (fgets(line, sizeof(line), smaps.get())) {
-    Mapping next;  // sscanf takes the "A" of "Anonymous" for a number
+    Mapping next;  // sscanf parses the "A" of "Anonymous" as a hexadecimal number
     char access[5];
     uint64_t inode = 0;
     uint64_t kib = 0;
@@ -58,7 +58,7 @@ void give_back_memory() {
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
-  // A failure leaves the pages where they are.
+  // On failure the pages stay in memory.
   for (const auto& [from, to] : program_files())
     madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
 }

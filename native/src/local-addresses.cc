@@ -22,7 +22,7 @@ bool LocalAddresses::watch_changes() {
   return false;
 }
 
-/** What has changed does not matter. A full queue (ENOBUFS) is a change, too. */
+/** Any message means a change; so does a full queue (ENOBUFS). */
 void LocalAddresses::ready(uint32_t) {
   std::array<char, 4096> message;
   ssize_t count = 0;

@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-/** Belongs to one thread. Where changes cannot be watched, each question lists the interfaces anew. */
+/** Not thread-safe. If changes cannot be watched, each call lists the interfaces again. */
 class LocalAddresses final : public FdWatcher {
  public:
   explicit LocalAddresses(EventLoop& loop) : loop_(loop) {}

@@ -1,4 +1,4 @@
-// Destinations to which no local port is left. Shared by all threads.
+// Destinations that used up all local ports. Shared by all threads.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 namespace sluice {
 
 /**
- * A dial that finds no free local port looks at all of them: 10 ms of its thread, in which no other rule is served. So a
- * destination that had none rests for a second, in which ports become free (TIME_WAIT ends after 60 s).
+ * A dial without a free local port makes the kernel try all of them: 10 ms while its thread serves no other rule. So such
+ * a destination is not dialed for a second, while ports become free (TIME_WAIT ends after 60 s).
  */
 class LocalPorts {
  public:

@@ -63,7 +63,7 @@ class Meter : public std::enable_shared_from_this<Meter> {
   void undo_enter();
 
   TokenBucket& bytes(Direction direction) { return bytes_[index_of(direction)]; }
-  /** True where neither a rate nor a budget limits this direction now. */
+  /** True while neither a rate nor a budget limits this direction. */
   bool is_free(Direction direction) {
     return mark_.load(std::memory_order_relaxed) == kNoMark && !bytes(direction).is_limited();
   }
@@ -75,8 +75,8 @@ class Meter : public std::enable_shared_from_this<Meter> {
   /** Counts reserved bytes as delivered. */
   void deliver(Direction direction, int64_t count);
   /**
-   * Counts bytes as delivered that were moved without a reservation, while the meter was free. A mark that was set
-   * meanwhile may be passed by as much as one such move of each thread, as by a reservation made before the mark.
+   * Counts bytes as delivered that were moved without a reservation while the meter was free. A mark set during the move
+   * may be exceeded by one such move per thread, as by a reservation made before the mark.
    */
   void pass(Direction direction, int64_t count) {
     passed_[index_of(direction)].fetch_add(count);
@@ -86,7 +86,7 @@ class Meter : public std::enable_shared_from_this<Meter> {
   void undo_datagram(Direction direction, int64_t count);
   /** True when the delivered total has reached the mark. */
   bool is_exhausted() const { return is_exhausted_.load(); }
-  /** True if the meter has been exhausted all the time since `version`. */
+  /** True if the meter has stayed exhausted since `version`. */
   bool is_exhausted_since(uint64_t version);
 
   struct Counters {
@@ -99,7 +99,7 @@ class Meter : public std::enable_shared_from_this<Meter> {
   static constexpr int64_t kNoMark = INT64_MAX;
   int64_t passed() const { return passed_[0].load() + passed_[1].load(); }
   int64_t total() const { return delivered_[0].load() + delivered_[1].load() + passed(); }
-  /** What the mark leaves, beside what is delivered or in flight. */
+  /** Returns the bytes left before the mark, given the bytes delivered or in flight. */
   int64_t left(int64_t reserved) const { return std::max<int64_t>(mark_.load() - reserved - passed(), 0); }
   void update_exhausted();
   Reason refusal_for_bytes() const { return refusals_[2].load(std::memory_order_relaxed); }
@@ -111,8 +111,8 @@ class Meter : public std::enable_shared_from_this<Meter> {
   std::atomic<int64_t> max_connections_{INT64_MAX};
   std::atomic<int64_t> active_{0};
   std::array<std::atomic<Reason>, 4> refusals_{};  // connections, new connections, bytes, budget
-  std::atomic<int64_t> reserved_{0};               // bytes delivered or in flight, but for those that passed
-  std::array<std::atomic<int64_t>, 2> delivered_{};  // reserved before
+  std::atomic<int64_t> reserved_{0};               // bytes delivered or in flight, except passed ones
+  std::array<std::atomic<int64_t>, 2> delivered_{};  // after a reservation
   std::array<std::atomic<int64_t>, 2> passed_{};     // delivered without a reservation
   std::atomic<int64_t> mark_{kNoMark};
   std::atomic<bool> is_exhausted_{false};

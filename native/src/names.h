@@ -1,4 +1,4 @@
-// The addresses of target names, as JavaScript has answered. Each thread keeps its own.
+// Caches JavaScript's answers for names of targets. Each thread has its own cache.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ struct ResolveAnswer {
   bool is_ok = false;
   std::vector<Address> addresses;
   std::string reason;    // of a failure
-  int64_t fresh_ms = 0;   // for how long nobody needs to ask again
-  int64_t usable_ms = 0;  // for how long nobody needs to wait
+  int64_t fresh_ms = 0;   // no new lookup is needed for this long
+  int64_t usable_ms = 0;  // no caller has to wait for this long
 };
 
 class ResolveRequester {
@@ -30,11 +30,11 @@ class ResolveRequester {
 
 class Names {
  public:
-  /** `index` of `count` threads: no two of them give the same token. */
+  /** `index` of `count` threads makes tokens unique across threads. */
   Names(const EventLoop& loop, EventQueue& events, size_t index, size_t count)
       : loop_(loop), events_(events), last_token_(static_cast<int64_t>(index)), step_(static_cast<int64_t>(count)) {}
 
-  /** Returns the answer, or null where JavaScript must be asked. */
+  /** Returns the cached answer, or null if JavaScript must be asked. */
   std::shared_ptr<const ResolveAnswer> find(int rule_id, const std::string& host);
   /** Asks JavaScript. Returns a token for `cancel`. */
   int64_t ask(ResolveRequester& requester, int rule_id, const std::string& host) {
@@ -46,7 +46,7 @@ class Names {
  private:
   struct Question {
     std::string host;
-    ResolveRequester* requester;  // null: the old answer was good enough
+    ResolveRequester* requester;  // null: a refresh in the background
   };
   struct Known {
     std::shared_ptr<const ResolveAnswer> answer;

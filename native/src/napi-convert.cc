@@ -123,7 +123,7 @@ Balance balance(const Napi::Object& raw, const Napi::Value& shares) {
   return balance;
 }
 
-/** Sets a row of numbers, and addresses and names as one text: far cheaper than objects. `readEnded` reads them. */
+/** Writes a row of numbers, and addresses and names as one text, which is far cheaper than objects. See `readEnded`. */
 void set_ended(Napi::Object object, const std::vector<EndedConnection>& ended) {
   std::string text;
   std::vector<double> row{static_cast<double>(ended.size())};

@@ -1,4 +1,4 @@
-// The N-API class `NativeEngine`. All its calls come from JavaScript's thread; no C++ exception crosses it.
+// The N-API class `NativeEngine`. All calls come from JavaScript's thread; no C++ exception crosses the boundary.
 #include <napi.h>
 
 #include "engine.h"

@@ -8,7 +8,7 @@ namespace {
 /** Above every time in ms since 1970. */
 constexpr double kEndOfTime = 9e15;
 
-/** The earlier, the larger. It stays as it is while time passes: pages go on where the one before has ended. */
+/** Larger for earlier times, and constant over time, so that a page can continue after the previous one. */
 double key_of_time(int64_t monotonic_ms) {
   static const int64_t offset_ms = sys::unix_ms() - sys::now_us() / 1000;
   return kEndOfTime - static_cast<double>(monotonic_ms + offset_ms);

@@ -1,4 +1,4 @@
-// What is open now, for those who look: rows of connections and flows, made on their threads when somebody asks.
+// Lists open connections and flows. Their threads build the rows on request.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-/** Which connections and flows are meant; all members that are given must match. */
+/** Selects connections and flows: all members that are set must match. */
 struct ConnectionSelection {
   std::optional<std::vector<int64_t>> ids;  // sorted
   std::optional<std::vector<int>> rules;    // sorted
@@ -49,31 +49,31 @@ struct OpenConnection {
   int64_t age_ms;
   int64_t idle_ms;
   std::array<int64_t, 2> bytes;  // by direction
-  int held_by;                   // id of the meter for which it waits; -1: none
+  int held_by;                   // id of the meter that delays it; -1: none
   std::array<int, 2> sockets;    // of caller and target; -1: there is no TCP socket
   double key = 0;
   std::array<sys::TcpFigures, 2> figures{};
 };
 
-/** Rows, and what is selected on all pages. */
+/** The rows of a page, and totals over all pages. */
 struct ConnectionPage {
   std::vector<OpenConnection> rows;
   int64_t matched = 0;
   std::array<int64_t, 2> bytes{};  // by direction
 
-  /** Sorts as a page is sorted, and keeps the first `limit` rows. */
+  /** Sorts the rows in the order of the page, and keeps the first `limit`. */
   void keep_first(size_t limit);
 };
 
-/** The part of a page that one thread has. */
+/** One thread's part of a page. */
 class OpenConnections {
  public:
   explicit OpenConnections(const ConnectionQuery& query) : query_(query) {}
-  /** Sets the time by which ages are given, on the monotonic clock. */
+  /** Sets the current monotonic time, to compute ages. */
   void begin(int64_t now_ms) { now_ms_ = now_ms; }
 
   const ConnectionQuery& query() const { return query_; }
-  /** Takes a row that the selection has. Its listen address may still be missing. */
+  /** Adds a selected row. Its listen address may still be missing. */
   void add(OpenConnection row);
   /** Keeps the rows of the page, and asks the system about their sockets. */
   void finish();

@@ -1,4 +1,4 @@
-// Memory of the objects that come and go with each connection: the thread that frees it uses it again.
+// Recycles the memory of objects that exist once per connection, per thread.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace sluice {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr int kMaxPooled = 0;  // a sanitizer has to see each use after a free
+inline constexpr int kMaxPooled = 0;  // sanitizers must see each use after free
 #elif defined(__has_feature)
 inline constexpr int kMaxPooled = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ? 0 : 256;
 #else
@@ -41,7 +41,7 @@ class Pooled {
     Node* first = nullptr;
     int count = 0;
     ~Spare() {
-      count = kMaxPooled;  // what is freed from now on is not kept
+      count = kMaxPooled;  // stop pooling: the thread ends
       while (first != nullptr) {
         Node* const node = first;
         first = node->next;

@@ -28,7 +28,7 @@ class PortListeners::Listener final : public FdWatcher {
   void close() {
     is_closed_ = true;
     timer_.cancel();
-    // A shared socket stays open in other threads, so epoll would go on reporting it here.
+    // A shared socket stays open in other threads, so epoll would still report it here.
     owner_.worker_.loop.unwatch(bound_.socket->get());
     bound_.socket.reset();
   }
@@ -67,8 +67,8 @@ class PortListeners::Listener final : public FdWatcher {
 };
 
 /**
- * A caller without a rule yet: the header of its sender is awaited, then its ClientHello, where the port has
- * them. Bytes that are read behind the header are kept for the target.
+ * A caller without a rule yet: waits for the proxy header, then for the ClientHello, if the port has them. Bytes read
+ * beyond the header are buffered for the target.
  */
 class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner {
  public:
@@ -162,7 +162,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
   std::unique_ptr<Endpoint> endpoint_;
   NamedCaller caller_;
   const int port_index_;
-  const std::shared_ptr<const FirstRead> first_;  // the port's when the caller came; may be null
+  const std::shared_ptr<const FirstRead> first_;  // of the port when the caller arrived; may be null
   bool awaits_header_;
   int64_t started_us_;  // of the wait for the TLS name
   std::vector<char> bytes_;
@@ -239,7 +239,7 @@ void PortListeners::start_arrival(Fd socket, const Address& sender, uint16_t por
     refusal_shard().handshake_failed(sender);
     return refuse(socket.get(), sender, first->untrusted);
   }
-  if (first == nullptr && is_denied(sender)) {  // it takes no place of those who wait
+  if (first == nullptr && is_denied(sender)) {  // refused before it takes a place in the queue
     TcpRuleShard& shard = refusal_shard();
     shard.refuse(socket.get(), sender, shard.check_source(sender));
     return sys::arm_reset(socket.get());

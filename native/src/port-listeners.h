@@ -21,11 +21,11 @@ class PortListeners final : public DeferredDelete {
   void add(TcpRuleShard& shard);
   void remove(TcpRuleShard& shard);
   bool is_empty() const { return shards_.empty(); }
-  /** Accepts the callers who wait in the queues of the listeners: a close would reset them. */
+  /** Accepts callers that wait in the listen queues, which a close would reset. */
   void accept_waiting();
   /** Closes the listeners: no more connections are accepted. */
   void close();
-  /** Stops accepting from these sockets, which go on listening for a rule that takes them over. */
+  /** Stops accepting from these sockets; they keep listening for the rule that takes them over. */
   void hand_over(const BoundSockets& sockets);
 
  private:
@@ -39,13 +39,13 @@ class PortListeners final : public DeferredDelete {
   void remove_arrival(Arrival& arrival);
   /** Resets a caller that has no rule yet; counts and reports it. */
   void refuse(int socket, const Address& sender, Reason reason);
-  /** What callers begin with; equal in all rules of the port. */
+  /** The first read of the port; the same in all its rules. */
   const std::shared_ptr<const FirstRead>& first_read() const { return shards_.front()->rule->first_read; }
   /** Finds the rule by exact name, then by wildcard, then the default one; null if there is none. */
   TcpRuleShard* find_shard(const std::string& name) const;
-  /** The rule that counts callers which match no rule: the default, else the oldest on the port. */
+  /** Returns the rule that counts callers without a matching rule: the default, else the oldest on the port. */
   TcpRuleShard& refusal_shard() const;
-  /** True if no rule of the port takes callers from there. */
+  /** True if every rule of the port denies this source. */
   bool is_denied(const Address& source) const;
 
   Worker& worker_;

@@ -1,4 +1,5 @@
-// Bytes for the target before the caller's first: a rule gives the parts (agent/engine/preamble.ts), a caller the values.
+// Bytes sent to the target before the caller's first: the rule defines the parts (agent/engine/preamble.ts), the caller
+// the values.
 #pragma once
 
 #include <array>

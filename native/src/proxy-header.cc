@@ -17,13 +17,13 @@ using HeaderKind = ProxyHeader::Kind;
 
 constexpr std::string_view kSignature("\r\n\r\n\0\r\nQUIT\n", 12);
 constexpr std::string_view kTextStart("PROXY ");
-constexpr size_t kMaxTextBytes = 107;  // the end of the line included
+constexpr size_t kMaxTextBytes = 107;  // including the line break
 constexpr size_t kFixedBytes = 16;     // of version 2: signature, version, command, family, transport, length
 enum Tlv : uint8_t { kAuthority = 2, kCrc32c = 3, kUniqueId = 5 };
 
 ProxyHeader of_kind(HeaderKind kind, size_t size = 0) { return {.kind = kind, .size = size}; }
 
-/** Addresses of two families are no connection. */
+/** Refuses a source and a destination of different families. */
 ProxyHeader named(size_t size, const Address& source, const Address& destination) {
   if (source.family != destination.family) return of_kind(HeaderKind::wrong);
   return {HeaderKind::named, size, source, destination};

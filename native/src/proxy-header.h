@@ -13,7 +13,7 @@ struct ProxyHeader {
   enum class Kind : uint8_t {
     incomplete,  // more bytes are needed; every other kind is final
     wrong,
-    unnamed,  // the sender's own address is meant
+    unnamed,  // LOCAL: the sender itself is the caller
     named,
   };
   Kind kind = Kind::wrong;
@@ -21,7 +21,7 @@ struct ProxyHeader {
   Address source{};
   Address destination{};
 
-  /** What the header comes in: a stream carries no caller of datagrams. */
+  /** The transport that carries the header: a stream cannot carry a caller of datagrams. */
   enum class Carrier : uint8_t { stream, datagram };
 
   /** A longer header is `wrong`. */

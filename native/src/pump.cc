@@ -35,7 +35,7 @@ Pump::Outcome Pump::run() {
   return Outcome::waiting;
 }
 
-/** Moves bytes once, of which `left` may still be moved in this run. */
+/** Moves bytes once. `left`: bytes that this run may still move. */
 Pump::Outcome Pump::step(size_t& left) {
   switch (gear_) {
     case Gear::first: return step_first(left);
@@ -89,7 +89,7 @@ Pump::Outcome Pump::step_splice(size_t& left) {
   return step_copy(left);
 }
 
-/** Sends the preamble and the bytes that were read early, or the source's first ones; without any the preamble alone. */
+/** Sends the preamble, with bytes that were read early or the source's first bytes if there are any. */
 Pump::Outcome Pump::step_first(size_t& left) {
   if (!has_early_data() && !is_source_readable()) return send_preamble();
   auto& buffer = connection_.worker().buffer;
@@ -119,7 +119,7 @@ ssize_t Pump::read_first(char* bytes, size_t limit) {
   return static_cast<ssize_t>(count);
 }
 
-/** The source has none now, has ended (0), or has failed. */
+/** Handles a read without bytes: the source has none now, has ended (0), or has failed. */
 Pump::Outcome Pump::no_bytes(ssize_t count) {
   if (count == -EAGAIN) {
     connection_.source(direction_).is_readable = false;
@@ -150,7 +150,7 @@ void Pump::moved(size_t count, size_t& left) {
   gear_ = Gear::small;
 }
 
-/** Returns how many bytes the meters let through; with none it waits for them. */
+/** Returns how many bytes the meters allow; waits for the meters if that is 0. */
 size_t Pump::reserve(size_t want) {
   Admission& admission = connection_.admission();
   const auto [bytes, wait_us] =
@@ -173,14 +173,14 @@ size_t Pump::take_preamble(char* to) {
   return preamble.size();
 }
 
-/** Shifts to the gear for small amounts, unless bytes that were read early are left. */
+/** Switches to the gear for small amounts, unless bytes read early are left. */
 void Pump::end_first() {
   if (has_early_data()) return;
   first_.reset();
   gear_ = Gear::small;
 }
 
-/** Writes what was read, and keeps what the sink does not take. */
+/** Writes the bytes read, and buffers those that the sink does not accept. */
 Pump::Outcome Pump::write(const char* bytes, size_t count, Metering metering) {
   const ssize_t written = sys::transmit(connection_.sink(direction_).fd(), bytes, count);
   const size_t taken = static_cast<size_t>(std::max<ssize_t>(written, 0));
@@ -203,7 +203,7 @@ void Pump::keep_pending(const char* bytes, size_t count) {
   std::memcpy(pending_.get(), bytes, count);
 }
 
-/** Writes what is kept; until all is written it is blocked. */
+/** Writes buffered bytes; the pump stays blocked until all are written. */
 Pump::Outcome Pump::flush() {
   const ssize_t flushed = pending_ != nullptr ? flush_pending() : flush_pipe();
   state_ = flushed == 0 ? State::open : State::blocked;

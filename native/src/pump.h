@@ -23,7 +23,7 @@ class Pump {
     source_failed,
     sink_failed,
   };
-  /** Moves what can be moved within one slice. */
+  /** Moves as many bytes as possible within one slice. */
   Outcome run();
   bool has_work() const {
     return state_ == State::blocked || (state_ == State::open && (gear_ == Gear::first || is_source_readable()));
@@ -53,23 +53,23 @@ class Pump {
   void retry_metering();
 
  private:
-  /** What it waits for. native/README.md shows how one follows the other. */
+  /** The reason to wait. native/README.md has the state diagram. */
   enum class State : uint8_t {
-    open,     // for its source
-    blocked,  // for its sink, which did not take all: the rest is kept, and nothing is read
-    held,     // for a meter that lets nothing through
-    closed,   // for nothing: the source has ended, and so has what it sent
+    open,     // waits for its source
+    blocked,  // waits for its sink; the rest is buffered and nothing is read
+    held,     // waits for a meter that blocks traffic
+    closed,   // the source has ended and its bytes are forwarded
   };
-  /** How an open one moves the next bytes. */
+  /** How an open pump moves the next bytes. */
   enum class Gear : uint8_t {
-    first,  // before the source's own: a preamble, or what was read before there was a target
-    small,  // by copying what comes
-    bulk,   // by splicing as much as a slice takes
+    first,  // a preamble, or bytes read before there was a target
+    small,  // copy
+    bulk,   // splice, as much as fits a slice
   };
   /** How bytes pass the meters: reserved before they are read, or counted afterwards where nothing limits them. */
   enum class Metering : uint8_t { reserved, free };
 
-  /** What precedes the bytes that it reads itself. */
+  /** Bytes that precede those it reads. */
   struct FirstBytes {
     std::string preamble;
     std::vector<char> early;
@@ -120,10 +120,10 @@ class Pump {
   uint32_t pending_end_ = 0;
   uint32_t preamble_left_ = 0;  // of its bytes, among those being written
   sys::Pipe pipe_;
-  // A connection that is idle has none of what the pointers below point to.
+  // The pointers below are null while the connection is idle.
   std::unique_ptr<char[]> pending_;  // bytes read and not yet written
   std::unique_ptr<FirstBytes> first_;
-  std::unique_ptr<HoldTimer> timer_;  // made for the first wait
+  std::unique_ptr<HoldTimer> timer_;  // created by the first wait
 };
 
 }  // namespace sluice

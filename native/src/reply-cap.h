@@ -1,4 +1,4 @@
-// How many bytes a UDP flow may send its caller for those that came: who forges a source address gains nothing.
+// Caps the replies of a UDP flow relative to the bytes received, so that forging a source address does not pay.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct ReplyCap {
   Reason refusal;
 };
 
-/** What one flow has asked and was sent. */
+/** The bytes of one flow: requests and replies. */
 class ReplyAccount {
  public:
   void ask(const ReplyCap& cap, int64_t bytes) {
@@ -23,7 +23,7 @@ class ReplyAccount {
     exchanges_++;
     if (cap.proven_after > 0 && exchanges_ >= cap.proven_after) is_proven_ = true;
   }
-  /** Returns false for a reply that is too large for what was asked. */
+  /** Returns false if the reply exceeds the cap. */
   bool may_reply(const ReplyCap& cap, int64_t bytes) {
     if (!is_proven_ && static_cast<double>(replied_ + bytes) > cap.ratio * static_cast<double>(asked_)) return false;
     replied_ += bytes;

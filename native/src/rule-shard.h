@@ -36,11 +36,11 @@ class RuleShard : public DeferredDelete {
   virtual void reset_all(ConnectionEnd why) = 0;
   /** Ends the connections and flows of ports that are not in `keep`. */
   virtual void reset(PortRange keep) = 0;
-  /** Ends the connections and flows to these targets, also those that are being dialed when they are connected. */
+  /** Ends connections and flows to these targets; pending dials end once connected. */
   void reset_targets(const std::vector<int>& targets);
-  /** Adds rows of what the query selects. */
+  /** Adds the rows that match the query. */
   virtual void collect(OpenConnections& found) const = 0;
-  /** Resets what is selected; returns how many. */
+  /** Resets all that match; returns how many. */
   virtual int64_t end_selected(const ConnectionSelection& selection) = 0;
   /** Lets connections that wait for a meter retry. */
   virtual void meter_changed() = 0;
@@ -49,9 +49,9 @@ class RuleShard : public DeferredDelete {
   Reason check_source(const Address& caller) { return filters().check_source(caller); }
   Reason recheck_source(const Address& caller) { return filters().recheck_source(caller); }
   Reason check_target(const Address& address, const std::string& host);
-  /** Counts a caller among those of its source, until `uses` is released; returns the reason of a refusal. */
+  /** Counts a caller of its source until `uses` is released; returns the reason of a refusal. */
   Reason enter_source(const Address& caller, SourceUses& uses);
-  /** Counts a caller whose handshake was wrong. */
+  /** Counts a failed handshake of a caller. */
   void handshake_failed(const Address& caller);
   bool is_reset(int target) const { return target >= 0 && !reset_targets_.empty() && reset_targets_[target]; }
   void dns_failed(const std::string& host, const std::string& reason);
@@ -66,13 +66,13 @@ class RuleShard : public DeferredDelete {
 
  protected:
   virtual bool is_empty() const = 0;
-  /** Ends those to targets for which `is_reset` is true. */
+  /** Ends connections and flows to targets marked in `is_reset`. */
   virtual void end_reset() = 0;
   /** Ends a closed shard. Called whenever a connection or flow has ended. */
   void end_when_empty();
 
  private:
-  /** Takes one from the limit's bucket of the source; returns the reason of a refusal. */
+  /** Takes a token from the source's bucket of the limit; returns the reason of a refusal. */
   Reason take_from(const SourceLimit& limit, const Source& source);
   bool is_trusted_sender(const Address& caller) const {
     return rule->first_read != nullptr && rule->first_read->trusts(caller);

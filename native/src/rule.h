@@ -25,10 +25,10 @@ struct Target {
   std::optional<Address> literal;  // set when the host is an address
 };
 
-/** By target. Replaced as a whole, while connections are dialed. */
+/** By target. Replaced as a whole while connections are dialed. */
 struct TargetWeights {
   std::vector<double> weights;
-  std::vector<double> shares;  // the part of its weight that a target has now; 0: it is ejected
+  std::vector<double> shares;  // current fraction of each weight; 0: ejected
 };
 
 /** How connections are spread over the targets; `tiers` are by target. */
@@ -40,7 +40,7 @@ struct Balance {
   std::shared_ptr<const TargetWeights> weights;
 };
 
-/** The local addresses from which targets are dialed; where there is none the system chooses. */
+/** The local addresses for dials; the system chooses if there is none. */
 struct DialFrom {
   std::optional<Address> ipv4;
   std::optional<Address> ipv6;
@@ -53,7 +53,7 @@ struct DialFrom {
 
 struct RuleConfig {
   int id = 0;
-  int replaces = 0;  // the id of the rule whose ports and name it takes over; 0: none
+  int replaces = 0;  // id of the rule that hands over its ports and name; 0: none
   bool is_udp = false;
   uint16_t from = 0;
   uint16_t to = 0;
@@ -96,9 +96,9 @@ struct Rule : RuleConfig {
   TargetHealth health;
   std::vector<std::unique_ptr<RuleCounters>> counters;  // by thread
   std::atomic<int> threads_listening;                   // `Engine::close` waits until it is 0
-  std::atomic<int> threads_active;                      // threads whose shard has not ended
+  std::atomic<int> threads_active;                      // threads with a live shard
   std::atomic<uint32_t> filters_version{0};             // counts replacements of the filters
-  /** UDP flows on all threads, limited by `flow_cap`: also those of the rules that it has replaced. */
+  /** UDP flows on all threads, limited by `flow_cap`; includes flows of replaced rules. */
   std::shared_ptr<std::atomic<int64_t>> flows = std::make_shared<std::atomic<int64_t>>(0);
   std::atomic<bool> splice_reported{false};
   std::atomic<bool> splice_unsupported_reported{false};

@@ -52,7 +52,7 @@ SourceRates::Taken SourceRates::take(uint64_t limit, const Source& source, int64
   return Taken::empty;
 }
 
-/** Returns the bucket, or the one that was used least recently of those that share its place. */
+/** Returns the bucket, or the least recently used one of its set. */
 SourceRates::Bucket& SourceRates::bucket_of(uint64_t limit, const Source& source) {
   if (buckets_.empty()) buckets_.resize(kSets * kWays);
   const size_t set = (source.hash() ^ (limit * 0x9e3779b97f4a7c15)) % kSets;

@@ -1,4 +1,4 @@
-// Limits for each source of callers by itself: an IPv4 address, or the /64 of an IPv6 address.
+// Limits per source of callers: an IPv4 address, or the /64 of an IPv6 address.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct Source {
   std::string text() const;  // '192.0.2.7', '2001:db8::/64'
 };
 
-/** What limits of one name count, in all rules: the connections that each source has open. */
+/** Counts open connections per source, over all limits of one name in all rules. */
 class OpenBySource {
  public:
   /** Returns false when the source has `max` or more. */
@@ -38,8 +38,8 @@ class OpenBySource {
 };
 
 /**
- * Token buckets by limit and source, full at first, in a table of fixed size that all rules share. Where many sources
- * need more than it has, those that came least recently are forgotten: their buckets are full again.
+ * Token buckets by limit and source, initially full, in a fixed-size table that all rules share. When it is full, the
+ * least recently used bucket is evicted; its source starts with a full bucket again.
  */
 class SourceRates {
  public:

@@ -59,7 +59,7 @@ int bind_address(int socket, const Address& address) {
   return result(bind(socket, reinterpret_cast<sockaddr*>(&raw), size));
 }
 
-/** Beyond net.core.rmem_max and wmem_max where the process may (CAP_NET_ADMIN). */
+/** Exceeds net.core.rmem_max and wmem_max if the process has CAP_NET_ADMIN. */
 void set_buffer(int socket, int forced, int limited, int bytes) {
   if (set(socket, SOL_SOCKET, forced, bytes) < 0) set(socket, SOL_SOCKET, limited, bytes);
 }
@@ -157,7 +157,7 @@ int shut_write(int socket) { return result(shutdown(socket, SHUT_WR)); }
 
 int64_t unacknowledged(int socket) {
   int bytes = 0;
-  return ioctl(socket, SIOCOUTQ, &bytes) < 0 ? 0 : bytes;  // a socket that has failed sends nothing more
+  return ioctl(socket, SIOCOUTQ, &bytes) < 0 ? 0 : bytes;  // a failed socket sends nothing
 }
 
 ssize_t receive(int socket, void* bytes, size_t size) { return result_of(recv(socket, bytes, size, 0)); }
@@ -227,7 +227,7 @@ int64_t unix_ms() {
 }
 
 void fill_random(void* bytes, size_t size) {
-  // Up to 256 bytes come whole; it fails only before Linux 3.17, whose seeds are then the time.
+  // Up to 256 bytes are never cut short. Before Linux 3.17 the call fails, and the time is the seed.
   if (getrandom(bytes, size, 0) == static_cast<ssize_t>(size)) return;
   const int64_t time = now_us();
   std::memcpy(bytes, &time, std::min(size, sizeof time));
@@ -247,7 +247,7 @@ int64_t descriptors_in_use() {
   int64_t count = 0;
   while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.';
   closedir(folder);
-  return count - 1;  // without the descriptor of the folder itself
+  return count - 1;  // without the folder's own descriptor
 }
 
 std::vector<Address> local_addresses() {

@@ -53,9 +53,9 @@ inline constexpr int kNoSuchSource = -ENODEV;
 int bind_source(int socket, const Address& from);
 /** Begins to connect; the descriptor becomes writable when it is connected. `from` null: the system chooses. */
 int connect_to(const Address& target, const Address* from, Fd& socket);
-/** Returns the address to which a socket is bound. */
+/** Returns the address that a socket is bound to. */
 Address local_address(int socket);
-/** What the system has measured of a TCP connection; -1: unknown. */
+/** The kernel's measurements of a TCP connection; -1: unknown. */
 struct TcpFigures {
   int64_t rtt_us = -1;
   int64_t retransmits = -1;

@@ -77,7 +77,7 @@ int TargetChooser::choose(const std::vector<int>& candidates, const Address& sou
   return least(candidates, [&](int target) { return distance(target, text); })[0];
 }
 
-/** Smooth weighted round robin: each earns its weight, the richest is chosen and pays what all have earned. */
+/** Smooth weighted round robin: every target earns its weight; the richest is chosen and pays the sum. */
 int TargetChooser::choose_in_turn(const std::vector<int>& candidates) {
   double earned = 0;
   for (const int target : candidates) {
@@ -103,7 +103,7 @@ int TargetChooser::choose_at_random(const std::vector<int>& candidates) {
   return found != candidates.end() ? *found : candidates.back();
 }
 
-/** What the target would have with one more, in proportion to its weight. */
+/** Returns the load with one more connection, in proportion to the target's weight. */
 double TargetChooser::load(int target) const {
   int64_t active = 1;
   for (const auto& counters : rule_.counters) active += counters->targets[target].active.value();

@@ -26,7 +26,7 @@ class TcpRuleShard::Probe final : public DialerOwner<ConnectedTarget> {
     dialer_->begin_probe(target_);
   }
   void dial_succeeded(ConnectedTarget connected) override {
-    // An error is no matter: the target could be reached.
+    // Errors do not matter here: the target was reachable.
     if (const auto& preamble = shard_.rule->preamble; preamble && !preamble->probe.empty())
       sys::transmit(connected.endpoint->fd(), preamble->probe.data(), preamble->probe.size());
     connected.endpoint->close();

@@ -19,7 +19,7 @@ class TcpRuleShard final : public RuleShard {
   TcpRuleShard(Worker& worker, std::shared_ptr<Rule> rule);
   ~TcpRuleShard() override;
 
-  /** Starts a connection for a caller that the source filter allows and whose descriptors are reserved. */
+  /** Starts a connection. The caller has passed the source filter, and its descriptors are reserved. */
   void start_connection(Caller caller);
   /** Counts, and reports where the rule asks for it, a caller that is refused. */
   void refuse(int socket, const Address& caller, Reason refusal, std::string server_name = {});

@@ -14,7 +14,7 @@ constexpr double kUsPerSec = 1e6;
 double TokenBucket::burst() const { return std::max(1.0, rate_->burst); }
 
 void TokenBucket::refill(int64_t now_us) {
-  // A thread keeps the time that it has read, which may be earlier than that of another thread.
+  // Threads cache the time, so `now` may be earlier than another thread's.
   const int64_t passed_us = std::max<int64_t>(now_us - refilled_at_us_, 0);
   if (rate_)
     tokens_ = std::min(burst(), tokens_ + static_cast<double>(passed_us) * rate_->per_sec / kUsPerSec);

@@ -14,7 +14,7 @@ struct Rate {
   double burst = 0;
 };
 
-/** One bucket, shared by threads. It is fair: debts are repaid in the order in which they were made. */
+/** A bucket shared by threads. Fair: debts are repaid in the order they were made. */
 class TokenBucket {
  public:
   static constexpr int64_t kNever = INT64_MAX;
@@ -37,7 +37,7 @@ class TokenBucket {
 
   void begin_wait(int64_t now_us);
   void end_wait(int64_t since_us, int64_t now_us);
-  /** Returns the time that all takers together have waited, including waits that go on. */
+  /** Returns the total waiting time of all takers, including current waits. */
   int64_t waited_us(int64_t now_us);
 
  private:

@@ -24,7 +24,7 @@ struct SourceAddress {
   bool operator==(const SourceAddress& other) const = default;
 };
 
-/** The local address to which a caller has sent: an IP_PKTINFO control message for replies (ip(7)). */
+/** The local address that a caller sent to: an IP_PKTINFO control message for replies (ip(7)). */
 struct ReplySource {
   static constexpr size_t kMaxBytes = CMSG_SPACE(sizeof(in6_pktinfo));
   alignas(cmsghdr) std::array<std::byte, kMaxBytes> control{};

@@ -12,10 +12,10 @@ namespace sluice {
 
 namespace {
 
-/** Limits of what is buffered until there is a target. The first datagram is always buffered. */
+/** Buffer limits until there is a target. The first datagram is always buffered. */
 constexpr size_t kMaxBuffered = 64;
 constexpr size_t kMaxBufferedBytes = 64 * 1024;
-/** Of IPv4; IPv6 would allow a few more. */
+/** The IPv4 maximum; IPv6 would allow a few bytes more. */
 constexpr size_t kMaxDatagramBytes = 65'507;
 
 /** Names errors that ICMP has reported about an earlier datagram; null for errors of this call. */
@@ -144,7 +144,7 @@ void UdpFlow::send_buffered() {
   }
 }
 
-/** Sends a datagram of the caller by itself, behind the preamble where that is due. */
+/** Sends one datagram of the caller, after the preamble if that is due. */
 void UdpFlow::send_alone(std::byte* bytes, size_t size) {
   if (needs_preamble_ && preamble_.empty())
     preamble_ = shard_.worker.write_preamble(*shard_.rule, caller_.source,
@@ -242,7 +242,7 @@ void UdpFlow::target_replied() {
   attempt_.succeed();
 }
 
-/** Returns the local address to which the caller has sent last. */
+/** Returns the local address of the caller's last datagram. */
 Address UdpFlow::listen_address() const {
   return reply_source_.address().with_port(static_cast<uint16_t>(shard_.rule->from + path_.port_index));
 }

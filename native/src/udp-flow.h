@@ -25,7 +25,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   Reason enter();
   /** Starts dialing for this many datagrams, which follow; the flow may end within the call. */
   void begin(int datagrams);
-  /** Handles datagrams of the caller. Replies leave from the local address to which the last one was sent. */
+  /** Handles datagrams of the caller. Replies leave from the local address of its last datagram. */
   void receive(SlotRange run);
   /** Handles replies of the target. */
   void ready(uint32_t events) override;

@@ -11,7 +11,7 @@ namespace sluice {
 
 namespace {
 
-/** Batches that are read from a listener before others are served. */
+/** Batches read from one listener before the others get a turn. */
 constexpr int kBatchesPerWake = 4;
 constexpr int64_t kWatchRetryMs = 100;  // after epoll could not watch a socket
 constexpr int64_t kRefusalMemoryMs = 10'000;
@@ -75,7 +75,7 @@ void UdpRuleShard::open(const BoundSockets& sockets, UdpRuleShard* replaced) {
   table_ = replaced != nullptr ? replaced->table_ : std::make_shared<FlowTable>(0, Hash{sys::random_value<uint64_t>()});
   const size_t threads = rule->counters.size();
   for (const BoundSocket& bound : sockets) {
-    // A shared socket is read by one thread, so that the datagrams of a flow stay together.
+    // One thread reads a shared socket, so that the datagrams of a flow stay together.
     if (bound.is_shared && bound.address.port % threads != worker.index) continue;
     if (replaced != nullptr) replaced->hand_over(bound);
     listeners_.push_back(std::make_unique<Listener>(*this, bound));
@@ -166,7 +166,7 @@ void UdpRuleShard::dispatch_run(int listener, int port_index, SlotRange run) {
   if (flow != nullptr) flow->receive(run);
 }
 
-/** The first datagram of a flow has a header, which names its caller; later ones may have one. */
+/** The first datagram of a flow must carry a header that names the caller; later ones may carry one. */
 void UdpRuleShard::dispatch_behind_header(const UdpPath& path, int slot) {
   const FirstRead& first = *rule->first_read;
   UdpFlow* flow = find_flow(path);

@@ -18,9 +18,9 @@ class UdpRuleShard final : public RuleShard {
   UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule);
   ~UdpRuleShard() override;
 
-  /** Listens. A replaced rule hands over the sockets that both have; its flows go on. */
+  /** Listens. A replaced rule hands over sockets that both rules have; its flows continue. */
   void open(const BoundSockets& sockets, UdpRuleShard* replaced);
-  /** Closes the listeners, and ends the flows that came by them: a flow has no end of its own to wait for. */
+  /** Closes the listeners and ends their flows: UDP has no end of stream to wait for. */
   void stop_listening() override;
   void reset_all(ConnectionEnd why) override;
   void reset(PortRange keep) override;
@@ -57,7 +57,7 @@ class UdpRuleShard final : public RuleShard {
 
   Key key_of(const UdpPath& path) const { return {path.source, rule->from + path.port_index}; }
   UdpFlow* find_flow(const UdpPath& path) const;
-  /** Stops reading this socket, which goes on for the rule that takes it over. */
+  /** Stops reading this socket, which the new rule takes over. */
   void hand_over(const BoundSocket& bound);
   /** Receives one batch; returns true if there may be more. */
   bool receive(int listener, int port_index);

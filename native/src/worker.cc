@@ -144,7 +144,7 @@ void Worker::meter_changed(Meter& meter) {
 }
 
 void Worker::start_hold(std::shared_ptr<Meter> meter, uint64_t version, int64_t hold_ms) {
-  if (!meter->is_exhausted_since(version)) return;  // of an older mark: a newer hold may run already
+  if (!meter->is_exhausted_since(version)) return;  // for an older mark: a newer hold may be running
   const int id = meter->id;
   holds_[id] = std::make_unique<BudgetHold>(*this, std::move(meter), version, hold_ms);
 }

@@ -1,4 +1,4 @@
-// What both parsers of PROXY protocol headers make of bytes, as a line: TypeScript, and C++ where there is a compiler.
+// Runs both PROXY protocol parsers on bytes and returns a line each: TypeScript, and C++ if there is a compiler.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { type ProxyHeader, parseProxyHeader } from '../../agent/portable-engine/proxy-header.ts'

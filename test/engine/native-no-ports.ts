@@ -1,4 +1,4 @@
-// node native-no-ports.ts: a rule whose target has no local port left, and its callers. Sends how they were refused.
+// node native-no-ports.ts: callers of a rule without a free local port towards its target. Sends the refusals.
 import t from 'tap'
 import { echo, endOf, engineFixture, openCaller, openTarget, ruleTo, until } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'

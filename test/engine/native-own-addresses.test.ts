@@ -1,4 +1,4 @@
-// The native engine on a host whose addresses come and go.
+// The native engine on a host with changing addresses.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// node native-own-addresses.ts: in a network of its own, dials a foreign address at the port of its own wildcard
+// node native-own-addresses.ts: in its own network namespace, dials a foreign address at the port of its own wildcard
 // listener, before and after the host gets that address. Sends what was refused, and how often addresses were listed.
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'

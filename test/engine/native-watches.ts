@@ -1,4 +1,4 @@
-// node native-watches.ts: an engine whose sockets cannot all be watched. Sends what its callers met.
+// node native-watches.ts: an engine that cannot watch all sockets. Sends the results of its callers.
 import t from 'tap'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './cases/udp-fixture.ts'
 import { echo, endOf, engineFixture, openCaller, openTarget, ruleTo, until } from './engine-fixture.ts'

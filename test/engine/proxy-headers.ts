@@ -17,7 +17,7 @@ export interface BinaryParts {
   readonly kind?: number // family and transport
   readonly block?: Buffer // addresses and ports
   readonly values?: readonly (readonly [type: number, value: Buffer])[]
-  readonly length?: number // in place of the true one
+  readonly length?: number // overrides the true one
 }
 
 export function binaryHeader({

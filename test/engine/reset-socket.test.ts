@@ -15,7 +15,7 @@ t.test('a socket that is reset right after end() is closed', async t => {
   await t.resolves(closed)
 })
 
-t.test('a socket whose reset the system refuses is closed', async t => {
+t.test('a socket is closed if the system refuses to reset it', async t => {
   const refused = -22 // EINVAL: happens when the other side resets at the same time
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const port = await openTarget(t, socket => {

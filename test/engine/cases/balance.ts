@@ -254,7 +254,7 @@ export const balance: Record<string, EngineCase> = {
     t.equal(await fixture.call(1), 'z')
   },
 
-  async 'connects are counted with their time, and failures in all'(t, openEngine) {
+  async 'connects are counted with their duration, and failures with their total'(t, openEngine) {
     const [a = 0] = await greet(t, 1)
     const fixture = await open(t, openEngine, balanced('round_robin', [1, 1]), [a, await freePort()])
     await fixture.call(4)

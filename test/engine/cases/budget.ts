@@ -1,4 +1,4 @@
-// Budgets: exact to the byte; connections are on hold at zero, and go on after a refill.
+// Budgets: exact to the byte; connections pause at zero and resume after a refill.
 
 import { once } from 'node:events'
 import type { Socket } from 'node:net'

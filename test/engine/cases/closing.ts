@@ -31,7 +31,7 @@ async function open(t: Test, openEngine: OpenEngine) {
 }
 
 export const closing: Record<string, EngineCase> = {
-  async 'a closed meter refuses new connections for its reason, and live ones go on'(t, openEngine) {
+  async 'a closed meter refuses new connections for its reason, and live ones continue'(t, openEngine) {
     const { meters, rule, rejected } = await open(t, openEngine)
     const live = await openCaller(t, rule.from)
     t.equal(await exchange(live, 'one'), 'one')
@@ -88,7 +88,7 @@ export const closing: Record<string, EngineCase> = {
 }
 
 export const udpClosing: Record<string, EngineCase> = {
-  async 'a closed meter refuses new flows, and live ones go on or are dropped for its reason'(t, openEngine) {
+  async 'a closed meter refuses new flows; live ones continue or are dropped for its reason'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const meters = new Meters(engine)
     const { port } = await openUdpTarget(t)

@@ -1,4 +1,4 @@
-// The local addresses from which targets are dialed and probed.
+// Local addresses for dials and probes.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Test } from 'tap'

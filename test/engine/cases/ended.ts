@@ -108,7 +108,7 @@ export const ended: Record<string, EngineCase> = {
     t.match(await nextEnded(fixture, 2), { end: 'caller_reset', bytesIn: 5, bytesOut: 5 })
   },
 
-  async 'a record tells an idle connection from one whose budget is spent'(t, openEngine) {
+  async 'a record distinguishes an idle connection from one with a spent budget'(t, openEngine) {
     const fixture = await open(t, openEngine, echo, { idleMs: 100 })
     const { engine, rule } = fixture
     await exchange(await openCaller(t, rule.from), 'hello')
@@ -185,7 +185,7 @@ export const ended: Record<string, EngineCase> = {
     t.match(fixture.counters().rejected, { sni_miss: 2 })
   },
 
-  async 'senders whose header is wrong or not trusted have records'(t, openEngine) {
+  async 'senders of wrong or untrusted headers have records'(t, openEngine) {
     const firstRead = (cidr: string) =>
       ({
         form: 'proxy_protocol',

@@ -46,7 +46,7 @@ async function writeBytewise(socket: Socket, bytes: Buffer): Promise<void> {
   }
 }
 
-/** The line that the target gets for a caller whose header means this. */
+/** Returns the line that the target receives for a caller with this header. */
 function lineOf(means: Judgement, { localAddress = '', localPort }: Socket, port: number): string {
   const own = { source: `${localAddress} ${localPort}`, destination: `${localAddress} ${port}` }
   const { source, destination } = typeof means === 'string' ? own : means

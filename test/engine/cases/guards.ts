@@ -1,4 +1,4 @@
-// What rules ask of a caller's address: sets of addresses, and limits for each source.
+// Checks of a caller's address: address sets, and limits per source.
 import type { SourceLimit } from '../../../agent/engine/source-guard.ts'
 import {
   type EngineCase,
@@ -85,7 +85,10 @@ export const guards: Record<string, EngineCase> = {
     t.equal(await endOf(await openCaller(t, keeping.from)), 'reset')
   },
 
-  async 'a source has at most so many connections at once, in all rules that count together'(t, openEngine) {
+  async 'a source is limited to its maximum of open connections, over all rules that count together'(
+    t,
+    openEngine
+  ) {
     const { engine, counters } = engineFixture(t, openEngine)
     const limited = { sourceLimits: [limit({ max: 2 })] }
     const rule = await openEchoRule(t, engine, limited)

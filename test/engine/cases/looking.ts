@@ -1,4 +1,4 @@
-// What is open now, and its end by an operator.
+// Lists of open connections, and their end by an operator.
 import { once } from 'node:events'
 import type { Test } from 'tap'
 import type { ConnectionQuery } from '../../../agent/engine/open-connection.ts'
@@ -19,7 +19,7 @@ const all: ConnectionQuery = {
   ...{ sort: 'bytes', after: null, limit: 100 }
 }
 
-/** Opens callers of a rule, of which each has sent one byte more than the one before. */
+/** Opens callers of a rule; each sends one byte more than the previous one. */
 async function openCallers(t: Test, openEngine: Parameters<EngineCase>[1], count: number) {
   const fixture = engineFixture(t, openEngine)
   const target = await openTarget(t, echo)
@@ -59,7 +59,7 @@ export const looking: Record<string, EngineCase> = {
       t.ok(leg === null || (leg && leg.rttMs >= 0 && leg.retransmits === 0), 'figures of the leg')
   },
 
-  async 'pages are sorted, go on behind their last row, and miss none'(t, openEngine) {
+  async 'pages are sorted, continue after their last row, and miss none'(t, openEngine) {
     const { engine, rule } = await openCallers(t, openEngine, 5)
 
     const first = engine.connections({ ...all, limit: 2 })

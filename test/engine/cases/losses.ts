@@ -1,10 +1,10 @@
-// What is lost is counted, by reason.
+// Losses are counted by reason.
 import { freePort } from '../../support/ports.ts'
 import { type EngineCase, endOf, engineFixture, openCaller, ruleTo, until } from '../engine-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 export const losses: Record<string, EngineCase> = {
-  async 'callers whose targets are all down are counted'(t, openEngine) {
+  async 'callers are counted when all targets are down'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await ruleTo([await freePort(), await freePort()])
     await engine.open(rule)
@@ -17,7 +17,7 @@ export const losses: Record<string, EngineCase> = {
 }
 
 export const udpLosses: Record<string, EngineCase> = {
-  async 'datagrams whose target has no address are counted'(t, openEngine) {
+  async 'datagrams to a target without an address are counted'(t, openEngine) {
     const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [{ host: 'gone.test', port: 9 }])
     const caller = await openUdpCaller(t, rule.from)

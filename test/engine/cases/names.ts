@@ -23,7 +23,7 @@ const questions = (events: readonly EngineEvent[]) => events.filter(({ kind }) =
 /** Each thread of an engine asks for itself. */
 const maxThreads = 4
 
-/** Opens a rule whose target tells its name: 'old' on 127.0.0.1, 'new' on ::1. */
+/** Opens a rule with targets that answer with their name: 'old' on 127.0.0.1, 'new' on ::1. */
 async function oldAndNew(t: Parameters<EngineCase>[0]) {
   const port = await openTarget(t, socket => socket.end('old'))
   await openTarget(t, socket => socket.end('new'), { host: '::1', port })

@@ -21,7 +21,7 @@ import {
 import { limited, rate, unlimited } from '../meter-fixture.ts'
 import { crc32c, proxyV1, proxyV2, readProxyV2 } from '../preambles.ts'
 
-/** A rule whose target keeps what it gets. */
+/** Opens a rule with a target that records its input. */
 async function open(
   t: Test,
   openEngine: OpenEngine,

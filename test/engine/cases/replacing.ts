@@ -1,4 +1,4 @@
-// A rule takes the place of another: no caller is refused, and live connections go on.
+// A rule replaces another: no caller is refused, and live connections continue.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
@@ -36,7 +36,7 @@ const bytesOf = (engine: Engine): number =>
     .sample()
     .rules.reduce((sum, { ports }) => sum + ports.reduce((all, { bytesIn }) => all + bytesIn, 0), 0)
 
-/** A rule with two ports, whose targets are 'x' and 'y'. */
+/** Opens a rule with two ports and the targets 'x' and 'y'. */
 async function twoPorts(t: Test) {
   const port = await freePort(2)
   for (const [at, name] of ['x', 'y'].entries()) await openTarget(t, greeter(name), { port: port + at })
@@ -195,7 +195,7 @@ export const replacing: Record<string, EngineCase> = {
     t.equal(await firstChunk(await openCaller(t, alone.from)), 'x')
   },
 
-  async 'connections to targets that are reset end; the others go on'(t, openEngine) {
+  async 'connections to reset targets end; the others continue'(t, openEngine) {
     const [gone, kept] = [await openTarget(t, greeter('gone')), await openTarget(t, greeter('kept'))]
     const { engine } = engineFixture(t, openEngine)
     const both = { by: 'round_robin', tiers: [0, 0], weights: [1, 1] } as const
@@ -203,7 +203,7 @@ export const replacing: Record<string, EngineCase> = {
     await engine.open(rule)
     const callers = new Map<string, Socket>()
     while (callers.size < 2) {
-      const caller = await openCaller(t, rule.from) // each thread has a turn of its own
+      const caller = await openCaller(t, rule.from) // each thread takes its turn
       callers.set(await firstChunk(caller), caller)
     }
 
@@ -216,7 +216,7 @@ export const replacing: Record<string, EngineCase> = {
       else t.equal(await exchange(caller, 'on'), 'on')
   },
 
-  async 'connections of ports that are reset end; those of ports that stay go on'(t, openEngine) {
+  async 'connections of reset ports end; those of remaining ports continue'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const { from, both, targets } = await twoPorts(t)
     await engine.open(both)

@@ -1,4 +1,4 @@
-// What UDP rules ask of a caller's address, and how much they reply.
+// UDP: checks of a caller's address, and caps on replies.
 import { type EngineCase, engineFixture, portCounters, until } from '../engine-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
@@ -20,7 +20,7 @@ export const udpGuards: Record<string, EngineCase> = {
     await until(() => counters().rejected.source_banned === 2)
   },
 
-  async 'a source has at most so many flows at once'(t, openEngine) {
+  async 'a source is limited to its maximum of flows'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const limit = { name: 'a', of: 'open', max: 1, perMs: 1, refusal: 'source_limit' } as const

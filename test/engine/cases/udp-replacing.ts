@@ -1,4 +1,4 @@
-// A UDP rule takes the place of another: its flows go on.
+// A UDP rule replaces another: its flows continue.
 import type { Test } from 'tap'
 import { freePort } from '../../support/ports.ts'
 import { type EngineCase, engineFixture, type OpenEngine, ruleTo, until } from '../engine-fixture.ts'
@@ -53,7 +53,7 @@ export const udpReplacing: Record<string, EngineCase> = {
     t.equal(await live.exchange('e'), 'new', 'its next datagram begins a new flow')
   },
 
-  async 'flows of ports that are reset leave the table at once; those of other ports go on'(t, openEngine) {
+  async 'flows of reset ports leave the table at once; those of other ports continue'(t, openEngine) {
     const { engine, first, live } = await replacedWhileLive(t, openEngine)
     const { from } = first
 
@@ -75,10 +75,7 @@ export const udpReplacing: Record<string, EngineCase> = {
     t.same(engine.sample().rules, [])
   },
 
-  async 'flows whose sockets are taken over end when their drain has, which a second close brings forward'(
-    t,
-    openEngine
-  ) {
+  async 'flows on handed-over sockets end after their drain, which a second close shortens'(t, openEngine) {
     const { engine, finalCounters, first, next } = await replacedWhileLive(t, openEngine)
 
     await engine.close(first.id, 60_000)
@@ -88,7 +85,7 @@ export const udpReplacing: Record<string, EngineCase> = {
     t.match(engine.sample().rules, [{ ruleId: next.id }])
   },
 
-  async 'flows whose sockets are taken over end with their rule when it is cut'(t, openEngine) {
+  async 'flows on handed-over sockets end with their rule when it is cut'(t, openEngine) {
     const { engine, finalCounters, first, next, live } = await replacedWhileLive(t, openEngine)
 
     await engine.close(first.id, 0)

@@ -64,7 +64,7 @@ export const udpTargets: Record<string, EngineCase> = {
     t.equal(await (await openUdpCaller(t, preferring.from)).exchange('who?'), 'six')
   },
 
-  async 'a flow whose target refuses is evicted, and the next datagram begins a new one'(t, openEngine) {
+  async 'a flow is evicted when its target refuses, and the next datagram starts a new one'(t, openEngine) {
     const port = await freePort()
     const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [port])
