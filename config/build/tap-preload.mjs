@@ -1,4 +1,5 @@
 import { isMainThread } from 'node:worker_threads'
+import '../checkout/fast-imports.mjs'
 
 // tap records every file that a process loads, for coverage and `tap watch`. Nobody uses that here, and it takes a fifth of
 // a test's start. Child processes inherit the exclusion; this module is for the test's own process only.
