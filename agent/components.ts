@@ -8,7 +8,7 @@ import { wireMessages } from '../kernel/wire/envelope.ts'
 import { bindHandlers, type Codec, respond } from '../kernel/wire/message.ts'
 import type { Engine, EngineEvent, EngineOptions } from './engine/engine.ts'
 import { openEngineLog } from './engine/engine-log.ts'
-import type { Boot } from './journal/host-boot.ts'
+import type { HostBoot } from './journal/host-boot.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
 import { readBundle } from './link/bundle.ts'
 import { ManagedObjects } from './objects/managed-objects.ts'
@@ -41,7 +41,7 @@ export interface AgentOptions {
   readonly bundleFile: string
   readonly version: string
   readonly clock: Clock
-  readonly boot?: Boot | undefined // of the host; undefined: it is not known
+  readonly boot?: HostBoot | undefined // of the host; undefined: it is not known
   readonly log: Log
   readonly random?: () => number // in [0, 1), for reconnect delays
 }

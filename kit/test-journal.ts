@@ -1,6 +1,7 @@
 // Reports traffic to the plugin stats as an agent's journal does.
 
-import { encodeRow, type JournalRow, noCounts } from '../agent/wire/journal-report.ts'
+import { noCounts } from '../agent/wire/counters.ts'
+import { encodeRow, type JournalRow } from '../agent/wire/journal-report.ts'
 import type { Clock } from '../kernel/base/clock.ts'
 import type { Session } from '../kernel/control/servers.ts'
 import type { Stats } from '../plugins/stats/exports.ts'

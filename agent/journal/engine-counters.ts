@@ -1,8 +1,7 @@
 // The engine's latest counters of each rule, and which of them the journal has written. In memory.
-
 import type { Counters } from '../engine/engine.ts'
 import type { ActivePort } from '../wire/journal-report.ts'
-import { type Change, changesOf, type JournalRule } from './journal-changes.ts'
+import { type JournalChange, type JournalRule, journalChanges } from './journal-changes.ts'
 
 interface Binding {
   readonly rule: JournalRule
@@ -11,43 +10,45 @@ interface Binding {
   isFinal: boolean
 }
 
-export type EngineCounters = ReturnType<typeof openEngineCounters>
+export interface EngineCounters {
+  bind(engineId: number, rule: JournalRule): void
+  unbind(engineId: number): void
+  /** Records the latest counters. Those that follow the final ones of a rule are ignored. */
+  record(counters: Counters, kind: { readonly isFinal: boolean }): void
+  /** Returns the changes that are not on disk yet. Their bytes count in `minute` (Unix seconds). */
+  unwritten(minute: number): JournalChange[]
+  /** Called when everything is on disk. Forgets rules with final counters. */
+  markWritten(): void
+  rules(): JournalRule[]
+  /** Returns the ports with open connections. */
+  activePorts(): ActivePort[]
+}
 
-export function openEngineCounters() {
-  const bindings = new Map<number, Binding>() // by the engine's number of the rule
+export function openEngineCounters(): EngineCounters {
+  const bindings = new Map<number, Binding>() // by engine id
 
   return {
-    bind: (engineId: number, rule: JournalRule): void =>
+    bind: (engineId, rule) =>
       void bindings.set(engineId, { rule, written: null, latest: null, isFinal: false }),
-
-    unbind: (engineId: number): void => void bindings.delete(engineId),
-
-    /** After the final counters of a rule, later ones are ignored. */
-    record(counters: Counters, { isFinal }: { readonly isFinal: boolean }): void {
+    unbind: engineId => void bindings.delete(engineId),
+    record(counters, { isFinal }) {
       const binding = bindings.get(counters.ruleId)
       if (!binding || binding.isFinal) return
       binding.latest = counters
       binding.isFinal = isFinal
     },
-
-    /** Returns the changes that are not on disk yet; their bytes count in `minute` (Unix seconds). */
-    unwritten: (minute: number): Change[] =>
+    unwritten: minute =>
       [...bindings.values()].flatMap(({ rule, latest, written }) =>
-        latest && latest !== written ? changesOf(rule, minute, latest, written) : []
+        latest && latest !== written ? journalChanges(rule, minute, latest, written) : []
       ),
-
-    /** Called when everything is on disk; forgets rules with final counters. */
-    markWritten(): void {
+    markWritten() {
       for (const [engineId, binding] of bindings) {
         binding.written = binding.latest
         if (binding.isFinal) bindings.delete(engineId)
       }
     },
-
-    rules: (): JournalRule[] => [...bindings.values()].map(({ rule }) => rule),
-
-    /** Ports without open connections are left out. */
-    activePorts: (): ActivePort[] =>
+    rules: () => [...bindings.values()].map(({ rule }) => rule),
+    activePorts: () =>
       [...bindings.values()].flatMap(({ rule, latest }) =>
         (latest?.ports ?? [])
           .filter(({ active }) => active > 0)

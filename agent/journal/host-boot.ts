@@ -1,17 +1,17 @@
-// The host's time since its start: it goes on between two runs of the agent, and nobody sets it.
+// The uptime of the host. It continues between two runs of the agent, and nobody can set it.
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 
-export interface Boot {
-  readonly id: string // a new one at each start of the host
-  /** Returns ms since the start, as the system tells it: up to `resolutionMs` less than it is. */
+export interface HostBoot {
+  readonly id: string // changes with each boot
+  /** Returns the uptime in ms as the system reports it: up to `uptimeResolutionMs` too low. */
   upMs(): number
 }
 
-export const resolutionMs = 10
+export const uptimeResolutionMs = 10
 
-/** Undefined where the system does not tell one start of the host from another: outside Linux. */
-export function hostBoot(): Boot | undefined {
+/** Returns undefined where the system does not identify its boots: outside Linux. */
+export function hostBoot(): HostBoot | undefined {
   try {
     const id = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
     return { id, upMs: () => uptime() * 1000 }

@@ -1,38 +1,39 @@
 // Turns two samples of an engine rule into changes of journal rows.
 
 import type { Counters, PortCounters, TargetCounters } from '../engine/engine.ts'
-import { type Counter, type Counts, counters, targetKey } from '../wire/journal-report.ts'
+import { type Counter, type Counts, counters } from '../wire/counters.ts'
+import { targetKey } from '../wire/journal-report.ts'
 
 type RowKind = 'minute' | 'hour' | 'rule' | 'port' | 'target' | 'rejected'
 
 /** Counts to add to the row (rule, kind, key). */
-export interface Change {
+export interface JournalChange {
   readonly ruleId: string
   readonly kind: RowKind
   readonly key: string // Unix seconds, port, host:port, reason; empty for 'rule'
   readonly added: Partial<Counts>
-  readonly owner?: string // of the rule; absent where minutes are folded into an hour
+  readonly owner?: string // of the rule; absent: minutes were folded into an hour
 }
 
-/** A rule as the journal needs it; targets in the order of the engine. */
+/** A rule as the journal sees it; targets in the engine's order. */
 export interface JournalRule {
   readonly id: string
   readonly owner: string
   readonly targets: readonly { readonly host: string; readonly port: number }[]
 }
 
-/** Changes since the sample `before`, or since the rule was opened. Rows that did not grow are left out. */
-export function changesOf(
+/** Returns the changes since the sample `before`; null: since the rule was opened. Omits rows that did not grow. */
+export function journalChanges(
   { id: ruleId, owner, targets }: JournalRule,
   minute: number,
   now: Counters,
   before: Counters | null
-): Change[] {
+): JournalChange[] {
   const change = <T>(
     [kind, key]: readonly [RowKind, string],
     countsOf: (source: T) => Partial<Counts>,
     [now, before]: readonly [T, T | null | undefined]
-  ): Change[] => {
+  ): JournalChange[] => {
     const added = difference(countsOf(now), before ? countsOf(before) : {})
     return Object.values(added).some(count => count > 0) ? [{ ruleId, owner, kind, key, added }] : []
   }
@@ -65,7 +66,7 @@ function keyOf(target: JournalRule['targets'][number] | undefined): string {
   return targetKey(target)
 }
 
-// The engine's counters under the names of the ledger.
+// The engine's counters under the names of the journal's columns.
 
 const ruleBytes = ({ ports }: Counters) => ({
   bytesIn: sum(ports, 'bytesIn'),

@@ -1,13 +1,13 @@
-// Writes what the engine counts, in the epoch that this start of the agent began.
+// Writes the engine's counts, in the epoch of this run of the agent.
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Counters } from '../engine/engine.ts'
 import type { StateDatabase } from '../state/state-database.ts'
 import { type Deliveries, deliveriesIn } from './deliveries.ts'
 import type { EngineCounters } from './engine-counters.ts'
-import { type Boot, resolutionMs } from './host-boot.ts'
+import { type HostBoot, uptimeResolutionMs } from './host-boot.ts'
 import type { Epoch, JournalStore } from './journal-store.ts'
-import { fold, prune } from './retention.ts'
+import { foldMinutes, pruneJournal } from './retention.ts'
 import { openServerTime, type ServerTime } from './server-time.ts'
 
 export interface WriterOptions {
@@ -17,7 +17,7 @@ export interface WriterOptions {
   readonly store: JournalStore
   readonly deliveries: Deliveries
   readonly counters: EngineCounters
-  readonly boot?: Boot | undefined
+  readonly boot?: HostBoot | undefined
 }
 
 const syncMs = 30_000
@@ -28,8 +28,8 @@ export class JournalWriter {
   readonly epoch: number
   readonly #options: WriterOptions
   readonly #serverTime: ServerTime
-  // By the monotonic clock:
-  #countedAt: number // everything delivered until then is written
+  // Times of the monotonic clock:
+  #countedAt: number // everything that was delivered before is written
   #syncedAt: number
   #prunedAt = Number.NEGATIVE_INFINITY
   #failedAt = Number.NEGATIVE_INFINITY
@@ -92,20 +92,20 @@ export class JournalWriter {
     } catch (error) {
       if (clock.monotonic() - this.#failedAt < failureLogMs) return
       this.#failedAt = clock.monotonic()
-      log.error('journal.write_failed', `counts stay in memory until the next write: ${String(error)}`)
+      log.error('journal.write_failed', `the counts stay in memory until the next write: ${String(error)}`)
     }
   }
 
-  /** Begins an epoch at each start: two starts from copies of one state directory must not continue the same totals. */
+  /** Each start begins an epoch: two copies of one state directory must not continue the same totals. */
   #beginEpoch(last: Epoch | undefined): number {
     const { store } = this.#options
-    const gap = last?.closed === 0 ? { fromMs: last.writtenAt, toMs: this.now() } : null
+    const gap = last?.isClosed === 0 ? { fromMs: last.writtenAt, toMs: this.now() } : null
     const epoch = store.beginEpoch(gap, this.now())
-    store.sync() // else a power failure could undo it, and the epoch before would look closed
+    store.sync() // else a power failure could undo it, and the previous epoch would look closed
     return epoch
   }
 
-  /** A failed write leaves the counters unwritten: the next one includes them. */
+  /** If the write fails, the next one includes the counts. */
   #write(untilMs: number): void {
     const { store, deliveries, counters } = this.#options
     const changes = counters.unwritten(Math.floor(this.now() / 60_000) * 60)
@@ -119,33 +119,33 @@ export class JournalWriter {
     this.#countedAt = untilMs
   }
 
-  /** Stores where a gap would begin: where all rules were counted, not where one was closed or the time was set. */
+  /** Stores where a gap would begin: the time at which all rules were counted last. */
   #setWritten(): void {
     this.#options.store.setWritten(this.epoch, this.#serverTime.at(this.#countedAt))
   }
 
-  /** Returns the server's time minus our monotonic clock, by the time that the host is up. */
+  /** Returns the server's time minus the monotonic clock, derived from the uptime; null: unknown. */
   #savedOffsetMs(): number | null {
     const { boot, clock, store } = this.#options
     const offsetMs = boot ? store.savedTime(boot.id) : null
     return boot && offsetMs !== null ? offsetMs + boot.upMs() - clock.monotonic() : null
   }
 
-  /** The host may be up for longer than it tells: the next run must not take a time that is still to come. */
+  /** Subtracts the resolution of the uptime: the next run must not start in the future. */
   #saveOffset(): void {
     const { boot, clock, store } = this.#options
     const offsetMs = this.#serverTime.offsetMs()
     if (boot && offsetMs !== null)
-      store.saveTime(boot.id, offsetMs + clock.monotonic() - boot.upMs() - resolutionMs)
+      store.saveTime(boot.id, offsetMs + clock.monotonic() - boot.upMs() - uptimeResolutionMs)
   }
 
   #maintain(): void {
     const { db, clock, store, counters } = this.#options
     const now = clock.monotonic()
     if (now - this.#prunedAt >= retentionMs) {
-      fold(db, store, this.now())
+      foldMinutes(db, store, this.now())
       const openRules = counters.rules().map(({ id }) => id)
-      prune(db, this.epoch, openRules, this.now())
+      pruneJournal(db, this.epoch, openRules, this.now())
       this.#prunedAt = now
     }
     if (now - this.#syncedAt < syncMs) return

@@ -1,4 +1,4 @@
-// The agent's record of delivered bytes: on disk each second, reported until the server has committed it.
+// The agent's record of delivered bytes: written each second, and reported until the server has committed it.
 
 import type { Counters } from '../engine/engine.ts'
 import type { ActivePort, JournalRow } from '../wire/journal-report.ts'
@@ -11,10 +11,10 @@ import { JournalWriter, type WriterOptions } from './journal-writer.ts'
 /** A part of a report. */
 export interface Batch {
   readonly epoch: string
-  readonly seq: number // every change up to here is in this batch, in one before, or acknowledged
+  readonly seq: number // changes up to here are in this batch, in an earlier one, or acknowledged
   readonly gap: Gap | null
   readonly rows: readonly JournalRow[]
-  readonly isLast: boolean // nothing is left, and the epoch is the running one
+  readonly isLast: boolean // nothing is left of the running epoch
 }
 
 export interface Journal {
@@ -23,38 +23,38 @@ export interface Journal {
   /** Called when the engine has refused to open the rule. */
   unbind(engineId: number): void
   /**
-   * Called each second with the rules of `engine.sample()` as of `at` (ms by the monotonic clock); writes what was
-   * counted since the last.
+   * Writes what was counted since the last call. Called each second with the rules of `engine.sample()`, taken at `at`
+   * (monotonic clock, ms; default: now).
    */
   tick(sample: readonly Counters[], at?: number): void
   /** Writes the final counters of an engine rule, from its event `closed`. */
   recordFinal(counters: Counters): void
-  /** Corrects the server's time: it was `serverTimeMs` between `askedMs` and now, on our monotonic clock. */
+  /** Corrects the server's time: it was `serverTimeMs` between `askedMs` and now on the monotonic clock. */
   setServerTime(serverTimeMs: number, askedMs: number): void
-  /** Takes, from Welcome, the committed seq of each epoch. Later rows are pending again, even if they were acknowledged. */
+  /** Adopts the committed seq of each epoch, from Welcome. Later rows are pending again, even if acknowledged. */
   reconcile(committed: Readonly<Record<string, number>>): void
-  /** Returns the rows that are not committed now, oldest first, `limit` rows per batch. The last batch may be empty. */
+  /** Returns the uncommitted rows, oldest first, at most `limit` in a batch. The last batch may be empty. */
   pending(limit: number): Iterable<Batch>
   acknowledge(epoch: string, seq: number): void
   activePorts(): readonly ActivePort[]
-  /** Bytes of the owner's rules that were ever written, committed or not. Never decreases. */
+  /** Returns all bytes of the owner's rules that were ever written, committed or not. Never decreases. */
   delivered(owner: string): number
   /**
-   * Bytes after `report`, the last one that the server had committed when it sent a message, and unacknowledged bytes of
-   * other epochs. Counts only minutes that end after `since` (Unix seconds).
+   * Returns the bytes after `report`, the last one that the server had committed when it sent a message, and the
+   * uncommitted bytes of other epochs. Counts only minutes that end after `since` (Unix seconds).
    */
   unacknowledged(owner: string, report: Pick<Batch, 'epoch' | 'seq'> & { readonly since: number }): number
-  /** Bytes delivered since `secs`, which is recent; of the minute containing it, only unacknowledged bytes. */
+  /** Returns the bytes since `secs`, a recent time; of the minute that contains it, only uncommitted bytes. */
   deliveredSince(owner: string, secs: number): number
-  /** The server's time, ms: it never goes back, and our own wall time has no part in it. */
+  /** Returns the server's time, ms. It never decreases and does not depend on the host's wall clock. */
   now(): number
-  /** False where no server was heard since the host's start: `now` is then the least that the time can be. */
+  /** Returns false if `now` is only a lower bound: the server was not heard since the host booted. */
   isTimeKnown(): boolean
-  /** Called after `engine.stop`: writes the last counts; the next start finds no gap. */
+  /** Writes the last counts, so that the next start has no gap. Called after `engine.stop`. */
   close(): void
 }
 
-/** `db` is a connection of its own, of durability 'normal': a killed process loses nothing that was written. */
+/** `db` needs its own connection with durability 'normal': a killed process loses nothing that was written. */
 export function openJournal({
   db,
   clock,
@@ -97,7 +97,7 @@ export function openJournal({
       store.markPending(number, seq)
       deliveries.reconcile(number, seq)
     }
-    deliveries.recover(counters.rules())
+    deliveries.restorePruned(counters.rules())
   }
 
   return {

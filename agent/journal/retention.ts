@@ -1,21 +1,21 @@
-// Deletes old rows of the journal, and folds old minutes into hours.
+// Folds old minutes of the journal into hours, and deletes old rows.
 import type { StateDatabase } from '../state/state-database.ts'
 import { foldDeliveries } from './deliveries.ts'
 import type { JournalStore } from './journal-store.ts'
 
 const dayMs = 24 * 3_600_000
-const committedKeptMs = dayMs // a server that was restored asks for them again
-const minutesKeptMs = 7 * dayMs
-const totalsKeptMs = 30 * dayMs // of a rule that is no longer open
+const committedRetentionMs = dayMs // a restored server asks for them again
+const minutesRetentionMs = 7 * dayMs
+const totalsRetentionMs = 30 * dayMs // after the rule is closed
 
 type PendingHour = Readonly<Record<'epoch' | 'hour' | 'bytesIn' | 'bytesOut', number> & { ruleId: string }>
 
-const unsentMinutes = `from journal_row where booked_at is null and sent = 0 and kind = 'minute' and key < ?`
+const unsentMinutes = `from journal_row where committed_at is null and is_sent = 0 and kind = 'minute' and key < ?`
 
-/** Folds old minutes into hours, but only those that no report has carried: a sent minute may be committed already. */
-export function fold(db: StateDatabase, store: JournalStore, serverMs: number): void {
+/** Folds old minutes into hours. A minute that was sent stays: the server may have committed it. */
+export function foldMinutes(db: StateDatabase, store: JournalStore, serverMs: number): void {
   // Compared as text: all have ten digits.
-  const before = String(Math.floor((serverMs - minutesKeptMs) / 3_600_000) * 3600)
+  const before = String(Math.floor((serverMs - minutesRetentionMs) / 3_600_000) * 3600)
   const hours = db
     .prepare<[string], PendingHour>(
       `select epoch, rule_id as ruleId, cast(key as integer) / 3600 * 3600 as hour,
@@ -33,14 +33,19 @@ export function fold(db: StateDatabase, store: JournalStore, serverMs: number): 
   })
 }
 
-/** Deletes committed rows after a day; totals of the running epoch 30 days later, once their rule is closed. */
-export function prune(db: StateDatabase, epoch: number, openRules: readonly string[], nowMs: number): void {
+/** Deletes committed rows after a day, and totals of the running epoch 30 days after their rule was closed. */
+export function pruneJournal(
+  db: StateDatabase,
+  epoch: number,
+  openRules: readonly string[],
+  nowMs: number
+): void {
   db.prepare(
-    `delete from journal_row where booked_at < ? and (kind in ('minute', 'hour') or epoch <> ?)`
-  ).run(nowMs - committedKeptMs, epoch)
+    `delete from journal_row where committed_at < ? and (kind in ('minute', 'hour') or epoch <> ?)`
+  ).run(nowMs - committedRetentionMs, epoch)
   db.prepare(
-    `delete from journal_row where booked_at < ? and rule_id not in (select value from json_each(?))`
-  ).run(nowMs - totalsKeptMs, JSON.stringify(openRules))
+    `delete from journal_row where committed_at < ? and rule_id not in (select value from json_each(?))`
+  ).run(nowMs - totalsRetentionMs, JSON.stringify(openRules))
   db.prepare(
     `delete from journal_epoch
      where number <> ? and gap_from is null and not exists (select 1 from journal_row where journal_row.epoch = number)`

@@ -264,7 +264,7 @@ export class ManagedObjects implements AgentObjects {
     const failure = await this.#load(object)
     const { kind, id } = object
     if (failure)
-      this.#options.log.warn('held.not_restored', failure.message, { kind, id, code: failure.code })
+      this.#options.log.warn('object.not_restored', failure.message, { kind, id, code: failure.code })
   }
 
   /** Applies an object again; one that may no longer be in force is taken out of it. */
@@ -332,7 +332,7 @@ export class ManagedObjects implements AgentObjects {
 
   #logWithdrawFailed({ kind, id }: SavedObject) {
     return (error: unknown): void =>
-      this.#options.log.error('held.withdraw_failed', `it may still be in force: ${String(error)}`, {
+      this.#options.log.error('object.withdraw_failed', `it may still be in force: ${String(error)}`, {
         kind,
         id
       })

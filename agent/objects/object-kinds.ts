@@ -45,7 +45,7 @@ export class ObjectKinds {
       return null
     } catch (error) {
       if (error instanceof Refused) return error
-      this.#log.error('held.apply_failed', String(error), { kind, id })
+      this.#log.error('object.apply_failed', String(error), { kind, id })
       return { code: 'internal', message: String(error) }
     }
   }

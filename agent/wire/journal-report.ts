@@ -2,8 +2,6 @@ import { type Static, Type } from 'typebox'
 import { Count, defineMessage, defineRequest, Entries } from '../../kernel/wire/message.ts'
 import { type ColumnCounts, type Counts, columns, fromColumns, toColumns } from './counters.ts'
 
-export * from './counters.ts' // the agent's journal uses the same counters
-
 const proto = new URL('./journal-report.proto', import.meta.url)
 
 const Epoch = Type.String({ pattern: '^[0-9a-f]{32}$' })
@@ -21,7 +19,7 @@ export const ReportRow = Type.Object({
 })
 export type ReportRow = Static<typeof ReportRow>
 
-/** A row of an agent's journal: totals of one counted thing within an epoch. */
+/** A row of the journal: the totals of one key within an epoch. */
 export interface JournalRow extends Counts {
   readonly ruleId: string
   readonly kind: string
@@ -52,7 +50,7 @@ const Live = Type.Object({
   connections: Count
 })
 
-/** Connections or flows that are open on a port of a rule. */
+/** The open connections or flows on a port of a rule. */
 export interface ActivePort {
   readonly ruleId: string
   readonly port: number
@@ -66,12 +64,12 @@ export const decodeActive = ({ rule_id: ruleId, ...active }: Static<typeof Live>
 })
 
 export const Committed = defineMessage({
-  name: 'sluice.stats.Booked',
+  name: 'sluice.stats.Committed',
   proto,
   body: Type.Object({ epoch: Epoch, seq: Count, server_time_ms: Type.Optional(Time) })
 })
 
-// Of one part: 500 rows of at most 400 bytes and 1,000 live ones fit into a frame.
+// Limits of a part: 500 rows of at most 400 bytes and 1,000 active ports fit into a frame.
 export const maxRows = 500
 export const maxLive = 1_000
 
@@ -91,13 +89,13 @@ export const StatsReport = defineRequest({
 })
 export type StatsReport = Static<(typeof StatsReport)['body']>
 
-export const epochsSent = 1000 // an agent keeps few: one more each time it starts
+export const epochsSent = 1000 // an agent has few: one for each start until it is committed
 
-/** The seq up to which each epoch is committed. */
+/** The committed seq of each epoch. */
 export const CommittedEpochs = defineMessage({
-  name: 'sluice.stats.Ledger',
+  name: 'sluice.stats.CommittedEpochs',
   proto,
-  body: Type.Object({ booked: Entries(Count, epochsSent) })
+  body: Type.Object({ committed: Entries(Count, epochsSent) })
 })
 
 const Reported = defineMessage({ name: 'sluice.stats.Reported', proto, body: Type.Object({}) })
@@ -110,7 +108,7 @@ export const LastReport = defineRequest({
   response: Reported
 })
 
-/** The part of Welcome that holds CommittedEpochs. */
+/** The part of Welcome with CommittedEpochs. */
 export const welcomePart = 'stats'
 
 export const messages = [StatsReport, Committed, CommittedEpochs, LastReport, Reported]

@@ -33,7 +33,7 @@ export default {
   ],
   connected(stream, { journal, codec, clock, log }) {
     const bytes = stream.welcomePart(welcomePart)
-    journal.reconcile(bytes ? codec.decode(CommittedEpochs, bytes).booked : {})
+    journal.reconcile(bytes ? codec.decode(CommittedEpochs, bytes).committed : {})
     const report = openReporter(stream, journal, clock)
     reporters.set(journal, report)
     let isReporting = false

@@ -47,8 +47,8 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
 
   const connection: ConnectionHooks = {
     async welcome({ clientId }) {
-      const booked = await store.read(em => ledger.committedSeqs(clientId, em))
-      return { [welcomePart]: codec.encode(CommittedEpochs, { booked }) }
+      const committed = await store.read(em => ledger.committedSeqs(clientId, em))
+      return { [welcomePart]: codec.encode(CommittedEpochs, { committed }) }
     },
     joined({ clientId }) {
       activeConnections.joined(clientId)

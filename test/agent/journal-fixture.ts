@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Counters } from '../../agent/engine/engine.ts'
-import type { Boot } from '../../agent/journal/host-boot.ts'
+import type { HostBoot } from '../../agent/journal/host-boot.ts'
 import { type Batch, type Journal, openJournal } from '../../agent/journal/journal.ts'
 import { openStateDatabase, type StateDatabase } from '../../agent/state/state-database.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
@@ -50,7 +50,7 @@ export function startJournal(
   t: Test,
   dir: string,
   clock: FakeClock = fakeClock(),
-  boot?: Boot
+  boot?: HostBoot
 ): OpenedJournal {
   const db = openStateDatabase(dir, 'normal')
   t.teardown(() => db.close())

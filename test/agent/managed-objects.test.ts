@@ -104,7 +104,7 @@ t.test('an object that was put is applied, saved, and part of the digest', async
   t.same(result, { status: 'applied', revision: 3 })
   t.same([...applied], [['one', 'a']])
   t.equal(objects.digest(), digestOf('', [{ kind: 'sample', id: 'one', revision: 3 }]))
-  t.match(db.prepare('select kind, id, revision from held').all(), [
+  t.match(db.prepare('select kind, id, revision from managed_object').all(), [
     { kind: 'sample', id: 'one', revision: 3 }
   ])
 })
@@ -114,7 +114,7 @@ t.test('puts that come together are saved with one sync, before the first of the
   refused.set('bad', 'port_in_use')
   const ids = ['one', 'two', 'three', 'four']
   const given = ids.map((id, at) => testObject(at + 1, id === 'three' ? 'bad' : id, id))
-  const saved = () => db.prepare('select id, revision from held order by revision').all()
+  const saved = () => db.prepare('select id, revision from managed_object order by revision').all()
 
   const puts = given.map(object => objects.put(object, 'once'))
   await puts[0]
@@ -155,7 +155,7 @@ t.test('an object that is put, dropped and put again at once is as it was put la
       ['two', 'old']
     ]
   )
-  t.match(db.prepare('select id, revision from held order by id').all(), [
+  t.match(db.prepare('select id, revision from managed_object order by id').all(), [
     { id: 'one', revision: 4 },
     { id: 'two', revision: 1 }
   ])
@@ -208,7 +208,7 @@ t.test('an object that is refused at once is not kept, and the one before it sta
   await objects.put(testObject(2, 'good'), 'once')
   t.match(await objects.put(testObject(3, 'bad'), 'once'), { status: 'refused', revision: 3 })
   t.same([...applied.values()], ['good'])
-  t.match(db.prepare('select revision from held').all(), [{ revision: 2 }])
+  t.match(db.prepare('select revision from managed_object').all(), [{ revision: 2 }])
 })
 
 t.test(
@@ -359,7 +359,11 @@ t.test('at a start all saved objects are applied again, and those that fail are 
   await second.objects.restore()
   t.same([...second.applied.values()], ['a'])
   t.match(second.log.lines, [
-    { event: 'held.not_restored', message: 'b cannot be applied', fields: { id: 'two', code: 'port_in_use' } }
+    {
+      event: 'object.not_restored',
+      message: 'b cannot be applied',
+      fields: { id: 'two', code: 'port_in_use' }
+    }
   ])
   t.equal(second.objects.digest(), digestOf('', [testObject(1)]))
 
@@ -421,12 +425,12 @@ t.test('objects of kinds that the server does not keep are dropped', async t => 
   await objects.welcome('g1', ['other'])
 
   t.equal(applied.size, 0)
-  t.same(db.prepare('select * from held').all(), [])
+  t.same(db.prepare('select * from managed_object').all(), [])
 })
 
 t.test('an object of a kind that no plugin owns is kept and listed as waiting', async t => {
   const { objects, db } = open(t)
-  db.prepare('insert into held values (?, ?, ?, ?)').run('lost', 'x', 4, Buffer.from('x'))
+  db.prepare('insert into managed_object values (?, ?, ?, ?)').run('lost', 'x', 4, Buffer.from('x'))
 
   await objects.restore()
 
@@ -457,7 +461,7 @@ t.test('clear withdraws everything and deletes it from disk', async t => {
   await objects.clear()
 
   t.equal(applied.size, 0)
-  t.same(db.prepare('select * from held').all(), [])
+  t.same(db.prepare('select * from managed_object').all(), [])
 })
 
 t.test('after close nothing changes and nothing is answered', async t => {
@@ -487,7 +491,7 @@ t.test(
     })
 
     t.same([...applied], [['one', 'a']])
-    t.match(log.lines, [{ event: 'held.not_restored', fields: { id: 'two', code: 'no_room' } }])
+    t.match(log.lines, [{ event: 'object.not_restored', fields: { id: 'two', code: 'no_room' } }])
     t.equal(objects.digest(), digestOf('', [{ kind: 'sample', id: 'one', revision: 1 }]))
   }
 )

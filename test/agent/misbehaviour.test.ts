@@ -219,7 +219,7 @@ t.test('a revoked agent ends although an object cannot be withdrawn', async t =>
 
   t.equal(await agent.outcome, 'revoked')
   await agent.expectLogged('withdraw of mood')
-  t.match(await agent.log.until('held.withdraw_failed'), { fields: { kind: 'mood', id: 'one' } })
+  t.match(await agent.log.until('object.withdraw_failed'), { fields: { kind: 'mood', id: 'one' } })
   t.same(agent.engine.closed, [{ ruleId: 1, drainMs: 0 }])
   t.ok(agent.bundle()?.revoked_at)
 })

@@ -2,13 +2,8 @@
 //   node test/bench/ingest.ts [--agents 1000] [--rules 5] [--rounds 12]
 import { parseArgs } from 'node:util'
 import type { Database } from 'better-sqlite3'
-import {
-  encodeRow,
-  messages,
-  noCounts,
-  type ReportRow,
-  StatsReport
-} from '../../agent/wire/journal-report.ts'
+import { noCounts } from '../../agent/wire/counters.ts'
+import { encodeRow, messages, type ReportRow, StatsReport } from '../../agent/wire/journal-report.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import { connectAgent, type ScriptedAgent } from '../../kit/scripted-agent.ts'

@@ -13,7 +13,7 @@ import { get, startWebServer } from '../support/web.ts'
 /** Polls until the agent has no rule on its disk. */
 async function waitForNoRules({ stateDir }: RunningAgent): Promise<void> {
   const db = new Database(join(stateDir, 'state.db'), { readonly: true })
-  const count = db.prepare<[], number>(`select count(*) from held where kind = 'rule'`).pluck()
+  const count = db.prepare<[], number>(`select count(*) from managed_object where kind = 'rule'`).pluck()
   try {
     while (count.get()) await setTimeout(20)
   } finally {
@@ -50,7 +50,7 @@ t.test('a deleted rule from the old disk that cannot be opened is dropped', asyn
   await once(otherProgram, 'listening')
   await startAgain()
 
-  t.match(await paris.agent.until('held.not_restored'), { kind: 'rule', id: rule_id, code: 'port_in_use' })
+  t.match(await paris.agent.until('object.not_restored'), { kind: 'rule', id: rule_id, code: 'port_in_use' })
   await waitForNoRules(paris)
   otherProgram.close()
   await once(otherProgram, 'close')

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { Static } from 'typebox'
-import { encodeRow, noCounts, type StatsReport } from '../../agent/wire/journal-report.ts'
+import { noCounts } from '../../agent/wire/counters.ts'
+import { encodeRow, type StatsReport } from '../../agent/wire/journal-report.ts'
 
 /** A rule as its agent has it. */
 export interface Held {

@@ -1,11 +1,7 @@
 // Agents that send everything that is stored to a server that does not run, and answer what it had asked before.
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  encodeRow,
-  noCounts,
-  StatsReport,
-  messages as statsMessages
-} from '../../agent/wire/journal-report.ts'
+import { noCounts } from '../../agent/wire/counters.ts'
+import { encodeRow, StatsReport, messages as statsMessages } from '../../agent/wire/journal-report.ts'
 import { NextPin, messages as pinMessages } from '../../agent/wire/next-pin.ts'
 import { newId } from '../../kernel/base/id.ts'
 import {

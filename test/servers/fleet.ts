@@ -112,7 +112,7 @@ async function live(edge: Edge, ports: readonly number[], fingerprint: string): 
 async function join({ book }: Edge, stream: ScriptedAgent): Promise<void> {
   const part = stream.welcome.parts[welcomePart]
   book.inventoryIn(stream.welcome.generation)
-  book.reconcile(part ? codec.decode(CommittedEpochs, part).booked : {})
+  book.reconcile(part ? codec.decode(CommittedEpochs, part).committed : {})
   let isReporting = false
   const timer = setInterval(async () => {
     if (isReporting) return

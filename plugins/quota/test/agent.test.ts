@@ -181,7 +181,7 @@ t.test('a full disk when a new period begins does not stop the agent', async t =
   const disk = openStateDatabase(dir)
   t.teardown(() => disk.close())
   disk.exec(
-    "create trigger full before insert on held begin select raise(fail, 'database or disk is full'); end"
+    "create trigger full before insert on managed_object begin select raise(fail, 'database or disk is full'); end"
   )
 
   await agent.clock.advance(10_000)

@@ -37,7 +37,7 @@ function agentFixture(t: Test, dir = t.testdir()) {
   /** Connects to a server that commits every report, unless `refuse` was called. */
   function connect(committed: Readonly<Record<string, number>> = {}): AbortController {
     const controller = new AbortController()
-    const welcome = codec.encode(CommittedEpochs, { booked: committed })
+    const welcome = codec.encode(CommittedEpochs, { committed })
     const handleReport = async (_: unknown, report: StatsReport) => {
       if (controller.signal.aborted) throw new Refused('wire.closed', 'the stream has ended')
       if (refusal !== null) throw new Refused(refusal, refusal)

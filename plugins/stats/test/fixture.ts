@@ -1,12 +1,11 @@
 // A server with a ledger, and agents that send the reports of a test.
 import type { Test } from 'tap'
+import { noCounts, toColumns } from '../../../agent/wire/counters.ts'
 import {
   CommittedEpochs,
   messages,
-  noCounts,
   type ReportRow,
   StatsReport,
-  toColumns,
   welcomePart
 } from '../../../agent/wire/journal-report.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
@@ -98,7 +97,7 @@ const codec = openCodec(messages)
 
 /** The committed seqs that the agent received in Welcome. */
 export const committedIn = ({ welcome }: ScriptedAgent): Readonly<Record<string, number>> =>
-  codec.decode(CommittedEpochs, welcome.parts[welcomePart] ?? new Uint8Array()).booked
+  codec.decode(CommittedEpochs, welcome.parts[welcomePart] ?? new Uint8Array()).committed
 
 /** Returns the plugins of a server that passes committed bytes to these functions. */
 export const withCommitted = (...listeners: readonly Parameters<typeof committedSlot.fill>[0][]) => [

@@ -1,11 +1,7 @@
 // Agents in a process of their own. They come at once, again when they are refused, and take what they get.
 import { setTimeout } from 'node:timers/promises'
-import {
-  encodeRow,
-  noCounts,
-  StatsReport,
-  messages as statsMessages
-} from '../../../agent/wire/journal-report.ts'
+import { noCounts } from '../../../agent/wire/counters.ts'
+import { encodeRow, StatsReport, messages as statsMessages } from '../../../agent/wire/journal-report.ts'
 import { connectAgent, type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../../plugins/rules/wire.ts'
 import { SwitchRemove, SwitchSet, messages as switchMessages } from '../../../plugins/under-attack/wire.ts'
