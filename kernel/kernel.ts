@@ -98,7 +98,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
   }
   const readerFor = (owner: string): SlotReader => slotReader(owner, plugins, name => depsOf(name))
   const filled = readerFor('kernel')
-  const { by: controlPlugin, value: openControl } = onlyValueOf(controlSlot, filled)
+  const { value: openControl } = onlyValueOf(controlSlot, filled)
   const { server, configOf } = validateSettings(plugins, options)
   const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
   const releases = new Releases()
@@ -110,7 +110,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
     await recordVersion(store, options.version)
     const identity = openIdentity({ store, clock, operatorToken: server.operator_token ?? null })
     const control = await openControl({
-      config: configOf(controlPlugin),
+      configOf,
       dataDir,
       version: options.version,
       store,

@@ -44,7 +44,7 @@ export interface TestServer {
 }
 
 export interface TestServerOptions {
-  /** Names of built-in plugins, or manifests; control and http are always included. Default: all built-in plugins. */
+  /** Names of built-in plugins, or manifests; control, what it needs, and http are always included. Default: all built-in plugins. */
   readonly plugins?: readonly (string | Plugin)[]
   readonly keys?: Readonly<Record<string, unknown>> // top level of the configuration
   readonly sections?: Readonly<Record<string, unknown>> // of the configuration, by plugin
@@ -73,7 +73,10 @@ export async function testServer(
   const log: LogLine[] = []
   chmodSync(dir, 0o700) // as a data directory must be, whatever the umask
   const store = await openTestStore(dir, 'template')
-  const plugins = [...(await load(new Set(['control', 'http', ...named]))), decisionRecorder(decisions)]
+  const plugins = [
+    ...(await load(new Set(['certificate', 'servers', 'control', 'http', ...named]))),
+    decisionRecorder(decisions)
+  ]
   const open = (ownKeys: object) =>
     boot({
       plugins,

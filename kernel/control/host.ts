@@ -4,9 +4,9 @@ import type { BoundHandler } from '../wire/message.ts'
 import type { Control } from './control.ts'
 import type { Peer, UnauthenticatedPeer } from './peers.ts'
 
-/** The control host opens before the plugins are wired. `config` is its plugin's section, validated. */
-export interface ControlOptions
-  extends Pick<Kernel, 'config' | 'store' | 'clock' | 'log' | 'codec' | 'filled'> {
+/** The control host opens before the plugins are wired. */
+export interface ControlOptions extends Pick<Kernel, 'store' | 'clock' | 'log' | 'codec' | 'filled'> {
+  readonly configOf: (plugin: string) => Kernel['config'] // validated: its section and its keys
   readonly dataDir: string
   readonly version: string // of the server
   /** To be called, like `filled`, when a stream arrives and not before. */

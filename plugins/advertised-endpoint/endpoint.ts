@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { endpointsIn } from '../control/exports.ts'
+import { endpointsIn } from '../certificate/exports.ts'
 import { endpointFault, endpointInvalid } from './endpoint-fault.ts'
 import { Override } from './entities.ts'
 

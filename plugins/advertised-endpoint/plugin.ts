@@ -20,7 +20,7 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   description: 'The address at which agents reach the server.',
   kernel: '^2.0.0',
-  needs: { control: '^1.0.0' },
+  needs: { certificate: '^1.0.0' },
   codes: [endpointInvalid, endpointNotInCertSan],
   store: {
     entities: [Override],

@@ -22,7 +22,7 @@ import { placeOf } from '../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { copyTo, damageIn, setMark } from '../../kernel/store/sqlite/words.ts'
 import { sync } from '../../platform/sync-file.ts'
-import { currentCertificate, nextFile } from '../control/exports.ts'
+import { currentCertificate, nextFile } from '../certificate/exports.ts'
 import { requireOwnSchema } from './schema.ts'
 
 const format = '1'

@@ -6,7 +6,7 @@ export default definePlugin({
   name: 'backup',
   version: '1.0.0',
   kernel: '^2.0.0',
-  needs: { cli: '^1.0.0', control: '^1.0.0' },
+  needs: { certificate: '^1.0.0', cli: '^1.0.0', servers: '^1.0.0' },
   codes: [notMovable, targetNotEmpty, copyDiffers],
   commands
 })

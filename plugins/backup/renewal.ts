@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Revocation } from '../../kernel/store/revocation.ts'
 import { attachOld } from '../../kernel/store/sqlite/words.ts'
-import { beginGeneration, ownFile, readCertificate } from '../control/exports.ts'
+import { ownFile, readCertificate } from '../certificate/exports.ts'
+import { beginGeneration } from '../servers/exports.ts'
 import { type RevokedAgain, revocationsIn, revokeAgain } from './revocations.ts'
 
 interface Renewed {

@@ -18,7 +18,6 @@ import type { Revocation } from '../../kernel/store/revocation.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { emptyLog } from '../../kernel/store/sqlite/words.ts'
 import { sync } from '../../platform/sync-file.ts'
-import { checkFilesystem } from '../cli/exports.ts'
 import {
   namedCertificates,
   nextFile,
@@ -26,7 +25,8 @@ import {
   readCertificate,
   restoredFile,
   settleFiles
-} from '../control/exports.ts'
+} from '../certificate/exports.ts'
+import { checkFilesystem } from '../cli/exports.ts'
 import { isBackup, onStore, type Parts, unpack } from './file.ts'
 import { renew } from './renewal.ts'
 import type { RevokedAgain } from './revocations.ts'

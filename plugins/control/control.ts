@@ -1,65 +1,61 @@
 // The server's side of the control stream: listener, handshake, sessions and managed objects.
-import type { Static } from 'typebox'
 import type { ControlHost, ControlOptions } from '../../kernel/control/host.ts'
 import { type ObjectKind, objectKindSlot } from '../../kernel/control/managed-objects.ts'
-import { openBodies } from './bodies.ts'
-import { openChangedRows } from './changed-rows.ts'
-import { openFailover } from './failover.ts'
-import { openHandshake } from './handshake.ts'
-import { openIncoming } from './incoming.ts'
-import { openKeep, servedCertificate } from './keep.ts'
-import { openLastSeen } from './last-seen.ts'
-import { leave } from './leaving.ts'
-import { Listener } from './listener.ts'
-import { openManagedObjects } from './managed-objects.ts'
-import { openCounters } from './metrics.ts'
-import { PendingResults } from './pending-results.ts'
-import { namedCertificates, requirePinned } from './pinned-certificate.ts'
-import { openRecordResult } from './record-result.ts'
-import { openRequestIds } from './request-ids.ts'
-import type { Happenings } from './servers/own-servers.ts'
-import { openServers } from './servers/servers.ts'
-import { Sessions } from './sessions.ts'
-import { type keys, settingsOf } from './settings.ts'
-import { openWorkBudgets } from './work-budget.ts'
+import type { Peers } from '../../kernel/control/peers.ts'
+import * as certificates from '../certificate/exports.ts'
+import * as cluster from '../servers/exports.ts'
+import { openHandshake } from './listener/handshake.ts'
+import { Listener } from './listener/listener.ts'
+import { openCounters } from './listener/metrics.ts'
+import { openStreamAcceptor } from './listener/stream-acceptor.ts'
+import { openWorkBudgets } from './listener/work-budget.ts'
+import { openBodyLoader } from './objects/body-loader.ts'
+import { openChangedRows } from './objects/changed-rows.ts'
+import { openManagedObjects } from './objects/managed-objects.ts'
+import { PendingResults } from './objects/pending-results.ts'
+import { openRecordResult } from './objects/record-result.ts'
+import { openRequestIds } from './objects/request-ids.ts'
+import { handOverAgents } from './sessions/hand-over-agents.ts'
+import { openLastSeen } from './sessions/last-seen.ts'
+import { Sessions } from './sessions/sessions.ts'
+import { settingsIn } from './settings.ts'
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
   const { store, clock, log, filled } = options
-  // The kernel has validated the configuration against these keys.
-  const settings = settingsOf(options.config as Static<typeof keys>)
-  const keep = await openKeep({ dir: options.dataDir, store, log })
-  await keep.settle(await store.read(namedCertificates))
-  const certificate = await servedCertificate(keep, settings.certificate)
+  const settings = settingsIn(options.configOf)
+  const certificate = await certificates.openServerCertificate(settings.certificate, options)
   const restored = (): void => {
     servers.restored()
     sessions.endAll('store_restored')
   }
-  const generation = await openFailover({ ...options, restored })
+  const generation = await cluster.openFailover({ ...options, restored })
   const pending = new PendingResults(clock)
-  const happenings = happeningsOf(() => sessions, pending)
-  const servers = openServers({ ...options, id: settings.serverId, happenings })
+  const local = localSessions(() => sessions, pending)
+  const servers = cluster.openCluster({ ...options, id: settings.serverId, local })
   const lastSeen = openLastSeen({ store, clock, servers })
   const handshake = openHandshake({ ...options, generation, joined: lastSeen.joined })
   const requestIds = openRequestIds()
-  let order: ReturnType<typeof sendOrder> | null = null
-  const kinds = () => (order ??= sendOrder(filled(objectKindSlot))) // one for all agents, when the first one comes
+  const kinds = openKinds(filled)
   const budgets = openWorkBudgets(clock)
   const record = openRecordResult({ store, clock, log, kinds, pending, budgets, servers })
   const sessions: Sessions = new Sessions({
     ...options,
-    ...{ requestIds, kinds, record, budgets, lastSeen, servers },
-    ...{ changedRows: openChangedRows(options), bodies: openBodies(options) }
+    requestIds,
+    kinds,
+    record,
+    budgets,
+    lastSeen,
+    servers,
+    changedRows: openChangedRows(options),
+    bodies: openBodyLoader(options)
   })
   const counters = openCounters()
-  const onStream = openIncoming({ ...options, handshake, counters, sessions, budgets })
+  const onStream = openStreamAcceptor({ ...options, handshake, counters, sessions, budgets })
   const listener = new Listener({ listen: settings.listen, certificate, clock, log, budgets, onStream })
   let port = 0
 
   return {
-    peers: {
-      find: clientId => sessions.find(clientId) ?? servers.elsewhere.find(clientId),
-      all: () => [...sessions.all(), ...servers.elsewhere.all()]
-    },
+    peers: allPeers(sessions, servers.remotePeers),
     servers,
     objects: openManagedObjects({ requestIds, pending, kinds, sessions, servers }),
     fingerprint: certificate.fingerprint,
@@ -71,11 +67,11 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
       return port
     },
     async listen() {
-      await servers.known()
-      await requirePinned(store, certificate.fingerprint)
+      await servers.joinCluster()
+      await certificates.requirePinned(store, certificate.fingerprint)
       port = await listener.start()
     },
-    leave: () => leave({ servers, listener, sessions, log }),
+    leave: () => handOverAgents({ servers, listener, sessions, log }),
     async close() {
       await sessions.close()
       await listener.close()
@@ -84,15 +80,29 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   }
 }
 
-const happeningsOf = (sessions: () => Sessions, pending: PendingResults): Happenings => ({
+const localSessions = (sessions: () => Sessions, pending: PendingResults): cluster.LocalSessions => ({
   find: clientId => sessions().find(clientId),
-  isAway: clientId => sessions().isAway(clientId),
+  isHandedOver: clientId => sessions().isHandedOver(clientId),
   all: () => sessions().all(),
   replaced: (older, by) => sessions().replaced(older, by),
-  changed: clientId => sessions().wake(clientId),
+  wake: clientId => sessions().wake(clientId),
   recorded: (row, result) => pending.recorded(row, result)
 })
 
-/** Returns the kinds by name in the order in which they are sent: a limit comes before the objects that it limits. */
-const sendOrder = (filled: readonly { readonly value: ObjectKind }[]): ReadonlyMap<string, ObjectKind> =>
-  new Map(filled.toReversed().map(({ value }) => [value.kind, value]))
+const allPeers = (local: Peers, remote: Peers): Peers => ({
+  find: clientId => local.find(clientId) ?? remote.find(clientId),
+  all: () => [...local.all(), ...remote.all()]
+})
+
+/** Reads the kinds when the first agent joins. They are in sending order: a limit comes before the objects that it limits. */
+function openKinds(filled: ControlOptions['filled']): () => ReadonlyMap<string, ObjectKind> {
+  let kinds: ReadonlyMap<string, ObjectKind> | null = null
+  return () => {
+    kinds ??= new Map(
+      filled(objectKindSlot)
+        .toReversed()
+        .map(({ value }) => [value.kind, value])
+    )
+    return kinds
+  }
+}

@@ -20,7 +20,7 @@ import { wireMessages } from '../../kernel/wire/envelope.ts'
 import { bindHandlers, type Codec, type Message, on, Refused, respond } from '../../kernel/wire/message.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
-import { openCertificate } from '../../plugins/control/certificate.ts'
+import { openCertificate } from '../../plugins/certificate/certificate.ts'
 import { recordLog } from './recorded-log.ts'
 
 type HelloBody = Static<typeof Hello.body>

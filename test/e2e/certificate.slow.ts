@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openCertificate } from '../../plugins/control/certificate.ts'
+import { openCertificate } from '../../plugins/certificate/certificate.ts'
 import { sluice } from '../support/process.ts'
 import { startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
 

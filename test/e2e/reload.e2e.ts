@@ -5,7 +5,7 @@ import { request } from 'node:https'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import t from 'tap'
-import { makeCertificate } from '../../plugins/control/self-signed.ts'
+import { makeCertificate } from '../../plugins/certificate/make-certificate.ts'
 import { type Process, start } from '../support/process.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
 

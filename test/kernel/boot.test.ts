@@ -9,8 +9,10 @@ import { definePlugin, type Kernel, type Plugin } from '../../kernel/plugin.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import { defineMessage } from '../../kernel/wire/message.ts'
 import { type LogLine, recordLog, testServer } from '../../kit/test-server.ts'
+import certificate from '../../plugins/certificate/plugin.ts'
 import control from '../../plugins/control/plugin.ts'
 import http from '../../plugins/http/plugin.ts'
+import servers from '../../plugins/servers/plugin.ts'
 import { Echo } from '../support/echo.ts'
 import { fakeTimers } from '../support/fake-timers.ts'
 import { privateDir } from '../support/private-dir.ts'
@@ -25,7 +27,7 @@ const bootWith = (
   lines: LogLine[] = []
 ) =>
   boot({
-    plugins: [control, http, ...plugins],
+    plugins: [certificate, servers, control, http, ...plugins],
     keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0', ...keys },
     sections,
     dataDir: privateDir(t),
@@ -248,7 +250,7 @@ t.test('exactly one plugin fills the slots of HTTP host and control stream', asy
     ['kernel.control', control, http]
   ] as const) {
     const rival = definePlugin({ ...base, name: 'rival', fills: host.fills ?? [] })
-    const none = boot({ plugins: [other], keys: {}, ...options })
+    const none = boot({ plugins: [certificate, servers, other], keys: {}, ...options })
 
     await t.rejects(none, {
       errorCode: { code: 'startup.config_invalid' },
@@ -402,7 +404,7 @@ t.test('a migration that fails is named, and the database is unchanged', async t
   const dataDir = privateDir(t)
   const start = (plugin: Plugin) =>
     boot({
-      plugins: [control, http, plugin],
+      plugins: [certificate, servers, control, http, plugin],
       keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0' },
       sections: {},
       dataDir,
@@ -422,7 +424,7 @@ t.test('a build that is older than the newest that has opened the store is refus
   const dataDir = privateDir(t)
   const bootAs = (version: string) =>
     boot({
-      plugins: [control, http],
+      plugins: [certificate, servers, control, http],
       keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0' },
       sections: {},
       dataDir,

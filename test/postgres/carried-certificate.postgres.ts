@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import SqliteFile from 'better-sqlite3'
 import t from 'tap'
-import { openCertificate } from '../../plugins/control/certificate.ts'
+import { openCertificate } from '../../plugins/certificate/certificate.ts'
 import { sluice } from '../support/process.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
 import { emptyDatabase } from './empty-database.ts'
@@ -98,7 +98,7 @@ t.test('the certificate goes with the store to PostgreSQL and back, a staged one
     before
   )
   for (const file of files) t.equal(statSync(file).mode & 0o777, 0o600)
-  const [row] = inFile(join(dir, 'sluice.db'), 'select count(*) as rows from control_certificate')
+  const [row] = inFile(join(dir, 'sluice.db'), 'select count(*) as rows from certificate_sealed')
   t.same(row, { rows: 0 })
   t.match(await run('sqlite:', 'cert', 'show'), { code: 0, stdout: next })
 })

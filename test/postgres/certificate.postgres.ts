@@ -11,11 +11,15 @@ import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { type Database, openStore } from '../../kernel/store/open.ts'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 import { type LogLine, recordLog } from '../../kit/test-server.ts'
-import { openCertificate } from '../../plugins/control/certificate.ts'
-import { openKeep, servedCertificate } from '../../plugins/control/keep.ts'
-import { namedCertificates, requirePinned, setStoreValue } from '../../plugins/control/pinned-certificate.ts'
-import { Rotation } from '../../plugins/control/rotation.ts'
-import { makeStoreKey } from '../../plugins/control/store-key.ts'
+import { openCertificate } from '../../plugins/certificate/certificate.ts'
+import { openCertificateStore, servedCertificate } from '../../plugins/certificate/certificate-store.ts'
+import {
+  namedCertificates,
+  requirePinned,
+  setStoreValue
+} from '../../plugins/certificate/pinned-certificate.ts'
+import { Rotation } from '../../plugins/certificate/rotation.ts'
+import { makeStoreKey } from '../../plugins/certificate/store-key.ts'
 import { privateDir } from '../support/private-dir.ts'
 import { connectTo, emptyDatabase } from './empty-database.ts'
 import { keyIn } from './second-server.ts'
@@ -30,7 +34,7 @@ interface Fixture {
   readonly log: LogLine[]
   /** Makes a data directory; returns its path. */
   dirOf(name: string): string
-  keepIn(dir: string): ReturnType<typeof openKeep>
+  keepIn(dir: string): ReturnType<typeof openCertificateStore>
   /** Does with the certificate what a start does in this data directory. Returns the fingerprint. */
   startIn(dir: string, given?: string, by?: Database): Promise<string>
   enroll(name: string): Promise<void>
@@ -42,7 +46,7 @@ async function fixture(t: Test): Promise<Fixture> {
   t.teardown(store.close)
   const base = privateDir(t)
   const log: LogLine[] = []
-  const keepIn = (dir: string, by = store) => openKeep({ dir, store: by, log: recordLog(log) })
+  const keepIn = (dir: string, by = store) => openCertificateStore({ dir, store: by, log: recordLog(log) })
   return {
     ...{ place, store, log, keepIn },
     dirOf(name) {
@@ -89,7 +93,7 @@ t.test(
     t.equal(await startIn(two), fingerprint)
     t.equal(await startIn(one), fingerprint)
     t.equal(log.length, 1, 'it is told once')
-    const [row] = await store.read(em => em.execute<object[]>('select * from control_certificate'))
+    const [row] = await store.read(em => em.execute<object[]>('select * from certificate_sealed'))
     t.notMatch(JSON.stringify(row), /PRIVATE KEY/)
     t.notMatch(JSON.stringify(row), readFileSync(keyIn(one), 'utf8').trim())
   }
@@ -122,19 +126,19 @@ t.test('what somebody has changed in the database is refused', async t => {
     message: /does not open, and .*is its key/
   }
 
-  await client.query('create table kept as select * from control_certificate')
-  await client.query('update control_certificate set certificate = $1', [other.cert])
+  await client.query('create table kept as select * from certificate_sealed')
+  await client.query('update certificate_sealed set certificate = $1', [other.cert])
   await t.rejects(startIn(dir), refused, 'another certificate')
-  await client.query('update control_certificate set certificate = (select certificate from kept) || $1', [
+  await client.query('update certificate_sealed set certificate = (select certificate from kept) || $1', [
     other.cert
   ])
   await t.rejects(startIn(dir), refused, 'a certificate more in the chain')
-  await client.query('update control_certificate set certificate = (select certificate from kept)')
-  await client.query("update control_certificate set sealed_key = overlay(sealed_key placing 'AAAA' from 41)")
+  await client.query('update certificate_sealed set certificate = (select certificate from kept)')
+  await client.query("update certificate_sealed set sealed_key = overlay(sealed_key placing 'AAAA' from 41)")
   await t.rejects(startIn(dir), refused, 'another key')
-  await client.query("update control_certificate set sealed_key = ''")
+  await client.query("update certificate_sealed set sealed_key = ''")
   await t.rejects(startIn(dir), refused, 'none')
-  await client.query('update control_certificate set sealed_key = (select sealed_key from kept)')
+  await client.query('update certificate_sealed set sealed_key = (select sealed_key from kept)')
   await startIn(dir)
 })
 

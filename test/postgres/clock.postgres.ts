@@ -20,7 +20,7 @@ function withClock(work: (place: Place, clock: SettableClock) => Promise<void>):
 }
 
 const seen = ({ query }: Place) =>
-  query<{ id: string; at: string }>('select server_id as id, seen_at as at from control_server order by 1')
+  query<{ id: string; at: string }>('select server_id as id, seen_at as at from servers_server order by 1')
 
 /** Waits until each server has shown twice that it lives. */
 async function shown(place: Place): Promise<void> {

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type TestServer, testServer } from '../../kit/test-server.ts'
 import { openTestStore } from '../../kit/test-store.ts'
-import { makeCertificate } from '../../plugins/control/self-signed.ts'
+import { makeCertificate } from '../../plugins/certificate/make-certificate.ts'
 
 const { cert, key } = await makeCertificate([])
 const unauthenticated = { authorization: '' }

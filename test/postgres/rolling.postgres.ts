@@ -10,7 +10,7 @@ import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 import { acceptingScript } from '../../kit/accepting-agent.ts'
 import { connectAgent } from '../../kit/scripted-agent.ts'
-import { makeCertificate } from '../../plugins/control/self-signed.ts'
+import { makeCertificate } from '../../plugins/certificate/make-certificate.ts'
 import { start } from '../support/process.ts'
 import { startedServer, until } from '../support/started-server.ts'
 import { makeCluster } from './cluster.ts'
@@ -83,7 +83,7 @@ async function fixture(t: Test) {
     until(
       () =>
         client.query(
-          `select 1 from control_server
+          `select 1 from servers_server
            where server_id = $1 and seen_at < extract(epoch from now()) * 1000 - 10000`,
           [id]
         ),

@@ -8,7 +8,7 @@ import { hashOf } from '../../kernel/identity/secret.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import { acceptingScript } from '../../kit/accepting-agent.ts'
 import { connectAgent, type Script } from '../../kit/scripted-agent.ts'
-import { makeCertificate } from '../../plugins/control/self-signed.ts'
+import { makeCertificate } from '../../plugins/certificate/make-certificate.ts'
 import { freePorts } from '../../plugins/doctor/test/provoke.ts'
 import { start } from '../support/process.ts'
 import { startedServer, until } from '../support/started-server.ts'
@@ -109,7 +109,7 @@ t.test('a server that was not seen for 60 s is not listed', async t => {
   const { server, place } = await fixture(t)
   const a = await server('a')
   const seenSecsAgo = (id: string, secs: number) =>
-    `insert into control_server values ('${id}', '${id}', '2.0.0', 1, (extract(epoch from now()) - ${secs})::bigint * 1000, '')`
+    `insert into servers_server values ('${id}', '${id}', '2.0.0', 1, (extract(epoch from now()) - ${secs})::bigint * 1000, '')`
   await runAt(place, [seenSecsAgo('late', 50), seenSecsAgo('gone', 61)])
 
   const { body } = await a.call('GET', '/v1/servers')
@@ -246,7 +246,7 @@ t.test('what a replaced session still reports is refused, and changes nothing', 
   const agent = await paris.connect(b)
   await isConnected(a, paris.id, true)
   const { body } = await a.call('POST', '/v1/rules', ruleOf(paris.id, 8001))
-  await runAt(place, [`update control_session set session_id = 'another', boot = 'another', changed = 0`])
+  await runAt(place, [`update servers_session set session_id = 'another', boot = 'another', changed = 0`])
 
   const report = agent.channel.request(StatsReport, reportOf(body.rule_id, 1))
   await t.rejects(report, { code: 'wire.closed' })

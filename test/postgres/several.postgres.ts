@@ -310,6 +310,6 @@ async function dumped(t: Test, dir: string, debian: ReturnType<typeof openDebian
   t.equal(statSync(file).mode & 0o777, 0o600, 'for root alone')
   t.match(
     execFileSync('pg_restore', ['--list', file], { encoding: 'utf8' }),
-    /TABLE DATA public control_certificate/
+    /TABLE DATA public certificate_sealed/
   )
 }

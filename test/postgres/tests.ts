@@ -20,7 +20,7 @@ export const ofSqlite: Readonly<Record<string, string>> = {
   'plugins/rules/test/ports.test.ts': 'reads the plans that SQLite makes of queries',
   'plugins/backup/test/restore.test.ts': 'backups are of the file of SQLite',
   'plugins/cli/test/store-copy.e2e.ts': 'copies before a migration are of the file of SQLite',
-  'plugins/control/test/rotation.test.ts':
+  'plugins/certificate/test/rotation.test.ts':
     'has the certificate in files, beside a file of SQLite; test/postgres/certificate.postgres.ts has it in a database',
   'plugins/doctor/test/server.test.ts':
     'finds what is wrong with a file of SQLite, its directory and its backups',

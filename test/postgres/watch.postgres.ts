@@ -9,7 +9,7 @@ import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
 import { noteRevoked, watchStore } from '../../kernel/store/sql/watch.ts'
 import { recordLog } from '../../kit/test-server.ts'
-import { openFailover } from '../../plugins/control/failover.ts'
+import { openFailover } from '../../plugins/servers/failover.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { type Pair, pairOf } from './pair.ts'
 

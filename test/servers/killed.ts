@@ -92,8 +92,8 @@ export async function requireOneSession(
   const rows = await until(
     () =>
       query<{ id: string | null; sessions: string }>(
-        `select server.server_id as id, count(*) as sessions from control_session session
-         left join control_server server on server.boot = session.boot group by 1`
+        `select server.server_id as id, count(*) as sessions from servers_session session
+         left join servers_server server on server.boot = session.boot group by 1`
       ),
     found => found.every(({ id }) => id !== null),
     { withinMs: 30_000 }

@@ -19,7 +19,7 @@ interface Written {
 
 const settleMs = 3_000 // of what a server does when it goes on
 /** What a server writes for itself, not for an agent: it tidies results that are old, and tells pages to look again. */
-const ofServers = /^(control_(server|task|request)|audit_|http_|auth_|console_change)|^control_result DELETE/
+const ofServers = /^(servers_(server|task|request)|audit_|http_|auth_|console_change)|^servers_result DELETE/
 
 export const roleOf = (id: string): string => `sluice_${id}`
 
@@ -141,7 +141,7 @@ async function wrongOf(
   }>(
     `select rules.id, rules.state, total.bytes_in as bytes, session.session_id as session, session.boot from rules
      left join stats_total total on total.rule_id = rules.id and total.kind = 'port'
-     left join control_session session on session.client_id = rules.client_id where rules.id = any($1)`,
+     left join servers_session session on session.client_id = rules.client_id where rules.id = any($1)`,
     [edges.map(({ ruleId }) => ruleId)]
   )
   const sessions = new Set(fresh.map(({ welcome }) => welcome.session_id))

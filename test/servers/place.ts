@@ -8,7 +8,7 @@ import { newId } from '../../kernel/base/id.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
-import { makeCertificate } from '../../plugins/control/self-signed.ts'
+import { makeCertificate } from '../../plugins/certificate/make-certificate.ts'
 import { type Cluster, makeCluster } from '../postgres/cluster.ts'
 import { freePort } from '../support/ports.ts'
 import { type Process, start } from '../support/process.ts'
@@ -20,7 +20,7 @@ wal_keep_size = 1GB
 ` // of a PostgreSQL that syncs what it commits, and may have a standby
 const operator = 'operator-token-of-the-end-to-end-suite-0123456789'
 const byOperator: Holder = { name: 'operator', token: operator }
-export const leaseMs = 10_000 // of plugins/control/servers/registry.ts
+export const leaseMs = 10_000 // of plugins/servers/server-registry.ts
 
 export interface Reply {
   readonly status: number // 0: no answer

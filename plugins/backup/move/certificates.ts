@@ -1,7 +1,13 @@
 // The certificates go with the store: from files beside SQLite into PostgreSQL, and back.
 import { existsSync } from 'node:fs'
 import { Fault } from '../../../kernel/base/errors.ts'
-import { type Carried, nextFile, ownFile, readCertificate, saveCertificate } from '../../control/exports.ts'
+import {
+  type Carried,
+  nextFile,
+  ownFile,
+  readCertificate,
+  saveCertificate
+} from '../../certificate/exports.ts'
 import { targetNotEmpty } from '../codes.ts'
 
 const filesIn = (dir: string) => ({ own: ownFile(dir), next: nextFile(dir) })

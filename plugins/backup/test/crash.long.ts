@@ -5,13 +5,15 @@ import t, { type Test } from 'tap'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { type Database, openStore } from '../../../kernel/store/open.ts'
 import { killEverywhere } from '../../../test/support/kill-everywhere.ts'
-import { openCertificate } from '../../control/certificate.ts'
-import { namedCertificates, settleFiles } from '../../control/exports.ts'
-import { requirePinned } from '../../control/pinned-certificate.ts'
+import { openCertificate } from '../../certificate/certificate.ts'
+import { namedCertificates, settleFiles } from '../../certificate/exports.ts'
+import { requirePinned } from '../../certificate/pinned-certificate.ts'
+import certificate from '../../certificate/plugin.ts'
 import control from '../../control/plugin.ts'
+import servers from '../../servers/plugin.ts'
 import { writeBackup } from '../file.ts'
 
-const stores = [kernelStore, control]
+const stores = [kernelStore, certificate, servers, control]
 
 /** Makes a store with a client of this name, who pins its certificate. */
 async function makeStore(t: Test, dir: string, name: string): Promise<string> {

@@ -18,16 +18,18 @@ import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import { revocationSlot } from '../../../kernel/store/revocation.ts'
 import auth from '../../auth/plugin.ts'
-import { openCertificate } from '../../control/certificate.ts'
+import { openCertificate } from '../../certificate/certificate.ts'
+import certificate from '../../certificate/plugin.ts'
 import control from '../../control/plugin.ts'
 import enrollment from '../../enrollment/plugin.ts'
 import grants from '../../grants/plugin.ts'
+import servers from '../../servers/plugin.ts'
 import { writeBackup } from '../file.ts'
 import { restore } from '../restore.ts'
 
 const version = '2.0.0'
 const now = Date.parse('2026-11-21T03:00:00Z')
-const plugins = [kernelStore, control, auth, enrollment, grants]
+const plugins = [kernelStore, certificate, servers, control, auth, enrollment, grants]
 const revocations = slotReader('kernel', [auth, enrollment, grants], () => ({}))(revocationSlot).map(
   ({ value }) => value
 )

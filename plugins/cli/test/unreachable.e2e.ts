@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { connectFailure } from '../../../platform/connect-failure.ts'
 import { freePort } from '../../../test/support/ports.ts'
 import { sluice, start } from '../../../test/support/process.ts'
-import { makeCertificate } from '../../control/self-signed.ts'
+import { makeCertificate } from '../../certificate/make-certificate.ts'
 
 async function listening(t: Test, server: Server | Tcp): Promise<number> {
   await once(server.listen(0, '0.0.0.0'), 'listening')

@@ -37,6 +37,8 @@ import {
 import { type LogLine, recordLog } from '../../../kit/test-server.ts'
 import { Echo } from '../../../test/support/echo.ts'
 import { openStoreIn } from '../../../test/support/store.ts'
+import certificate from '../../certificate/plugin.ts'
+import servers from '../../servers/plugin.ts'
 import { openControl } from '../control.ts'
 import plugin from '../plugin.ts'
 
@@ -113,9 +115,9 @@ export async function controlFixture(t: Test, options: Options = {}): Promise<Co
   ]
   const dir = t.testdir()
   let bound = 0
-  const store = await openStoreIn(t, dir, [kernelStore, plugin])
+  const store = await openStoreIn(t, dir, [kernelStore, certificate, servers, plugin])
   const control = await openControl({
-    config: { control_listen: '127.0.0.1:0' },
+    configOf: () => ({ control_listen: '127.0.0.1:0' }),
     dataDir: dir,
     version: '2.0.0',
     store: options.storeOf?.(store) ?? store,

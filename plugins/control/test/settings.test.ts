@@ -4,7 +4,9 @@ import t from 'tap'
 import { wire } from '../../../kernel/kernel.ts'
 import { recordLog, testServer } from '../../../kit/test-server.ts'
 import { privateDir } from '../../../test/support/private-dir.ts'
+import certificate from '../../certificate/plugin.ts'
 import http from '../../http/plugin.ts'
+import servers from '../../servers/plugin.ts'
 import control from '../plugin.ts'
 
 t.test(
@@ -35,7 +37,7 @@ t.test('a certificate without its key stops the start', async t => {
 
 t.test('a server that is wired and not started does not listen', async t => {
   const { control: stream, releases } = await wire({
-    plugins: [control, http],
+    plugins: [certificate, servers, control, http],
     keys: { control_listen: '127.0.0.1:0' },
     sections: {},
     dataDir: privateDir(t),

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { fakeClock } from '../../../kit/fake-clock.ts'
-import { openWorkBudgets, WorkBudget } from '../work-budget.ts'
+import { openWorkBudgets, WorkBudget } from '../listener/work-budget.ts'
 
 t.test('work is charged, nested work once', t => {
   const budget = new WorkBudget(fakeClock())

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { Fault, reasonOf } from '../../../kernel/base/errors.ts'
-import { servedBy } from '../../control/exports.ts'
+import { servedBy } from '../../certificate/exports.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 
 const soonMs = 21 * 86_400_000

@@ -2,7 +2,7 @@
 import { connect } from 'node:tls'
 import { alpn } from '../../../kernel/wire/control.ts'
 import { endpointFault } from '../../advertised-endpoint/exports.ts'
-import { endpointsIn, fingerprintOf, type Served, servedBy } from '../../control/exports.ts'
+import { endpointsIn, fingerprintOf, type Served, servedBy } from '../../certificate/exports.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 
 const connectTimeoutMs = 5_000

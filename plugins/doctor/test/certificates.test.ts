@@ -7,8 +7,8 @@ import t from 'tap'
 import { testServer } from '../../../kit/test-server.ts'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
-import { openCertificate } from '../../control/certificate.ts'
-import { makeStoreKey } from '../../control/store-key.ts'
+import { openCertificate } from '../../certificate/certificate.ts'
+import { makeStoreKey } from '../../certificate/store-key.ts'
 import { dayMs, expectFound, findingsOf, freePorts, idsOf } from './provoke.ts'
 
 t.test('what the certificate of the control stream is not is found', async t => {
@@ -38,7 +38,7 @@ t.test('a certificate that is in the database is found there, and whether it ope
         dir: place,
         keys: { store_url: 'postgres://sluice@db.example.com/sluice' },
         query: async <R>(table: string) =>
-          (table === 'control_certificate' ? [{ ...row, key_id: id }] : []) as R[]
+          (table === 'certificate_sealed' ? [{ ...row, key_id: id }] : []) as R[]
       }
     )
 

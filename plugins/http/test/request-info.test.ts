@@ -6,7 +6,7 @@ import { Type } from 'typebox'
 import type { RequestInfo } from '../../../kernel/http/principal.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { openCertificate } from '../../control/certificate.ts'
+import { openCertificate } from '../../certificate/certificate.ts'
 import type { HttpOptions } from '../settings.ts'
 import { httpFixture, portOf } from './fixture.ts'
 

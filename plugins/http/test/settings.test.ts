@@ -3,7 +3,7 @@ import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { testServer } from '../../../kit/test-server.ts'
-import { openCertificate } from '../../control/certificate.ts'
+import { openCertificate } from '../../certificate/certificate.ts'
 
 /** Makes a certificate and its key, 0600. Returns their paths and a data directory. */
 async function certificateFixture(t: Test): Promise<{ cert: string; key: string; data: string }> {

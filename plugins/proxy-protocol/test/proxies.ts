@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Test } from 'tap'
-import { openCertificate } from '../../control/certificate.ts'
+import { openCertificate } from '../../certificate/certificate.ts'
 
 const streamModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
 

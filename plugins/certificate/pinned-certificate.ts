@@ -1,0 +1,77 @@
+// The pinned certificate in the store, the next one, and the clients that do not know it yet. Uses SQL because
+// `cert show` reads the store of a running server without its entities.
+import type { EntityManager } from '@mikro-orm/sql'
+import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { mayBeShared } from '../../kernel/store/sql/database.ts'
+
+/** Names of the pinned certificate and of the next one; the value is its fingerprint. */
+type Name = 'leaf' | 'next_leaf'
+
+export interface UnawareClient {
+  readonly client_id: string
+  readonly name: string
+}
+
+export async function storeValue(name: Name, em: EntityManager): Promise<string | null> {
+  const rows = await em.execute<{ value: string }[]>('select value from kernel_fact where name = ?', [name])
+  return rows[0]?.value ?? null
+}
+
+/** Returns the fingerprints of the pinned certificate and of the next one. */
+export const namedCertificates = async (em: EntityManager) => ({
+  leaf: await storeValue('leaf', em),
+  next: await storeValue('next_leaf', em)
+})
+
+export async function setStoreValue(name: Name, value: string | null, em: EntityManager): Promise<void> {
+  await em.execute('delete from kernel_fact where name = ?', [name])
+  if (value !== null) await em.execute('insert into kernel_fact (name, value) values (?, ?)', [name, value])
+}
+
+/** Counts the enrolled clients: their agents have a token and pin the certificate. */
+export async function countEnrolled(em: EntityManager): Promise<number> {
+  const [row] = await em.execute<{ count: number }[]>(
+    'select count(*) as count from kernel_client where token_hash is not null and revoked_at is null'
+  )
+  return row?.count ?? 0
+}
+
+/** Returns the enrolled clients that have not confirmed, with their present token, that they trust this certificate. */
+export const unawareClients = (fingerprint: string, em: EntityManager): Promise<UnawareClient[]> =>
+  em.execute<UnawareClient[]>(
+    `select c.id as client_id, c.name from kernel_client c
+     left join certificate_next_pin p
+       on p.client_id = c.id and p.token_hash = c.token_hash and p.fingerprint = ?
+     where c.token_hash is not null and c.revoked_at is null and p.client_id is null
+     order by c.name, c.id`,
+    [fingerprint]
+  )
+
+/**
+ * Refuses a start with another certificate than the one that enrolled clients pin: they could not connect. Where several
+ * servers may use the store, it is that of all of them, also without clients.
+ */
+export async function requirePinned(store: Kernel['store'], fingerprint: string): Promise<void> {
+  await store.change(async em => {
+    const pinned = await storeValue('leaf', em)
+    if (pinned === fingerprint) return
+    const count = pinned === null ? 0 : await countEnrolled(em)
+    if (pinned !== null && (count > 0 || mayBeShared(em))) {
+      const holders = count > 0 ? `${count} enrolled clients pin` : 'the servers of this store have'
+      throw new Fault(
+        tlsInvalid,
+        mismatch(fingerprint, `${holders} ${pinned}`, await storeValue('next_leaf', em))
+      )
+    }
+    await setStoreValue('leaf', fingerprint, em)
+  })
+}
+
+function mismatch(now: string, other: string, next: string | null): string {
+  const lost = `the certificate is ${now}, and ${other}`
+  return next === now
+    ? `${lost}; it is staged: run sluice cert activate`
+    : `${lost}; configure theirs again and stage this one (sluice cert reissue --rotate --from FILE), ` +
+        'or run sluice cert activate --force and enroll the clients again'
+}

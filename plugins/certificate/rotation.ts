@@ -1,0 +1,134 @@
+// Changes the certificate while the server is stopped: replaces it, or stages the next one and activates it.
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import {
+  type CertificateFiles,
+  type CertificateSettings,
+  configuredFiles,
+  type Pair,
+  readCertificate
+} from './certificate.ts'
+import { type CertificateStore, servedCertificate } from './certificate-store.ts'
+import {
+  countEnrolled,
+  setStoreValue,
+  storeValue,
+  type UnawareClient,
+  unawareClients
+} from './pinned-certificate.ts'
+
+interface Options {
+  readonly keep: CertificateStore
+  readonly settings: CertificateSettings
+  readonly store: Kernel['store']
+}
+
+/** A new certificate: self-made for these names, or the operator's own. */
+export type Source = { readonly names: readonly string[] } | { readonly from: CertificateFiles }
+
+interface Reissued {
+  readonly fingerprint: string
+  readonly state: 'current' | 'next'
+}
+
+export interface Activated {
+  readonly fingerprint: string
+  readonly lost: readonly UnawareClient[] // clients that do not trust it
+  readonly isShadowed: boolean // by a tls_cert_path that names another certificate
+}
+
+export class Rotation {
+  readonly #options: Options
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  async reissue(source: Source, how: 'replace' | 'rotate'): Promise<Reissued> {
+    const { keep, settings, store } = this.#options
+    const made = 'from' in source ? readCertificate(source.from) : await this.#make(source.names)
+    const count = await store.read(countEnrolled)
+    if (how === 'rotate') return this.#stage(made)
+    if (count > 0)
+      throw refused(
+        `${count} enrolled clients pin the present certificate; use --rotate to announce the new one first`
+      )
+    const configured = configuredFiles(settings)
+    if (configured)
+      throw refused(`tls_cert_path gives the certificate; put the new one at ${configured.certPath}`)
+    const { fingerprint } = await keep.save('own', made)
+    await keep.removeNext()
+    await this.#pin(fingerprint)
+    return { fingerprint, state: 'current' }
+  }
+
+  /** Switches to the staged certificate. Without one, 'force' adopts the certificate in use. */
+  async activate(how: 'careful' | 'force'): Promise<Activated> {
+    const { keep, settings, store } = this.#options
+    const fingerprint = await store.read(em => storeValue('next_leaf', em))
+    const { fingerprint: present } = await servedCertificate(keep, settings)
+    if (fingerprint === null) return this.#adopt(present, how)
+    const lost = await store.read(em => unawareClients(fingerprint, em))
+    if (lost.length > 0 && how === 'careful')
+      throw refused(
+        `${lost.length} clients do not know the next certificate yet: ${namesOf(lost)}; start the server until ` +
+          'they have connected, or use --force and enroll them again'
+      )
+    await this.#requireStaged(fingerprint, present)
+    await this.#pin(fingerprint)
+    await keep.settle({ leaf: fingerprint, next: null }) // after a crash in between, the next start does it
+    const configured = configuredFiles(settings)
+    const isShadowed = configured !== null && readCertificate(configured).fingerprint !== fingerprint
+    return { fingerprint, lost, isShadowed }
+  }
+
+  async #make(names: readonly string[]) {
+    const { isSanName, makeCertificate } = await import('./make-certificate.ts')
+    const wrong = names.find(name => !isSanName(name.toLowerCase()))
+    if (wrong !== undefined)
+      throw refused(`--san ${wrong} is neither an address nor a DNS name, with or without a leading *.`)
+    return makeCertificate([...(this.#options.settings.names ?? []), ...names])
+  }
+
+  async #stage(made: Pair): Promise<Reissued> {
+    const { keep, settings, store } = this.#options
+    const { fingerprint } = await keep.save('next', made)
+    const { fingerprint: present } = await servedCertificate(keep, settings)
+    const isNew = fingerprint !== present
+    await store.change(em => setStoreValue('next_leaf', isNew ? fingerprint : null, em))
+    if (isNew) return { fingerprint, state: 'next' }
+    await keep.removeNext()
+    throw refused('this is the present certificate; none is staged now')
+  }
+
+  async #requireStaged(fingerprint: string, present: string): Promise<void> {
+    const staged = await this.#options.keep.next()
+    if ((staged?.fingerprint ?? present) !== fingerprint)
+      throw refused('the certificate that was staged is not there; stage it again')
+  }
+
+  async #adopt(present: string, how: 'careful' | 'force'): Promise<Activated> {
+    const { store } = this.#options
+    const pinned = await store.read(em => storeValue('leaf', em))
+    if (how === 'careful' || pinned === present)
+      throw refused('no certificate is staged; stage one with sluice cert reissue --rotate')
+    const lost = await store.read(em => unawareClients(present, em))
+    await this.#pin(present)
+    return { fingerprint: present, lost, isShadowed: false }
+  }
+
+  #pin(fingerprint: string): Promise<void> {
+    return this.#options.store.change(async em => {
+      await setStoreValue('leaf', fingerprint, em)
+      await setStoreValue('next_leaf', null, em)
+    })
+  }
+}
+
+const refused = (message: string): Fault => new Fault(wrongUsage, message)
+
+export const namesOf = (clients: readonly UnawareClient[]): string =>
+  clients
+    .slice(0, 20)
+    .map(({ name, client_id }) => `${name} (${client_id})`)
+    .join(', ') + (clients.length > 20 ? ` and ${clients.length - 20} more` : '')

@@ -1,0 +1,87 @@
+// Answers Hello: authenticates the agent by its token, and collects the parts of Welcome.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static } from 'typebox'
+import { withTimeout } from '../../../kernel/base/attribution.ts'
+import { tokenRevoked, tokenUnknown } from '../../../kernel/base/errors.ts'
+import { newId } from '../../../kernel/base/id.ts'
+import type { ControlOptions } from '../../../kernel/control/host.ts'
+import { objectKindSlot } from '../../../kernel/control/managed-objects.ts'
+import { type AgentCapabilities, connectionSlot } from '../../../kernel/control/peers.ts'
+import { Client, SpentToken } from '../../../kernel/identity/entities.ts'
+import { hashOf } from '../../../kernel/identity/secret.ts'
+import type { Hello, Welcome } from '../../../kernel/wire/control.ts'
+import { Refused } from '../../../kernel/wire/message.ts'
+import { generationOf } from '../objects/client-generations.ts'
+import type { LastSeen } from '../sessions/last-seen.ts'
+import { openInternCapabilities } from './intern-capabilities.ts'
+import { openVersionCheck } from './version-check.ts'
+
+/** An agent whose token is valid. */
+export interface AuthenticatedAgent extends Pick<AgentCapabilities, 'capabilities'> {
+  readonly clientId: string
+  readonly clientName: string
+  readonly tokenHash: string
+  readonly sessionId: string
+  readonly generation: string
+  readonly remoteAddr: string
+  readonly hello: Omit<Static<typeof Hello.body>, 'token' | 'capabilities'>
+}
+
+interface Options extends Pick<ControlOptions, 'store' | 'clock' | 'log' | 'filled' | 'version'> {
+  readonly generation: () => string // of the store
+  readonly joined: LastSeen['joined']
+}
+
+interface Answer {
+  readonly agent: AuthenticatedAgent
+  readonly welcome: Static<typeof Welcome.body>
+  readonly isCurrent: () => boolean // false: the store was restored meanwhile
+}
+
+/** Returns the function that answers Hello. It throws Refused for an agent that may not connect. */
+export function openHandshake(options: Options) {
+  const { store, clock, log, filled, version, joined, generation: generationNow } = options
+  const shared = openInternCapabilities()
+  const requireVersion = openVersionCheck({ clock, log })
+
+  return async ({ token, ...hello }: Static<typeof Hello.body>, remoteAddr: string): Promise<Answer> => {
+    requireVersion({ remoteAddr, agentVersion: hello.agent_version, version: hello.protocol_version })
+    const tokenHash = hashOf(token)
+    const ofStore = generationNow()
+    const { clientId, clientName, generation } = await store.read(async em => {
+      const client = await clientOf(tokenHash, em)
+      const ofClient = await generationOf(client.id, ofStore, em)
+      return { clientId: client.id, clientName: client.name, generation: ofClient }
+    })
+    const capabilities = shared(hello.capabilities?.versions ?? null)
+    const sessionId = newId(clock.now())
+    const agentVersion = hello.agent_version
+    await joined({
+      ...{ clientId, sessionId, tokenHash, remoteAddr, instanceId: hello.instance_id },
+      ...{ agentVersion, capabilities }
+    })
+    const parts = await withTimeout(5, 'the welcome', () =>
+      Promise.all(filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId })))
+    )
+    return {
+      isCurrent: () => ofStore === generationNow(),
+      agent: { clientId, clientName, tokenHash, sessionId, generation, remoteAddr, hello, capabilities },
+      welcome: {
+        server_version: version,
+        server_time_ms: clock.now(),
+        session_id: sessionId,
+        generation,
+        kinds: filled(objectKindSlot).map(({ value }) => value.kind),
+        parts: Object.assign({}, ...parts)
+      }
+    }
+  }
+}
+
+async function clientOf(tokenHash: string, em: EntityManager): Promise<Client> {
+  const client = await em.findOne(Client, { tokenHash })
+  if (client && client.revokedAt === null) return client
+  if (client || (await em.count(SpentToken, { hash: tokenHash })) > 0)
+    throw new Refused(tokenRevoked.code, 'this token was revoked; enroll the agent again')
+  throw new Refused(tokenUnknown.code, 'no client has this token')
+}

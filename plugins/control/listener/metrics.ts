@@ -1,0 +1,64 @@
+// Metrics of the control stream: frames by message, and failed authentications.
+import type { Static } from 'typebox'
+import { Fault } from '../../../kernel/base/errors.ts'
+import type { Metric, MetricSample } from '../../../kernel/metrics.ts'
+import { Envelope } from '../../../kernel/wire/envelope.ts'
+import { type BoundHandler, type Codec, Refused } from '../../../kernel/wire/message.ts'
+
+export function openCounters() {
+  const frames = new Map<string, number>()
+  const failures = new Map<string, number>()
+  const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
+
+  return {
+    /** Returns the codec, counting each message that goes through it on a stream. */
+    countingCodec(codec: Codec): Codec {
+      // A name that an unauthenticated agent made up does not become a label.
+      const count = (direction: 'in' | 'out', body: unknown): void => {
+        const { name } = body as Static<typeof Envelope.body>
+        add(frames, `${direction} ${codec.has(name) ? name : 'unknown'}`)
+      }
+      return {
+        ...codec,
+        encode(message, body) {
+          if (message.name === Envelope.name) count('out', body)
+          return codec.encode(message, body)
+        },
+        decode(message, bytes) {
+          const body = codec.decode(message, bytes)
+          if (message.name === Envelope.name) count('in', body)
+          return body
+        }
+      }
+    },
+    /** Returns the handler, counting each refusal without a `wire.` code as a failed authentication. */
+    countingFailures: (handler: BoundHandler): BoundHandler => ({
+      ...handler,
+      run: (codec, body) =>
+        handler.run(codec, body).catch((error: unknown) => {
+          if (error instanceof Fault) add(failures, error.errorCode.code)
+          else if (error instanceof Refused && !error.code.startsWith('wire.')) add(failures, error.code)
+          throw error
+        })
+    }),
+    metrics: async (): Promise<readonly Metric[]> => [
+      {
+        name: 'svc_control_frames_total',
+        type: 'counter',
+        help: 'Messages on control streams.',
+        labels: ['direction', 'type'],
+        samples: samplesOf(frames)
+      },
+      {
+        name: 'svc_auth_failures_total',
+        type: 'counter',
+        help: 'Failed authentications of callers and agents, by code.',
+        labels: ['reason'],
+        samples: samplesOf(failures)
+      }
+    ]
+  }
+}
+
+const samplesOf = (counts: ReadonlyMap<string, number>): MetricSample[] =>
+  [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))

@@ -1,9 +1,0 @@
-import { Migration } from '@mikro-orm/migrations'
-
-export class Control0002 extends Migration {
-  override up(): void {
-    this.addSql(`create table "control_generation" (
-      "client_id" varchar(26) not null primary key,
-      "salt" varchar(32) not null)`)
-  }
-}

@@ -1,0 +1,63 @@
+// What has changed of many clients at once is read in one statement: a change for all agents costs no read of each.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { ManagedObject } from '../../../kernel/control/managed-objects.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { openYieldQueue } from './yield-queue.ts'
+
+interface Asked {
+  readonly clientId: string
+  readonly after: number // a revision
+}
+/** Returns the rows of a client that changed after the revision, in the order of their change. */
+type Read = (asked: Asked) => Promise<readonly ManagedObject[]>
+export interface ChangedRows {
+  readonly alone: Read // now
+  readonly together: Read // in a turn of the event loop, with those of other clients
+}
+
+const clientsInATurn = 16 // what is sent to them takes about 3 ms together
+const none: readonly ManagedObject[] = []
+
+type ByClient = ReadonlyMap<string, readonly ManagedObject[]>
+
+export function openChangedRows({ store }: Pick<Kernel, 'store'>): ChangedRows {
+  const turn = openYieldQueue(clientsInATurn)
+  let group: { readonly asked: Asked[]; readonly rows: Promise<ByClient> } | null = null
+
+  const read = async (asked: readonly Asked[]): Promise<ByClient> =>
+    Map.groupBy(await store.read(em => changedOf(asked, em)), ({ clientId }) => clientId)
+
+  function openGroup() {
+    const asked: Asked[] = []
+    const rows = new Promise<ByClient>(resolve => {
+      process.nextTick(() => {
+        group = null // whoever has its turn now has asked
+        resolve(read(asked))
+      })
+    })
+    return { asked, rows }
+  }
+
+  return {
+    alone: async one => (await read([one])).get(one.clientId) ?? none,
+    async together(one) {
+      await turn()
+      group ??= openGroup()
+      group.asked.push(one)
+      return (await group.rows).get(one.clientId) ?? none
+    }
+  }
+}
+
+/** `cross join` keeps SQLite from reading the whole table. */
+async function changedOf(asked: readonly Asked[], em: EntityManager): Promise<ManagedObject[]> {
+  const rows = await em.execute<(Omit<ManagedObject, 'revision'> & { readonly revision: number | string })[]>(
+    `with asked (client_id, revision) as (values ${asked.map(() => '(?, cast(? as bigint))')})
+     select held.client_id as "clientId", held.kind, held.id, held.revision, held.removal
+     from asked cross join kernel_held held
+     where held.client_id = asked.client_id and held.revision > asked.revision
+     order by held.client_id, held.revision`,
+    asked.flatMap(({ clientId, after }) => [clientId, after])
+  )
+  return rows.map(row => ({ ...row, revision: Number(row.revision) }))
+}

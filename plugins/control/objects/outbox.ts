@@ -1,0 +1,122 @@
+// Keeps one connected agent up to date with the store, after a join, a change, a time-out or a crash. It reads changes
+// only when it can send them, so a slow agent costs no memory. README.md shows its states.
+import type { Release } from '../../../kernel/base/releases.ts'
+import type { ApplyResult, ManagedObject } from '../../../kernel/control/managed-objects.ts'
+import { logSendFailed, type OutboxOptions, PushWindow, retryMs } from './push-window.ts'
+import { reconcile } from './reconcile.ts'
+
+const maxUnrecorded = 256 // reports of the agent that are not on disk yet; beyond, its next message waits
+
+export class Outbox {
+  readonly #options: OutboxOptions
+  readonly #window: PushWindow
+  readonly #unrecorded = new Set<Promise<void>>()
+  #state: 'reconciling' | 'sending' | 'idle' | 'paused' = 'reconciling'
+  #cursor = 0 // the revision up to which rows were read
+  #hasChanges = false
+  #mustReconcile = false
+  #hasUnknown = false // since the last reconciliation for an unknown object
+  #cancelRest: Release | null = null
+  #resume = (): void => {} // ends 'idle' and 'paused'
+
+  constructor(options: OutboxOptions) {
+    this.#options = options
+    this.#window = new PushWindow(options)
+  }
+
+  /** Runs until the stream ends. `digest` is the agent's, from Hello. */
+  async run(digest: string): Promise<void> {
+    const { ended } = this.#options.stream
+    const end = (): void => {
+      this.#cancelRest?.()
+      this.#resume()
+    }
+    ended.addEventListener('abort', end, { once: true })
+    for (let agentDigest = digest; !ended.aborted; agentDigest = '')
+      try {
+        await this.#reconcile(agentDigest)
+        await this.#sendChanges()
+      } catch (error) {
+        if (ended.aborted) return
+        logSendFailed(this.#options, error)
+        await this.#pause()
+      }
+  }
+
+  /** Called when rows of the client have changed. */
+  wake(): void {
+    this.#hasChanges = true
+    if (this.#state === 'idle') this.#resume()
+  }
+
+  /** Records a result that the agent reports by itself. Waits for the disk when too many are not recorded yet. */
+  async report(object: Pick<ManagedObject, 'kind' | 'id' | 'revision'>, result: ApplyResult): Promise<void> {
+    const { clientId } = this.#options.peer
+    const removal = result.status === 'removed' ? 'drain' : null
+    const recorded = this.#options.record({ clientId, ...object, removal }, result).then(outcome => {
+      this.#unrecorded.delete(recorded)
+      if (outcome === 'unknown' && result.status !== 'removed') this.#reconcileUnknown()
+    })
+    this.#unrecorded.add(recorded)
+    if (this.#unrecorded.size >= maxUnrecorded) await recorded
+  }
+
+  async #reconcile(digest: string): Promise<void> {
+    this.#state = 'reconciling'
+    this.#cursor = 0
+    this.#mustReconcile = false
+    const rows = await this.#changed('alone')
+    await reconcile({ ...this.#options, rows, digest, window: this.#window, wake: () => this.wake() })
+  }
+
+  /** Returns when the stream has ended or the agent must be reconciled again. */
+  async #sendChanges(): Promise<void> {
+    const { ended } = this.#options.stream
+    for (;;) {
+      if (!this.#hasChanges && !ended.aborted) await this.#wait('idle')
+      if (this.#mustReconcile || ended.aborted) return
+      this.#state = 'sending'
+      await this.#window.send(await this.#changed('together'))
+    }
+  }
+
+  /** Returns the rows of loaded kinds that changed since the last call, in the order of their change. */
+  async #changed(how: keyof OutboxOptions['changedRows']): Promise<ManagedObject[]> {
+    const { changedRows, peer, kinds } = this.#options
+    this.#hasChanges = false
+    const rows = await changedRows[how]({ clientId: peer.clientId, after: this.#cursor })
+    this.#cursor = rows.at(-1)?.revision ?? this.#cursor
+    return rows.filter(({ kind }) => kinds.has(kind))
+  }
+
+  /** The agent has an object without a row: one refused or removed, and left there by a crash. Reconciles once in 15 s. */
+  #reconcileUnknown(): void {
+    if (this.#options.stream.ended.aborted) return
+    if (this.#cancelRest) {
+      this.#hasUnknown = true
+      return
+    }
+    this.#hasUnknown = false
+    this.#mustReconcile = true
+    this.wake()
+    this.#cancelRest = this.#options.clock.after(retryMs, () => {
+      this.#cancelRest = null
+      if (this.#hasUnknown) this.#reconcileUnknown()
+    })
+  }
+
+  async #pause(): Promise<void> {
+    const paused = this.#wait('paused')
+    const cancel = this.#options.clock.after(retryMs, this.#resume)
+    await paused
+    await cancel()
+  }
+
+  /** Resolves when `#resume` is called. */
+  #wait(state: 'idle' | 'paused'): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#state = state
+    this.#resume = resolve
+    return promise
+  }
+}

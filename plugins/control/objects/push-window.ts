@@ -1,0 +1,121 @@
+// Sends objects to one agent and waits for its answers.
+import { attributionOf } from '../../../kernel/base/attribution.ts'
+import { stackOf } from '../../../kernel/base/errors.ts'
+import type { ApplyResult, ManagedObject, ObjectKind } from '../../../kernel/control/managed-objects.ts'
+import type { Peer } from '../../../kernel/control/peers.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { objectKey } from '../../../kernel/wire/control.ts'
+import { Refused } from '../../../kernel/wire/message.ts'
+import type { Stream } from '../../../kernel/wire/stream.ts'
+import type { BodyLoader } from './body-loader.ts'
+import type { ChangedRows } from './changed-rows.ts'
+import type { RecordResult } from './record-result.ts'
+import type { RequestIds } from './request-ids.ts'
+
+export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
+  readonly peer: Peer
+  readonly stream: Stream
+  readonly kinds: ReadonlyMap<string, ObjectKind> // in the order in which they are sent
+  readonly generation: string
+  readonly record: (row: ManagedObject, result: ApplyResult) => ReturnType<RecordResult>
+  readonly requestIds: RequestIds
+  readonly changedRows: ChangedRows
+  readonly bodies: BodyLoader
+  readonly changeNumber: string // SQL
+}
+
+const maxUnanswered = 64
+export const retryMs = 15_000
+
+/** Keeps at most 64 messages unanswered. One without an answer after 15 s is loaded and sent again. */
+export class PushWindow {
+  readonly #options: OutboxOptions
+  readonly #sentRevisions = new Map<string, number>() // of unanswered objects, the newest
+  readonly #waiting = new Set<() => void>() // sends that wait for an answer to others
+  #unanswered = 0
+
+  constructor(options: OutboxOptions) {
+    this.#options = options
+  }
+
+  /** Returns the bodies of pushes. Removals, rows that their plugin leaves out and unsupported kinds have none. */
+  async load(rows: readonly ManagedObject[]): Promise<ReadonlyMap<ManagedObject, unknown>> {
+    const { kinds, peer } = this.#options
+    const bodies = new Map<ManagedObject, unknown>()
+    for (const [name, kind] of kinds) {
+      const pushes = rows.filter(row => row.kind === name && row.removal === null)
+      if (pushes.length === 0 || (kind.capability && !peer.can(kind.capability))) continue
+      const loaded = await this.#options.bodies(kind, pushes)
+      for (const row of pushes) if (loaded.has(row.id)) bodies.set(row, loaded.get(row.id))
+    }
+    return bodies
+  }
+
+  /** Sends rows in their order. Resolves when all are sent, with the promise that all are answered. */
+  async send(rows: readonly ManagedObject[]): Promise<{ readonly answered: Promise<unknown> }> {
+    const { stream, requestIds } = this.#options
+    const sent: Promise<void>[] = []
+    for (let at = 0; at < rows.length; at += maxUnanswered) {
+      const chunk = rows.slice(at, at + maxUnanswered)
+      const bodies = await this.load(chunk)
+      for (const row of chunk.filter(row => row.removal !== null || bodies.has(row))) {
+        while (this.#unanswered >= maxUnanswered && !stream.ended.aborted)
+          await new Promise<void>(resolve => void this.#waiting.add(resolve))
+        await stream.drained()
+        if (stream.ended.aborted) return { answered: Promise.all(sent) }
+        if ((this.#sentRevisions.get(objectKey(row)) ?? -1) < row.revision)
+          sent.push(requestIds.runWith(row, () => this.#deliver(row, bodies.get(row))))
+      }
+    }
+    return { answered: Promise.all(sent) }
+  }
+
+  async #deliver(row: ManagedObject, body: unknown): Promise<void> {
+    const kind = this.#options.kinds.get(row.kind)
+    if (!kind) return
+    const key = objectKey(row)
+    this.#sentRevisions.set(key, row.revision)
+    this.#unanswered += 1
+    const result = await this.#request(kind, row, body)
+    this.#unanswered -= 1
+    const isNewest = this.#sentRevisions.get(key) === row.revision
+    if (isNewest) this.#sentRevisions.delete(key)
+    for (const proceed of this.#waiting) proceed()
+    this.#waiting.clear()
+    if (result === 'timeout' && isNewest)
+      void this.send([{ ...row, isHeld: false }]).catch(error => logSendFailed(this.#options, error))
+    if (typeof result === 'object') await this.#options.record(row, result)
+  }
+
+  /** Returns 'none' if the stream has ended, or the agent has answered with an older revision. */
+  async #request(
+    kind: ObjectKind,
+    row: ManagedObject,
+    body: unknown
+  ): Promise<ApplyResult | 'timeout' | 'none'> {
+    const [request, message] = row.removal === null ? [kind.push, body] : [kind.remove, kind.removal(row)]
+    try {
+      const answer = await this.#options.peer.request(request, message, { deadlineMs: retryMs })
+      if (revisionIn(answer) < row.revision) return 'none'
+      return { status: row.removal === 'cut' ? 'removed' : 'applied' }
+    } catch (error) {
+      if (!(error instanceof Refused)) {
+        logSendFailed(this.#options, error)
+        return { status: 'refused', code: 'internal', message: 'the object could not be encoded' }
+      }
+      if (error.code === 'wire.closed') return 'none'
+      if (error.code === 'wire.deadline') return 'timeout'
+      return { status: 'refused', code: error.code, message: error.message }
+    }
+  }
+}
+
+export const logSendFailed = ({ log, peer }: Pick<OutboxOptions, 'log' | 'peer'>, error: unknown): void =>
+  log.error('held.send_failed', 'objects could not be sent to the agent', {
+    client_id: peer.clientId,
+    ...attributionOf(error),
+    error: stackOf(error)
+  })
+
+const revisionIn = (answer: unknown): number =>
+  typeof answer === 'object' && answer !== null && 'revision' in answer ? Number(answer.revision) : 0

@@ -1,0 +1,193 @@
+// Stores the agents' results in groups: one commit costs one sync of the disk, whatever the number of rows.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { EntityManager } from '@mikro-orm/sql'
+import { attributionOf } from '../../../kernel/base/attribution.ts'
+import type { Clock } from '../../../kernel/base/clock.ts'
+import { Fault, stackOf, storeOutcomeUnknown, storeUnavailable } from '../../../kernel/base/errors.ts'
+import type {
+  ApplyResult,
+  ManagedObject,
+  ObjectKey,
+  ObjectKind
+} from '../../../kernel/control/managed-objects.ts'
+import { ManagedObjectRow } from '../../../kernel/identity/entities.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import type { Cluster } from '../../servers/exports.ts'
+import { cpuMsSince, type WorkBudgets } from '../listener/work-budget.ts'
+import type { PendingResults } from './pending-results.ts'
+
+/** 'unknown': the store has no such object. 'outdated': it has another revision by now. 'failed': logged. */
+type Outcome = 'recorded' | 'unknown' | 'outdated' | 'failed'
+/** Resolves when the result, which came on the session, is on disk or was dropped. */
+export type RecordResult = (row: ManagedObject, result: ApplyResult, sessionId: string) => Promise<Outcome>
+
+interface Entry {
+  readonly sessionId: string
+  readonly kind: ObjectKind
+  readonly row: ManagedObject
+  readonly result: ApplyResult
+  readonly done: (outcome: Outcome) => void
+}
+type Outcomes = ReadonlyMap<Entry, Outcome>
+
+const groupSize = 64 // other requests wait for one group
+const awayMs = 2_000 // until a store that is away is asked again
+
+/** Whether the same change may succeed later. One whose outcome is unknown may be repeated: revisions are compared. */
+const isAway = (error: unknown): boolean =>
+  error instanceof Fault && (error.errorCode === storeUnavailable || error.errorCode === storeOutcomeUnknown)
+
+interface Options extends Pick<Kernel, 'store' | 'clock' | 'log'> {
+  readonly kinds: () => ReadonlyMap<string, ObjectKind>
+  readonly pending: PendingResults
+  readonly budgets: Pick<WorkBudgets, 'of'>
+  readonly servers: Pick<Cluster, 'inForce' | 'storeResults' | 'signal'>
+}
+
+export function openRecordResult(options: Options): RecordResult {
+  const { store, clock, log, kinds, pending, budgets, servers } = options
+  const { notify, logFailed } = openNotices({ log, pending })
+  const queue: Entry[] = []
+  let isWriting = false
+
+  async function writeAll(): Promise<void> {
+    if (isWriting) return
+    isWriting = true
+    while (queue.length > 0) {
+      await writeGroup(queue.splice(0, groupSize))
+      await nextTurn()
+    }
+    isWriting = false
+  }
+
+  async function writeGroup(given: readonly Entry[]): Promise<void> {
+    const group = latestOf(given)
+    const outcomes = await whenThere(clock, () => change(group)).catch(() => writeEach(group))
+    servers.signal() // one may wait for these results
+    notify(group.filter(entry => outcomes.get(entry) === 'recorded'))
+    for (const entry of given) entry.done(outcomes.get(entry) ?? 'outdated')
+  }
+
+  /** Charges the agents of the results for the transaction. */
+  function change(group: readonly Entry[]): Promise<Outcomes> {
+    return store.change(async em => {
+      const before = process.threadCpuUsage()
+      const outcomes = await writeInForce(group, servers, em)
+      const ms = cpuMsSince(before) / group.length
+      for (const { row } of group) budgets.of(row.clientId).charge(ms)
+      return outcomes
+    })
+  }
+
+  /** One result failed and rolled back its group: writes each alone, and logs the one that fails. */
+  async function writeEach(group: readonly Entry[]): Promise<Outcomes> {
+    const outcomes = new Map<Entry, Outcome>()
+    for (const entry of group)
+      await change([entry]).then(
+        one => outcomes.set(entry, one.get(entry) ?? 'outdated'),
+        (error: unknown) => {
+          logFailed(entry, error)
+          outcomes.set(entry, 'failed')
+        }
+      )
+    return outcomes
+  }
+
+  return (row, result, sessionId) =>
+    new Promise(done => {
+      const kind = kinds().get(row.kind)
+      if (!kind) return done('outdated')
+      queue.push({ kind, row, result, sessionId, done })
+      setImmediate(() => void writeAll()) // results of the same turn of the event loop share a group
+    })
+}
+
+/** Runs a change; while the store is away, until it is back. The windows of the agents bound how many results wait. */
+async function whenThere<T>(clock: Clock, change: () => Promise<T>): Promise<T> {
+  for (;;)
+    try {
+      return await change()
+    } catch (error) {
+      if (!isAway(error)) throw error
+      await new Promise<void>(resolve => void clock.after(awayMs, resolve))
+    }
+}
+
+function openNotices({ log, pending }: Pick<Options, 'log' | 'pending'>) {
+  function notify(recorded: readonly Entry[]): void {
+    for (const entry of recorded)
+      try {
+        entry.kind.resultRecorded?.(entry.row, entry.result)
+        pending.recorded(entry.row, entry.result)
+      } catch (error) {
+        logFailed(entry, error)
+      }
+  }
+
+  const logFailed = ({ row }: Entry, error: unknown): void => {
+    log.error('held.settle_failed', `the result for ${row.kind} ${row.id} could not be recorded`, {
+      client_id: row.clientId,
+      ...attributionOf(error),
+      error: stackOf(error)
+    })
+  }
+
+  return { notify, logFailed }
+}
+
+/** Returns the entries without those that a later one of the same revision repeats or replaces. */
+function latestOf(group: readonly Entry[]): Entry[] {
+  const latest = new Map<string, Entry>()
+  for (const entry of group) {
+    const { row, result } = entry
+    const key = `${entry.sessionId} ${keyOf(row)} ${row.revision} ${result.status === 'removed'}`
+    latest.delete(key)
+    latest.set(key, entry)
+  }
+  return [...latest.values()]
+}
+
+/** Writes the results of sessions that no other has replaced, and keeps them for other servers. */
+async function writeInForce(
+  group: readonly Entry[],
+  servers: Options['servers'],
+  em: EntityManager
+): Promise<Outcomes> {
+  const sessions = group.map(({ row, sessionId }) => ({ clientId: row.clientId, sessionId }))
+  const inForce = await servers.inForce(sessions, em)
+  const own = group.filter(({ sessionId }) => inForce.has(sessionId))
+  const outcomes = own.length === 0 ? new Map<Entry, Outcome>() : await write(own, em)
+  const recorded = own.filter(entry => outcomes.get(entry) === 'recorded')
+  if (recorded.length > 0) await servers.storeResults(recorded, em)
+  return outcomes
+}
+
+/** Writes the results whose row still has their revision. */
+async function write(group: readonly Entry[], em: EntityManager): Promise<Outcomes> {
+  const revisions = await revisionsOf(group, em)
+  const outcomes = new Map<Entry, Outcome>()
+  for (const entry of group) {
+    const { kind, row, result } = entry
+    const revision = revisions.get(keyOf(row))
+    const isCurrent = revision === row.revision && (result.status !== 'removed' || (await isDeleted(row, em)))
+    if (isCurrent) await kind.recordResult?.(row, result, em)
+    if (isCurrent && result.status === 'removed') revisions.delete(keyOf(row))
+    outcomes.set(entry, isCurrent ? 'recorded' : revision === undefined ? 'unknown' : 'outdated')
+  }
+  return outcomes
+}
+
+async function revisionsOf(group: readonly Entry[], em: EntityManager): Promise<Map<string, number>> {
+  const rows = await em.execute<{ clientId: string; kind: string; id: string; revision: number }[]>(
+    `select client_id as "clientId", kind, id, revision from kernel_held
+     where (client_id, kind, id) in (values ${group.map(() => '(?, ?, ?)')})`,
+    group.flatMap(({ row: { clientId, kind, id } }) => [clientId, kind, id])
+  )
+  return new Map(rows.map(row => [keyOf(row), Number(row.revision)]))
+}
+
+/** Deletes the tombstone; false if the row is none. */
+const isDeleted = async ({ clientId, kind, id, revision }: ManagedObject, em: EntityManager) =>
+  (await em.nativeDelete(ManagedObjectRow, { clientId, kind, id, revision, removal: { $ne: null } })) > 0
+
+const keyOf = ({ clientId, kind, id }: ObjectKey): string => `${clientId} ${kind} ${id}`

@@ -1,0 +1,13 @@
+// The servers of a store, for the control stream; the generation of the store, for restores.
+export {
+  type Cluster,
+  type LocalSessions,
+  movedReason,
+  type RecordedResult,
+  type TakenSession
+} from './cluster.ts'
+export { forgetCluster } from './facts.ts'
+export { openFailover } from './failover.ts'
+export { openCluster } from './open-cluster.ts'
+export { type keys, serverIdIn } from './settings.ts'
+export { beginGeneration, generationDigits, newGeneration } from './store-generation.ts'

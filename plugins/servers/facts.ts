@@ -1,0 +1,19 @@
+// Single values of the store, as plain SQL: commands read and write them in a store without its entities.
+import type { EntityManager } from '@mikro-orm/sql'
+
+/** Returns null where there is none. */
+export async function readFact(name: string, em: EntityManager): Promise<string | null> {
+  const rows = await em.execute<{ value: string }[]>('select value from kernel_fact where name = ?', [name])
+  return rows[0]?.value ?? null
+}
+
+/** The fact that names the database of a store in PostgreSQL. Without it, the next server takes the one that it finds. */
+export const forgetCluster = (em: EntityManager): Promise<unknown> =>
+  em.execute('delete from kernel_fact where name = ?', ['cluster'], 'run')
+
+export const writeFact = (name: string, value: string, em: EntityManager): Promise<unknown> =>
+  em.execute(
+    'insert into kernel_fact (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
+    [name, value],
+    'run'
+  )

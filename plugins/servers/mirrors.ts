@@ -1,0 +1,107 @@
+// What agents tell live, and no table has: shown to the other servers every 2 s, if it has changed.
+import type { Mirrored, Servers } from '../../kernel/control/servers.ts'
+import { shared } from '../../kernel/store/postgres/words.ts'
+import type { Signals } from '../../kernel/store/sql/database.ts'
+import { slices } from '../../kernel/store/sql/slices.ts'
+import type { ClusterOptions } from './cluster.ts'
+import type { ServerRegistry } from './server-registry.ts'
+
+interface Options extends Pick<ClusterOptions, 'local'> {
+  readonly signals: Signals
+  readonly registry: ServerRegistry
+}
+
+/** What a plugin knows of a client. */
+interface Shown {
+  readonly clientId: string
+  readonly key: string
+}
+
+interface Row extends Shown {
+  readonly boot: string
+  readonly value: string // JSON
+}
+
+export class Mirrors {
+  readonly #options: Options
+  readonly #mirrored = new Map<string, Mirrored<unknown>>()
+  readonly #changed = new Map<string, Shown>()
+  #joins = 0 // of the registry, when all was shown last
+  #seen = 0 // all changes below this number were looked at
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  readonly mirror: Servers['mirror'] = mirrored => {
+    const { key } = mirrored
+    this.#mirrored.set(key, mirrored as Mirrored<unknown>) // its values are its own, in JSON
+    return clientId => {
+      if (!this.#options.registry.isAlone()) this.#mark({ clientId, key })
+    }
+  }
+
+  #mark(shown: Shown): void {
+    this.#changed.set(`${shown.key} ${shown.clientId}`, shown)
+  }
+
+  /** Shows what has changed; all to a server that has come. What could not be shown is shown the next time. */
+  async publish(): Promise<void> {
+    const { registry, local } = this.#options
+    if (this.#joins !== registry.joins)
+      for (const { clientId } of local.all())
+        for (const key of this.#mirrored.keys()) this.#mark({ clientId, key })
+    this.#joins = registry.joins
+    const changed = [...this.#changed.values()].filter(({ clientId }) => local.find(clientId))
+    this.#changed.clear() // what changes from here on is shown once more
+    try {
+      for (const some of slices(changed, 4)) await this.#put(some)
+    } catch (error) {
+      for (const one of changed) this.#mark(one)
+      throw error
+    }
+  }
+
+  async #put(some: readonly Shown[]): Promise<void> {
+    const { registry, signals } = this.#options
+    await signals.query(
+      `insert into servers_mirror (client_id, key, boot, value, changed)
+       values ${some.map(() => `(?, ?, ?, ?, ${shared.changeNumber})`).join(', ')}
+       on conflict (client_id, key) do update set boot = excluded.boot, value = excluded.value, changed = excluded.changed`,
+      some.flatMap(({ clientId, key }) => [
+        ...[clientId, key, registry.key],
+        JSON.stringify(this.#mirrored.get(key)?.value(clientId) ?? null)
+      ])
+    )
+  }
+
+  /** What was shown may be lost, and the numbers of changes begin anew. */
+  readonly restored = (): void => {
+    this.#joins = -1
+    this.#seen = 0
+  }
+
+  async poll(): Promise<void> {
+    const { registry, signals, local } = this.#options
+    const rows = await signals.query<Row & { readonly next: number; readonly clientId: string | null }>(
+      `with base as (select ${shared.oldest} as next)
+       select base.next, mirror.client_id as "clientId", mirror.key, mirror.boot, mirror.value
+       from base left join servers_mirror mirror on mirror.changed >= ? and mirror.boot <> ?`,
+      [this.#seen, registry.key]
+    )
+    for (const { clientId, key, boot, value } of rows)
+      if (clientId !== null && registry.isLive(boot) && !local.find(clientId))
+        this.#mirrored.get(key)?.heard(clientId, JSON.parse(value) ?? undefined)
+    this.#seen = rows[0]?.next ?? this.#seen
+  }
+
+  /** The client's session at another server has ended. */
+  readonly forget = (clientId: string): void => {
+    for (const { heard } of this.#mirrored.values()) heard(clientId, undefined)
+  }
+
+  readonly tidy = (): Promise<unknown> =>
+    this.#options.signals.query(
+      'delete from servers_mirror where not exists (select 1 from kernel_client client where client.id = client_id)'
+    )
+}

@@ -1,0 +1,127 @@
+// Requests to agents at other servers. They go through the store: the server that has the session takes them from there.
+import type { Static } from 'typebox'
+import { newId } from '../../kernel/base/id.ts'
+import type { Peer } from '../../kernel/control/peers.ts'
+import type { Session } from '../../kernel/control/servers.ts'
+import { shared } from '../../kernel/store/postgres/words.ts'
+import type { Signals } from '../../kernel/store/sql/database.ts'
+import { Refusal } from '../../kernel/wire/envelope.ts'
+import { Refused, type Response } from '../../kernel/wire/message.ts'
+import type { ClusterOptions } from './cluster.ts'
+
+interface Options extends Pick<ClusterOptions, 'codec' | 'clock' | 'log' | 'local'> {
+  readonly signals: Signals
+  readonly key: string // of this server
+}
+
+interface Patience {
+  readonly deadlineMs: number | undefined
+  readonly ended: AbortSignal
+}
+
+const maxWaiting = 1000
+const defaultMs = 10_000
+const keptMs = 60_000 // longer than whoever has asked waits
+
+interface Asked extends Session {
+  readonly id: string
+  readonly name: string
+  readonly body: string
+  readonly leftMs: number
+}
+
+export class RequestRelay {
+  readonly #options: Options
+  readonly #waiting = new Map<string, PromiseWithResolvers<Response>>()
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** Rejects with Refused, as a request on a stream of this server does. */
+  async ask(
+    { clientId, sessionId, boot }: Session & { readonly boot: string },
+    { name, body }: Response,
+    { deadlineMs = defaultMs, ended }: Patience
+  ): Promise<Response> {
+    if (ended.aborted) throw closed()
+    if (this.#waiting.size >= maxWaiting)
+      throw new Refused('wire.deadline', 'too many requests wait for other servers')
+    const id = newId(this.#options.clock.now())
+    const answer = Promise.withResolvers<Response>()
+    answer.promise.catch(() => {}) // given up while the store does not answer, nobody awaits it yet
+    const giveUp = (): void => answer.reject(closed())
+    this.#waiting.set(id, answer)
+    ended.addEventListener('abort', giveUp, { once: true })
+    const cancel = this.#options.clock.after(deadlineMs, () =>
+      answer.reject(new Refused('wire.deadline', `no answer within ${deadlineMs / 1000} s`))
+    )
+    try {
+      await this.#options.signals.query(
+        `insert into servers_request (id, asker, boot, client_id, session_id, name, body, deadline)
+         values (?, ?, ?, ?, ?, ?, ?, ${shared.now} + ?)`,
+        [id, this.#options.key, boot, clientId, sessionId, name, textOf(body), deadlineMs]
+      )
+      this.#options.signals.send()
+      return await answer.promise
+    } finally {
+      await cancel()
+      ended.removeEventListener('abort', giveUp)
+      this.#waiting.delete(id)
+    }
+  }
+
+  /** Takes answers to what was asked here, and what others ask. */
+  async poll(): Promise<void> {
+    if (this.#waiting.size > 0)
+      for (const { id, name, body } of await this.#options.signals.query<{
+        id: string
+        name: string
+        body: string
+      }>(
+        'delete from servers_request where asker = ? and answer is not null returning id, answer as name, body',
+        [this.#options.key]
+      ))
+        this.#waiting.get(id)?.resolve({ name, body: bytesOf(body) })
+    const asked = await this.#options.signals.query<Asked>(
+      `update servers_request set boot = null where boot = ? and deadline > ${shared.now}
+       returning id, client_id as "clientId", session_id as "sessionId", name, body, deadline - ${shared.now} as "leftMs"`,
+      [this.#options.key]
+    )
+    for (const one of asked)
+      this.#answer(one).catch(error =>
+        this.#options.log.debug('server.not_relayed', String(error), { client_id: one.clientId })
+      )
+  }
+
+  async #answer({ id, clientId, sessionId, name, body, leftMs }: Asked): Promise<void> {
+    const peer = this.#options.local.find(clientId)
+    const told = await this.#exchange(
+      peer?.sessionId === sessionId ? peer : undefined,
+      { name, body: bytesOf(body) },
+      leftMs
+    )
+    await this.#options.signals.query('update servers_request set answer = ?, body = ? where id = ?', [
+      ...[told.name, textOf(told.body), id]
+    ])
+    this.#options.signals.send()
+  }
+
+  async #exchange(peer: Peer | undefined, message: Response, deadlineMs: number): Promise<Response> {
+    try {
+      if (!peer) throw closed()
+      return await peer.forward(message, deadlineMs)
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+      const refusal: Static<typeof Refusal.body> = { code: error.code, message: error.message }
+      return { name: Refusal.name, body: this.#options.codec.encode(Refusal, refusal) }
+    }
+  }
+
+  readonly tidy = (): Promise<unknown> =>
+    this.#options.signals.query(`delete from servers_request where deadline < ${shared.now} - ${keptMs}`)
+}
+
+const closed = (): Refused => new Refused('wire.closed', 'the stream has ended')
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
+const bytesOf = (text: string): Uint8Array => Buffer.from(text, 'base64')

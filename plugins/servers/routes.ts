@@ -1,0 +1,44 @@
+import { type Static, Type } from 'typebox'
+import { timestamp } from '../../kernel/base/clock.ts'
+import { defineRoute } from '../../kernel/http/route.ts'
+import { closed, timeOf } from '../../kernel/http/schema.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+
+const Server = closed(
+  {
+    server_id: Type.String({
+      description: '`server_id` of its configuration, or made at its start.',
+      examples: ['gate-1']
+    }),
+    version: Type.String({ description: 'Of sluice.', examples: ['2.0.0'] }),
+    started_at: timeOf('When its process began, by its clock.'),
+    last_seen_at: timeOf('When the store saw it last, by the clock of the database.'),
+    sessions: Type.Integer({ minimum: 0, description: 'Connected agents.', examples: [12] }),
+    leader_of: Type.Array(Type.String(), {
+      description: 'What it alone does for all servers of the store.',
+      examples: [['stats.prune']]
+    })
+  },
+  { $id: 'Server' }
+)
+
+const list = defineRoute({
+  method: 'GET',
+  url: '/v1/servers',
+  action: 'server.list',
+  access: 'superadmin',
+  summary: 'Returns the servers of the store.',
+  description: 'One that was not seen for 60 s is not listed. With SQLite there is one.',
+  schema: () => ({ reply: Type.Array(Server), errors: [] }),
+  run: async ({ control }: Kernel): Promise<Static<typeof Server>[]> =>
+    (await control.servers.list()).map(({ id, version, startedAt, lastSeenAt, sessions, tasks }) => ({
+      server_id: id,
+      version,
+      started_at: timestamp(startedAt),
+      last_seen_at: timestamp(lastSeenAt),
+      sessions,
+      leader_of: [...tasks]
+    }))
+})
+
+export const routes = [list]

@@ -1,0 +1,210 @@
+// The servers of a database, each with a row that it alone writes. One that was not seen for 10 s is taken for dead, and
+// takes itself for powerless after two thirds of that. The clock of the database may step: a server that is known lives as
+// long as its row changes, and no row is younger than the time.
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Fault, reasonOf, startupInvalid, storeInUse } from '../../kernel/base/errors.ts'
+import type { ServerRecord, Servers } from '../../kernel/control/servers.ts'
+import { shared } from '../../kernel/store/postgres/words.ts'
+import type { Signals } from '../../kernel/store/sql/database.ts'
+import type { ClusterOptions } from './cluster.ts'
+
+interface Options extends Pick<ClusterOptions, 'store' | 'clock' | 'log' | 'id' | 'version'> {
+  readonly signals: Signals
+}
+
+interface Row {
+  readonly key: string
+  readonly id: string
+  readonly version: string
+  readonly seenAt: number
+  readonly age: number // ms by the clock of the database, which may have stepped either way since
+}
+
+interface Seen {
+  readonly seenAt: number
+  readonly changedAt: number // by the monotonic clock of this server
+}
+
+const leaseMs = 10_000
+const trustedMs = (leaseMs * 2) / 3
+const listedMs = 60_000
+const keptMs = 600_000
+const knownMs = 20 // between two looks whether the others know, or whether the name is free
+const namedMs = 7_000 // in which a server that lives is seen three times
+
+const within = (ms: number): string => `abs(${shared.now} - seen_at) < ${ms}`
+
+/** Asks for the servers that live, before this one is one of them. */
+export const liveServers = `select version, knows from servers_server where ${within(leaseMs)}`
+
+/** Of a server that has it, or of one that lives no more. */
+const takeTask = `insert into servers_task (name, boot) values (?, ?)
+       on conflict (name) do update set boot = excluded.boot
+       where servers_task.boot = excluded.boot or not exists (select 1 from servers_server server
+         where server.boot = servers_task.boot and ${within(leaseMs)})
+       returning name`
+
+export class ServerRegistry {
+  readonly key = randomBytes(16).toString('hex') // of this process: another start has another
+  joins = 0 // how often others came, or came back
+  readonly #options: Options
+  readonly #startedAt: number
+  #live: ReadonlySet<string> = new Set() // keys of the others
+  #seen: ReadonlyMap<string, Seen> = new Map() // all that have a row, by key
+  #beatAt = Number.NEGATIVE_INFINITY // when the last beat began that the others have seen
+  #joining: Promise<void> | null = null
+  #isNamed = false
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#startedAt = options.clock.now()
+  }
+
+  isLive = (key: string): boolean => key === this.key || this.#live.has(key)
+
+  hasOthers = (): boolean => this.#live.size > 0
+
+  isAlone = (): boolean => this.#live.size === 0 && this.#isTrusted()
+
+  /** Resolves when this server may change the store, as one that the others know. */
+  readonly inForce = async (): Promise<void> => {
+    if (this.#isTrusted()) return
+    this.#joining ??= this.#join().finally(() => {
+      this.#joining = null
+    })
+    await this.#joining
+  }
+
+  /** To be called every 2 s. One that comes too late joins anew: it may have been taken for dead. */
+  async renew(): Promise<void> {
+    if (!this.#isTrusted()) return this.inForce()
+    const at = this.#options.clock.monotonic()
+    await this.#beat()
+    this.#beatAt = at
+  }
+
+  readonly onOne: Servers['onOne'] = async (task, work) => {
+    if (await this.#hasTask(task)) await work()
+  }
+
+  /** A task of which the server cannot be found now waits for its next time. */
+  async #hasTask(task: string): Promise<boolean> {
+    const { log, signals } = this.#options
+    try {
+      await this.inForce()
+      return (await signals.query(takeTask, [task, this.key])).length > 0
+    } catch (error) {
+      log.debug('server.task_waits', reasonOf(error), { task })
+      return false
+    }
+  }
+
+  readonly list = async (): Promise<ServerRecord[]> => {
+    const rows = await this.#options.signals.query<
+      Omit<ServerRecord, 'tasks'> & { readonly tasks: string | null }
+    >(
+      `select server_id as id, version, started_at as "startedAt", seen_at as "lastSeenAt",
+       (select count(*) from servers_session session where session.boot = server.boot) as sessions,
+       (select string_agg(name, ' ' order by name) from servers_task task where task.boot = server.boot) as tasks
+       from servers_server server where ${within(listedMs)} order by server_id, started_at`
+    )
+    return rows.map(({ tasks, ...row }) => ({ ...row, tasks: tasks?.split(' ') ?? [] }))
+  }
+
+  async close(): Promise<void> {
+    await this.#options.signals.query(`delete from servers_server where boot = ? or not ${within(keptMs)}`, [
+      this.key
+    ])
+  }
+
+  #isTrusted = (): boolean => this.#options.clock.monotonic() - this.#beatAt < trustedMs
+
+  /** Shows that this server lives, and finds which others do. */
+  async #beat(): Promise<readonly Row[]> {
+    const { store, signals, id, version } = this.#options
+    await signals.query(
+      `insert into servers_server (boot, server_id, version, started_at, seen_at, knows)
+       values (?, ?, ?, ?, ${shared.now}, ?)
+       on conflict (boot) do update set seen_at = excluded.seen_at`,
+      [this.key, id, version, this.#startedAt, store.upgrade?.knows ?? '']
+    )
+    const rows = await signals.query<Row>(
+      `select boot as key, server_id as id, version, seen_at as "seenAt",
+       abs(${shared.now} - seen_at) as age from servers_server where boot <> ?`,
+      [this.key]
+    )
+    const others = this.#livingOf(rows)
+    this.#hear(others)
+    return others
+  }
+
+  /** A row that is new here is judged by the clock of the database, from then on by whether it changes. */
+  #livingOf(rows: readonly Row[]): readonly Row[] {
+    const now = this.#options.clock.monotonic()
+    const before = this.#seen
+    this.#seen = new Map(
+      rows.map(({ key, seenAt, age }) => {
+        const known = before.get(key)
+        if (known?.seenAt === seenAt) return [key, known]
+        return [key, { seenAt, changedAt: known ? now : now - age }]
+      })
+    )
+    return rows.filter(({ key }) => now - (this.#seen.get(key)?.changedAt ?? now) < leaseMs)
+  }
+
+  #hear(others: readonly Row[]): void {
+    const { log } = this.#options
+    const came = others.filter(({ key }) => !this.#live.has(key))
+    const keys = new Set(others.map(({ key }) => key))
+    for (const { id: server_id, version } of came)
+      log.info('server.joined', `server ${server_id} shares the store`, { server_id, version })
+    const gone = [...this.#live].filter(key => !keys.has(key)).length
+    if (gone > 0)
+      log.info('server.left', `${gone} of the servers of the store are not seen any more`, { gone })
+    if (came.length > 0) this.joins++
+    this.#live = keys
+  }
+
+  /** Until the others know that this server lives, they may remember what it changes. */
+  async #join(): Promise<void> {
+    const { store, clock, signals } = this.#options
+    if (!this.#isNamed) await this.#takeName()
+    const before = new Map((await this.#beat()).map(({ key, seenAt }) => [key, seenAt]))
+    await store.upgrade?.requireOpen()
+    signals.send()
+    for (;;) {
+      const at = clock.monotonic()
+      const others = await this.#beat()
+      if (others.every(({ key, seenAt }) => seenAt !== before.get(key))) {
+        this.#beatAt = at
+        return
+      }
+      await pause(knownMs)
+    }
+  }
+
+  /** A row of the same name is of a process that has ended: it had the name until the database saw that. */
+  async #takeName(): Promise<void> {
+    const { clock, signals, id } = this.#options
+    const until = clock.monotonic() + namedMs
+    const beats = new Set<number | null>()
+    while (!(await signals.hold(id))) {
+      const [row] = await signals.query<{ at: number | null }>(
+        'select max(seen_at) as at from servers_server where server_id = ?',
+        [id]
+      )
+      const isLive = beats.add(row?.at ?? null).size > 2 // the last one of a server that has ended may come now
+      if (isLive)
+        throw new Fault(startupInvalid, `server_id: another server has the name ${id}; give each its own`)
+      if (clock.monotonic() > until)
+        throw new Fault(
+          storeInUse,
+          `server_id: the database still holds the name ${id} for a server that it does not hear; start again in some seconds`
+        )
+      await pause(knownMs)
+    }
+    await signals.query('delete from servers_server where server_id = ?', [id])
+    this.#isNamed = true
+  }
+}

@@ -1,0 +1,66 @@
+import t from 'tap'
+import { openPeerResults } from '../peer-results.ts'
+
+const object = { clientId: 'paris', kind: 'thing', id: 'one' }
+const held = { ...object, revision: 7 }
+const result = { ...held, removal: null, status: 'applied', code: '', message: '' }
+
+/** Opens results over a store that gives these answers in turn. */
+function open(answers: (Error | readonly object[])[]) {
+  const recorded: number[] = []
+  const results = openPeerResults({
+    signals: {
+      async query<R>() {
+        const answer = answers.shift()
+        if (!Array.isArray(answer)) throw answer
+        return answer as R[]
+      },
+      ...{ send() {}, hold: async () => true, onSignal: () => () => {} }
+    },
+    local: {
+      find: () => undefined,
+      isHandedOver: () => false,
+      all: () => [],
+      replaced() {},
+      wake() {},
+      recorded: ({ revision }) => void recorded.push(revision)
+    }
+  })
+  return { ...results, recorded }
+}
+
+t.test('a change whose first look fails is answered at the next one', async t => {
+  const { watch, look, recorded } = open([new Error('the connection was cut'), [held], [result]])
+  watch(object, Promise.withResolvers().promise)
+
+  await t.rejects(look(), { message: 'the connection was cut' })
+  await look()
+
+  t.same(recorded, [7])
+})
+
+t.test('the result of an older revision is not waited for', async t => {
+  const { watch, look, recorded } = open([[held], [{ ...result, revision: 6 }], [result]])
+  watch(object, Promise.withResolvers().promise)
+
+  await look()
+  t.same(recorded, [])
+  await look()
+
+  t.same(recorded, [7])
+})
+
+t.test('what nobody waits for any more is not asked', async t => {
+  const { watch, look, recorded } = open([])
+  const waits = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  for (const { promise } of waits) watch(object, promise)
+
+  waits[0]?.resolve()
+  await waits[0]?.promise
+  await t.rejects(look(), 'the other one waits')
+  waits[1]?.resolve()
+  await waits[1]?.promise
+  await look()
+
+  t.same(recorded, [])
+})
