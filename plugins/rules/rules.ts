@@ -5,11 +5,9 @@ import { openPortLookup } from './api/listening-rules.ts'
 import { queries } from './api/queries.ts'
 import { openRuleReader } from './api/rule-reader.ts'
 import { withShownStates } from './api/shown-states.ts'
+import { openRuleChange } from './changes/change-rule.ts'
 import { openCreate } from './changes/create-rule.ts'
-import { openPatch } from './changes/patch-rule.ts'
 import { openRemoval } from './changes/remove-rules.ts'
-import { openReplace } from './changes/replace-rule.ts'
-import { openUpdate } from './changes/update-rule.ts'
 import { openUserChanges } from './changes/user-changes.ts'
 import { openClosedRules } from './delivery/closed-rules.ts'
 import { openReconciliation } from './delivery/reconciliation.ts'
@@ -25,8 +23,8 @@ import type { keys } from './settings.ts'
 export type RulesService = ReturnType<typeof openRules>
 
 /**
- * The service as other plugins use it. `create`, `update`, `replace`, `patch` and `remove` take the call of a request, or that of the
- * service `act`, and answer when the agent has.
+ * The service as other plugins use it. `create`, `change` and `remove` take the call of a request, or that of the service
+ * `act`, and resolve when the agent has answered.
  */
 export type Rules = Pick<
   RulesService,
@@ -46,9 +44,7 @@ export type Rules = Pick<
   | 'syncMembers'
   | 'matching'
   | 'create'
-  | 'update'
-  | 'patch'
-  | 'replace'
+  | 'change'
   | 'remove'
   | 'removeAll'
   | 'refresh'
@@ -94,8 +90,6 @@ export function openRules({ config, store, clock, control, codec, log, filled }:
     kind: openDelivery(services),
     syncMembers: openMemberSync(services),
     create: openCreate(services),
-    replace: openReplace(services),
-    update: openUpdate(services),
-    ...openPatch(services)
+    change: openRuleChange(services)
   }
 }

@@ -13,6 +13,7 @@ import {
   type PartResult
 } from '../../http/exports.ts'
 import { defaultAckSecs } from '../changes/client-answers.ts'
+import { liveEdit } from '../changes/edit.ts'
 import type { RulesService } from '../rules.ts'
 import { RuleId, type Values } from './rule-record.ts'
 import { type ChangeQuery, type PatchBody, patchBody } from './schema.ts'
@@ -141,10 +142,13 @@ function partOf(
       status: 204,
       run: call => rules.remove(id, query.ack_timeout_secs, call)
     }
-  if (action === 'patch')
-    return { action: 'rule.patch', status: 200, run: call => rules.edit(id, patch, query, call) }
-  const paused = action === 'pause'
-  return { action: `rule.${action}`, status: 204, run: call => rules.edit(id, { paused }, query, call) }
+  const body = action === 'patch' ? patch : { paused: action === 'pause' }
+  const edit = liveEdit(body, query)
+  return {
+    action: `rule.${action}`,
+    status: action === 'patch' ? 200 : 204,
+    run: call => rules.change(id, edit, call)
+  }
 }
 
 const resultOf = (id: string, status: number, refusal: PartResult) => {

@@ -4,7 +4,9 @@ import { defineList } from '../../../kernel/http/list-route.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import { closed } from '../../../kernel/http/schema.ts'
 import { type ChangeEach, listFilterSlots, listFilters } from '../../http/exports.ts'
+import { type Edit, liveEdit } from '../changes/edit.ts'
 import type { RulesService } from '../rules.ts'
+import type { Change } from '../services.ts'
 import { BulkReply, bulkBody, changeMany, maxChanged } from './bulk-change.ts'
 import {
   createErrors,
@@ -14,6 +16,7 @@ import {
   updateErrors,
   waitingErrors
 } from './route-errors.ts'
+import type { RuleRecord } from './rule-record.ts'
 import { resourceOf } from './rule-resource.ts'
 import {
   ChangeQuery,
@@ -30,6 +33,11 @@ import {
 export interface RouteDeps {
   readonly rules: RulesService
   readonly changeEach: ChangeEach
+}
+
+async function changeAndRead(rules: RulesService, id: string, edit: Edit, call: Change): Promise<RuleRecord> {
+  await rules.change(id, edit, call)
+  return rules.read(id, call.principal)
 }
 
 const create = defineRoute({
@@ -96,7 +104,12 @@ const update = defineRoute({
     errors: updateErrors(filled)
   }),
   run: ({ rules }: RouteDeps, call) =>
-    rules.update(call.params.rule_id, call.body, call.query.ack_timeout_secs, call),
+    changeAndRead(
+      rules,
+      call.params.rule_id,
+      { mode: 'hot', body: call.body, ackSecs: call.query.ack_timeout_secs },
+      call
+    ),
   replay: ({ rules }, { principal }, id) => rules.read(id, principal)
 })
 
@@ -117,7 +130,12 @@ const replace = defineRoute({
     errors: replaceErrors(filled)
   }),
   run: ({ rules }: RouteDeps, call) =>
-    rules.replace(call.params.rule_id, call.body, call.query.ack_timeout_secs, call),
+    changeAndRead(
+      rules,
+      call.params.rule_id,
+      { mode: 'replace', body: call.body, ackSecs: call.query.ack_timeout_secs },
+      call
+    ),
   replay: ({ rules }, { principal }, id) => rules.read(id, principal)
 })
 
@@ -137,7 +155,8 @@ const patch = defineRoute({
     reply: ruleRecord(filled),
     errors: patchErrors(filled)
   }),
-  run: ({ rules }: RouteDeps, call) => rules.patch(call.params.rule_id, call.body, call.query, call),
+  run: ({ rules }: RouteDeps, call) =>
+    changeAndRead(rules, call.params.rule_id, liveEdit(call.body, call.query), call),
   replay: ({ rules }, { principal }, id) => rules.read(id, principal)
 })
 
@@ -156,9 +175,8 @@ const pausing = (verb: 'pause' | 'resume', summary: string) =>
       reply: Type.Void(),
       errors: patchErrors(filled)
     }),
-    async run({ rules }: RouteDeps, call) {
-      await rules.edit(call.params.rule_id, { paused: verb === 'pause' }, call.query, call)
-    }
+    run: ({ rules }: RouteDeps, call) =>
+      rules.change(call.params.rule_id, liveEdit({ paused: verb === 'pause' }, call.query), call)
   })
 
 const pause = pausing('pause', 'Closes the port of a rule, and keeps the port for it.')

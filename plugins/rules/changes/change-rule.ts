@@ -1,23 +1,16 @@
-// A change of a rule, from the request to the client's answer. PUT, PATCH, pause and resume are kinds of it.
+// A change of a rule, from the request to the client's answer.
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { ApplyResult } from '../../../kernel/control/managed-objects.ts'
 import type { FieldChange } from '../../../kernel/http/route.ts'
 import { resourceOf } from '../api/rule-resource.ts'
-import { type Existing, isGroupRule, Rule } from '../entities.ts'
+import { isGroupRule, Rule } from '../entities.ts'
 import type { ChangeBy } from '../fields/fields.ts'
 import { missingPart } from '../fields/requirements.ts'
 import { changeWhole } from '../group-rules/group-rule.ts'
 import type { JournalEntry } from '../journal-entry.ts'
 import type { Change, Services } from '../services.ts'
 import { ruleNotFound } from '../slots.ts'
-import {
-  type Changed,
-  type ChangeKind,
-  changeRule,
-  type How,
-  type Stored,
-  type Wanted
-} from './apply-change.ts'
+import { type AppliedChange, applyChange } from './apply-change.ts'
 import {
   answersOf,
   defaultAckSecs,
@@ -25,47 +18,84 @@ import {
   requireAnswers,
   requireApplied
 } from './client-answers.ts'
+import type { Edit, EditCall, StoredRule, WantedRule } from './edit.ts'
+import { judgeEdit, requireContent, requireValid } from './judge-edit.ts'
 import { takenPorts } from './new-rule.ts'
-import { immutable } from './rule-body.ts'
 
-export interface Operation {
-  readonly kind: ChangeKind
-  readonly existing?: Existing | undefined // default: keep
-  readonly ackSecs?: number | undefined
-  /** Throws what is wrong with the request for every rule: it is reported before that there is no such rule. */
-  refuse?(): void
-  /** Returns what the rule is to be. */
-  wanted(stored: Stored, by: ChangeBy): Wanted | Promise<Wanted>
-}
+export type ChangeRule = (id: string, edit: Edit, call: Change) => Promise<void>
 
-export type ChangeRule = (id: string, operation: Operation, call: Change) => Promise<void>
-
-/** Makes a change, and waits until the client has it, where it is connected. */
-export const openChange =
+/** Returns a function that stores an edit, and waits until the connected clients have applied it. */
+export const openRuleChange =
   (services: Services): ChangeRule =>
-  async (id, operation, { principal, change }) => {
-    const { control, filled } = services
+  async (id, edit, { principal, change }) => {
+    const { control, fields, filled } = services
+    requireContent(edit, fields)
+    if (edit.mode === 'replace') requireValid(edit, services, principal)
     let changes: readonly FieldChange[] = []
     const resource = { ...resourceOf(id, filled), changes: () => changes }
-    const { rule, changed } = await change(resource, async em => {
-      const stored = await find(services, id, operation, { principal, em })
-      const wanted = await operation.wanted(stored, { principal, em })
-      requireSamePlace(services, stored, wanted)
-      const how = { kind: operation.kind, existing: operation.existing ?? 'keep', principal, em }
-      const make = isGroupRule(stored.rule) ? changeWhole : changeOne
-      const changed = await make(services, stored, wanted, how)
-      changes = changed.changes
-      for (const note of notesOf(id, changes, { services, principal }))
-        await services.addJournalEntry(note, em)
-      return { rule: stored.rule, changed }
+    const { rule, applied } = await change(resource, async em => {
+      const stored = await findRule(services, id, edit, { principal, em })
+      const wanted = await judgeEdit(services, edit, stored, { principal, em })
+      const call = { mode: edit.mode, existing: edit.existing ?? 'keep', principal, em }
+      const apply = isGroupRule(stored.rule) ? changeWhole : changeOne
+      const applied = await apply(services, stored, wanted, call)
+      changes = applied.changes
+      for (const entry of journalEntries(id, changes, services, principal))
+        await services.addJournalEntry(entry, em)
+      return { rule: stored.rule, applied }
     })
-    changed.afterCommit()
-    for (const clientId of new Set(changed.woken)) control.objects.wake(clientId)
-    const { ackSecs = defaultAckSecs(changed.awaited.length) } = operation
-    const answers = await answersOf(control, changed.awaited, 'push', ackSecs)
+    applied.afterCommit()
+    for (const clientId of new Set(applied.woken)) control.objects.wake(clientId)
+    const { ackSecs = defaultAckSecs(applied.awaited.length) } = edit
+    const answers = await answersOf(control, applied.awaited, 'push', ackSecs)
     if (isGroupRule(rule)) requireAnswers(id, answers, ackSecs)
     else for (const { result } of answers) await requireInForce(services, id, result, ackSecs)
   }
+
+/** An invalid body is reported before a rule that does not exist, or that belongs to another user. */
+async function findRule(
+  services: Services,
+  id: string,
+  edit: Edit,
+  { principal, em }: ChangeBy
+): Promise<StoredRule> {
+  const { filled, fields, reader } = services
+  const rule = await reader.find(id, principal, em).catch(refusal => {
+    requireValid(edit, services, principal)
+    throw refusal
+  })
+  const missing = missingPart(filled, rule)
+  if (rule.state === 'draining') throw new Fault(ruleNotFound, `rule ${id} is being removed`)
+  if (missing) throw missing // its value would be lost
+  return { rule, values: (await fields.load([rule], em)).get(id) ?? {} }
+}
+
+async function changeOne(
+  services: Services,
+  stored: StoredRule,
+  wanted: WantedRule,
+  call: EditCall
+): Promise<AppliedChange> {
+  const applied = await applyChange(services, stored, wanted, call)
+  const faults = await takenPorts(applied.row ? [applied.row] : [], services, call.em)
+  for (const fault of faults.values()) throw fault
+  return applied
+}
+
+const journalEntries = (
+  rule: string,
+  changes: readonly FieldChange[],
+  { fields }: Services,
+  { method, userId }: Change['principal']
+): JournalEntry[] =>
+  changes.map(({ field, from, to }) => ({
+    about: { rule },
+    kind: fields.journalKind(field),
+    from,
+    to,
+    cause: method === 'system' ? 'system' : 'request',
+    details: { field, actor: userId }
+  }))
 
 /** Throws unless the client has applied the change. */
 async function requireInForce(
@@ -79,46 +109,4 @@ async function requireInForce(
   if (!rule || result?.status === 'removed') throw removedMeanwhile(id)
   const whenRefused = rule.state === 'failed' ? ({ rule_state: 'failed' } as const) : undefined
   requireApplied(result, id, ackSecs, whenRefused)
-}
-
-const notesOf = (
-  rule: string,
-  changes: readonly FieldChange[],
-  { services: { fields }, principal }: { readonly services: Services } & Pick<Change, 'principal'>
-): JournalEntry[] =>
-  changes.map(({ field, from, to }) => ({
-    about: { rule },
-    kind: fields.journalKind(field),
-    ...{ from, to },
-    cause: principal.method === 'system' ? 'system' : 'request',
-    details: { field, actor: principal.userId }
-  }))
-
-async function changeOne(services: Services, stored: Stored, wanted: Wanted, how: How): Promise<Changed> {
-  const changed = await changeRule(services, stored, wanted, how)
-  const faults = await takenPorts(changed.row ? [changed.row] : [], services, how.em)
-  for (const fault of faults.values()) throw fault
-  return changed
-}
-
-/** Throws if a rule of one client would get several, or the other way round. */
-function requireSamePlace({ fields }: Services, { rule }: Stored, { values }: Wanted): void {
-  const placing = fields.placing()
-  if (placing && isGroupRule(rule) !== ((values[placing.key] ?? null) !== null)) throw immutable(placing.key)
-}
-
-async function find(
-  { filled, fields, reader }: Services,
-  id: string,
-  operation: Operation,
-  { principal, em }: ChangeBy
-): Promise<Stored> {
-  const rule = await reader.find(id, principal, em).catch(refusal => {
-    operation.refuse?.()
-    throw refusal
-  })
-  const missing = missingPart(filled, rule)
-  if (rule.state === 'draining') throw new Fault(ruleNotFound, `rule ${id} is being removed`)
-  if (missing) throw missing // its value would be lost
-  return { rule, values: (await fields.load([rule], em)).get(id) ?? {} }
 }

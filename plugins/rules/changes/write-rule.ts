@@ -1,13 +1,17 @@
-// Writes what a change makes of a rule: its row, and the values of its fields.
+// Writes the row of a changed rule. While the agent has not applied a change, the row keeps the earlier definition: a refusal
+// restores it, and its ports stay reserved.
 import { isDeepStrictEqual } from 'node:util'
+import type { EntityManager } from '@mikro-orm/sql'
 import type { Values } from '../api/rule-record.ts'
-import { Rule } from '../entities.ts'
-import type { ChangeBy } from '../fields/fields.ts'
+import { type AfterCommit, isInForce, stateInForce } from '../delivery/rule-states.ts'
+import { type Before, type Existing, nothingPending, type Ports, Rule } from '../entities.ts'
+import { type ChangeBy, server } from '../fields/fields.ts'
 import type { Services } from '../services.ts'
 import { insertRule } from './new-rule.ts'
+import { isSuperadmin } from './placement.ts'
 
-/** `from` and `to` have every loaded field; null: it has no value. */
-export async function write(
+/** Writes the row of a changed rule, and its fields. `from` and `to` have every loaded field; null means no value. */
+export async function writeRule(
   { clock, fields }: Services,
   rule: Rule,
   { from, to }: { readonly from: Values; readonly to: Values },
@@ -23,14 +27,14 @@ export async function write(
     await fields.replace(rule, { from, to: changed }, by)
     return
   }
-  // A field that cannot clear its value loses it with the row, which is written anew; statistics stay, by its id.
+  // A field that cannot clear its value loses it with the row. Statistics stay: they refer to the rule by its id.
   await by.em.nativeDelete(Rule, { id })
   await insertRule(row, by.em)
   const present = Object.entries(to).filter(([, value]) => value !== null)
   await fields.save(id, Object.fromEntries(present), by)
 }
 
-/** The columns that a change may write; its state has its own way. */
+/** Columns that a change may write; `RuleStates` writes those of the state. */
 const changeable = (rule: Rule) => ({
   placedBy: rule.placedBy,
   listenFrom: rule.listenFrom,
@@ -47,3 +51,88 @@ const changeable = (rule: Rule) => ({
   existing: rule.existing ?? null,
   updatedAt: rule.updatedAt
 })
+
+/** Connections outlive changes: agents report bytes of former targets and ports until the connections end. */
+const maxFormer = { targets: 256, ports: 64 }
+
+interface PendingChange {
+  readonly rule: Rule
+  readonly next: Rule
+  readonly values: Values // the replaced ones; null: there was none
+  readonly existing: Existing
+  readonly whenPortInUse: Before['whenPortInUse']
+}
+
+/** Returns the row of a change. It keeps the definition in force until the agent has applied the change. */
+export function withPendingChange({ rule, next, values, existing, whenPortInUse }: PendingChange): Rule {
+  const former = formerOf(rule, next)
+  if (!isInForce(rule))
+    return { ...next, ...former, ...nothingPending, existing: strictest(rule.existing, existing) }
+  const { placedBy, targets, preferIpv6, paused } = rule
+  const first = rule.before ?? { rule: { placedBy, targets, preferIpv6, paused }, values: {}, whenPortInUse }
+  const before: Before = {
+    rule: first.rule,
+    values: { ...values, ...first.values },
+    whenPortInUse: first.whenPortInUse === 'keep' ? whenPortInUse : 'undo'
+  }
+  const movedFrom = rule.movedFrom ?? rule.listenFrom
+  const movedTo = rule.movedTo ?? rule.listenTo
+  const isMoved = movedFrom !== next.listenFrom || movedTo !== next.listenTo
+  return {
+    ...next,
+    ...former,
+    before,
+    movedFrom: isMoved ? movedFrom : null,
+    movedTo: isMoved ? movedTo : null,
+    existing: strictest(rule.existing, existing)
+  }
+}
+
+function formerOf(rule: Rule, next: Rule): Pick<Rule, 'formerTargets' | 'formerPorts'> {
+  const targets = [...rule.targets, ...(rule.formerTargets ?? [])]
+  const ports: Ports[] = [{ from: rule.listenFrom, to: rule.listenTo }, ...(rule.formerPorts ?? [])]
+  const without = <T>(all: readonly T[], present: readonly T[], keyOf: (one: T) => string): T[] => {
+    const known = new Set(present.map(keyOf))
+    return all.filter(one => !known.has(keyOf(one)) && known.add(keyOf(one)))
+  }
+  const formerTargets = without(targets, next.targets, ({ host, port }) => `${host} ${port}`)
+  const formerPorts = without(
+    ports,
+    [{ from: next.listenFrom, to: next.listenTo }],
+    ({ from, to }) => `${from}-${to}`
+  )
+  return {
+    formerTargets: formerTargets.length === 0 ? null : formerTargets.slice(0, maxFormer.targets),
+    formerPorts: formerPorts.length === 0 ? null : formerPorts.slice(0, maxFormer.ports)
+  }
+}
+
+const severity: readonly Existing[] = ['keep', 'drain', 'cut']
+
+/** Several pending changes reach the agent together, with the strictest of their modes. */
+const strictest = (waiting: Existing | null | undefined, added: Existing): Existing =>
+  severity[Math.max(severity.indexOf(waiting ?? 'keep'), severity.indexOf(added))] ?? added
+
+/** Restores the definition that the agent has, after it refused a change. */
+export async function undoChange(services: Services, rule: Rule, em: EntityManager): Promise<AfterCommit> {
+  const { before } = rule
+  if (!before) throw new TypeError(`rule ${rule.id} is not being changed`)
+  const { fields, states } = services
+  const from = (await fields.load([rule], em)).get(rule.id) ?? {}
+  const earlier: Rule = {
+    ...rule,
+    ...before.rule,
+    ...nothingPending,
+    fields: fields.keysWith(rule, before.values)
+  }
+  const given = {
+    ...earlier,
+    ...formerOf(rule, earlier),
+    listenFrom: rule.movedFrom ?? rule.listenFrom,
+    listenTo: rule.movedTo ?? rule.listenTo,
+    placedBySuperadmin: await isSuperadmin(earlier.placedBy, em)
+  }
+  const [restored = given] = await fields.withDerived([given], em)
+  await writeRule(services, restored, { from, to: { ...from, ...before.values } }, { principal: server, em })
+  return isInForce(rule) ? states.enter(rule, { state: stateInForce(restored) }, em) : () => {}
+}

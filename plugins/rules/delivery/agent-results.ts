@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../../kernel/control/managed-objects.ts'
 import { portInUse } from '../changes/new-rule.ts'
-import { undoChange } from '../changes/pending-change.ts'
+import { undoChange } from '../changes/write-rule.ts'
 import { nothingPending, Rule } from '../entities.ts'
 import type { Services } from '../services.ts'
 import { refusalOf } from './reconciliation.ts'

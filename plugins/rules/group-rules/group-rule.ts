@@ -6,20 +6,13 @@ import { Fault, limitReached } from '../../../kernel/base/errors.ts'
 import { newId } from '../../../kernel/base/id.ts'
 import type { Principal } from '../../../kernel/http/principal.ts'
 import type { Values } from '../api/rule-record.ts'
-import {
-  addedBy,
-  type Changed,
-  changeRule,
-  changesOf,
-  type How,
-  type Stored,
-  type Wanted
-} from '../changes/apply-change.ts'
+import { type AppliedChange, addedValues, applyChange, listChanges } from '../changes/apply-change.ts'
+import type { EditCall, StoredRule, WantedRule } from '../changes/edit.ts'
 import { insertRules, passing } from '../changes/insert-rules.ts'
 import { insertRule, newRule, takenPorts } from '../changes/new-rule.ts'
 import { clientsOf } from '../changes/placement.ts'
 import { drainRule } from '../changes/remove-rules.ts'
-import { write } from '../changes/write-rule.ts'
+import { writeRule } from '../changes/write-rule.ts'
 import { type AfterCommit, runAll } from '../delivery/rule-states.ts'
 import { RefusedMember, Rule } from '../entities.ts'
 import { type ChangeBy, server } from '../fields/fields.ts'
@@ -92,17 +85,17 @@ async function refusalOf(
 /** Changes a whole and each of its parts, or throws what keeps any part from it. */
 export async function changeWhole(
   services: Services,
-  stored: Stored,
-  { values, ...core }: Wanted,
-  how: How
-): Promise<Changed> {
+  stored: StoredRule,
+  { values, ...core }: WantedRule,
+  how: EditCall
+): Promise<AppliedChange> {
   const { clock, fields } = services
   const { rule } = stored
-  const { kind, existing, ...by } = how
-  const changes = changesOf(stored, { values, ...core })
+  const { mode, existing, ...by } = how
+  const changes = listChanges(stored, { values, ...core })
   const whole: Rule = { ...rule, ...core, fields: fields.keysWith(rule, values) }
-  await fields.check(whole, addedBy(changes, services), by)
-  if (changes.length > 0) await write(services, whole, { from: stored.values, to: values }, by)
+  await fields.check(whole, addedValues(changes, services), by)
+  if (changes.length > 0) await writeRule(services, whole, { from: stored.values, to: values }, by)
 
   const members = await membersOf(services, values, null, by.em)
   requireFew(members)
@@ -114,7 +107,7 @@ export async function changeWhole(
   const joining = members.filter(id => !known.has(id)).map(id => partOf(whole, id, clock.now()))
   const added = await insertRules(services, joining, fields.sent(given(values)), {
     ...by,
-    ifOffline: kind === 'replace' ? 'refuse' : 'queue'
+    ifOffline: mode === 'replace' ? 'refuse' : 'queue'
   })
   for (const [id, fault] of added) faults.set(id, fault)
   if (faults.size > 0) throw await refusalOf(services, [...parts, ...joining], faults, by)
@@ -130,7 +123,7 @@ export async function changeWhole(
 }
 
 interface PartsHow {
-  readonly how: How
+  readonly how: EditCall
   readonly faults: Map<string, Fault>
 }
 
@@ -138,17 +131,17 @@ interface PartsHow {
 async function changeParts(
   services: Services,
   parts: readonly Rule[],
-  { values, ...core }: Wanted,
+  { values, ...core }: WantedRule,
   { how, faults }: PartsHow
-): Promise<Changed[]> {
+): Promise<AppliedChange[]> {
   const { fields } = services
   const wanted = { ...definitionOf(core), values: { ...fields.none(), ...fields.sent(values) } }
   const stored = await fields.load(parts, how.em)
-  const changed: Changed[] = []
+  const changed: AppliedChange[] = []
   const rows: Rule[] = []
   await passing(parts, faults, async part => {
     const own = { ...fields.none(), ...fields.sent(stored.get(part.id) ?? {}) }
-    const result = await changeRule(services, { rule: part, values: own }, wanted, how)
+    const result = await applyChange(services, { rule: part, values: own }, wanted, how)
     changed.push(result)
     if (result.row) rows.push(result.row)
   })
@@ -157,7 +150,7 @@ async function changeParts(
 }
 
 /** Without what else the row of a whole has. */
-const definitionOf = (of: Omit<Wanted, 'values'>): Omit<Wanted, 'values'> => ({
+const definitionOf = (of: Omit<WantedRule, 'values'>): Omit<WantedRule, 'values'> => ({
   protocol: of.protocol,
   listenFrom: of.listenFrom,
   listenTo: of.listenTo,
