@@ -4,6 +4,7 @@ import { chmodSync, cpSync, existsSync, globSync, rmSync, writeFileSync } from '
 import { join } from 'node:path'
 import { agentBundle } from './agent/bundle.ts'
 import { writeDocuments } from './documents.ts'
+import { importBundledLibraries } from './library-bundles.ts'
 import { writeManual } from './man.ts'
 import { buildSite } from './site/build.ts'
 
@@ -16,6 +17,7 @@ const { status } = spawnSync('tsc', ['-p', 'config/build/tsconfig.json', '--chec
   stdio: 'inherit'
 })
 if (status !== 0) process.exit(status ?? 1)
+await importBundledLibraries(join(root, 'dist'))
 const pages = spawnSync(process.execPath, ['plugins/console/build.mjs', '--strict'], {
   cwd: root,
   stdio: 'inherit'

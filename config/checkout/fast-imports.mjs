@@ -24,7 +24,7 @@ function currentBundles() {
 const bundles = currentBundles()
 const isOurs = /^(agent|config|kernel|kit|native|platform|plugins|test)\//
 
-/** Plugins outside of the checkout, and libraries, import as ever. */
+/** Leaves imports of libraries and of plugins outside the checkout to Node. */
 function resolve(specifier, context, next) {
   const { parentURL = '' } = context
   if (!parentURL.startsWith(root.href) || !isOurs.test(parentURL.slice(root.href.length)))

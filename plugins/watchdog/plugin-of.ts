@@ -32,7 +32,8 @@ const readStarts = (script: string): Start[] =>
 /** True for code of sluice or a plugin, not of Node or a library. A plugin package exports `./plugin`, as sluice does. */
 export function isPluginCode(url: string): boolean {
   if (!url.startsWith('file:')) return false
-  return !url.includes('/node_modules/') || './plugin' in manifestOf(dirname(fileURLToPath(url))).exports
+  const { name, exports } = manifestOf(dirname(fileURLToPath(url)))
+  return './plugin' in exports || !(url.includes('/node_modules/') || name === 'sluice-libraries')
 }
 
 /** Returns the plugin of a script, by folder if it is built in, else by package name or folder; or the program. */
