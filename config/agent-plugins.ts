@@ -3,7 +3,7 @@ import type { AgentPlugin } from '../agent/plugin.ts'
 import type { Builtin } from '../platform/plugins/load-plugins.ts'
 
 export const agentPlugins: Builtin<AgentPlugin> = {
-  watchdog: () => import('../plugins/watchdog/agent.ts'), // first, so that it also watches the start of the others
+  process: () => import('../plugins/process/agent.ts'), // first, so that it also watches the start of the others
   'access-log': () => import('../plugins/access-log/agent.ts'),
   grants: () => import('../plugins/grants/agent.ts'),
   quota: () => import('../plugins/quota/agent.ts'),
@@ -24,8 +24,7 @@ export const agentPlugins: Builtin<AgentPlugin> = {
   sni: () => import('../plugins/sni/agent.ts'),
   stats: () => import('../plugins/stats/agent.ts'),
   udp: () => import('../plugins/udp/agent.ts'),
-  'under-attack': () => import('../plugins/under-attack/agent.ts'),
-  memory: () => import('../plugins/memory/agent.ts')
+  'under-attack': () => import('../plugins/under-attack/agent.ts')
 }
 
 /** Loads the plugin that serves /metrics: `metrics_listen` turns it on, not a section of its own. */

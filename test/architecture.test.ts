@@ -214,10 +214,10 @@ t.test('timers are those of the clock, but in the portable engine and where none
     'kernel/base/clock.ts',
     'kernel/store/postgres/signals.ts', // a connection asks and rests in real time, as those of the driver
     'plugins/audit/commands.ts', // a command polls
-    'plugins/memory/memory.ts', // compares with CPU time, which is real
-    'plugins/stats/commands.ts', // a command polls
-    'plugins/watchdog/watchdog.ts', // shows that the event loop itself moves
-    'plugins/watchdog/worker.ts'
+    'plugins/process/idle-memory.ts', // compares with CPU time, which is real
+    'plugins/process/watchdog-worker.ts',
+    'plugins/process/watchdog.ts', // shows that the event loop itself moves
+    'plugins/stats/commands.ts' // a command polls
   ])
 })
 

@@ -9,6 +9,7 @@ import * as codes from './codes.ts'
 import { IdempotencyRecord } from './entities.ts'
 import { Http0001 } from './migrations/0001-repeat.ts'
 import { type MountedPlugins, openMountedPlugins } from './mounted-plugins.ts'
+import { documentRoute } from './openapi/document-route.ts'
 import { siteSlot } from './pages/site-slot.ts'
 import { type HttpMetrics, openHttpMetrics } from './pipeline/http-metrics.ts'
 import { keys, settingsOf } from './settings.ts'
@@ -24,6 +25,7 @@ interface Deps extends Kernel<typeof keys> {
 export default definePlugin<Deps>({
   name: 'http',
   version: '1.0.0',
+  description: 'This document.',
   kernel: '^2.0.0',
   keys,
   codes: Object.values(codes),
@@ -45,5 +47,6 @@ export default definePlugin<Deps>({
       return openHttp({ ...options, ...settingsOf(config), httpMetrics, recorder, mountedPlugins, site })
     }),
     metricsSlot.fillWith(({ httpMetrics }: Deps) => httpMetrics.collect)
-  ]
+  ],
+  routes: [documentRoute]
 })

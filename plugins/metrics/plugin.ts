@@ -4,8 +4,12 @@ import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { Listen } from '../../kernel/settings.ts'
 import { buildInfo } from './build-info.ts'
+import { certificateExpiry } from './certificate-expiry.ts'
+import { livePage, readyPage } from './health.ts'
+import { healthRoutes } from './health-routes.ts'
 import { openListener } from './listener.ts'
 import { pageSlot } from './page.ts'
+import { openReadiness, type Readiness } from './readiness.ts'
 import { routes } from './routes.ts'
 import { openScrape, type Scrape } from './scrape.ts'
 
@@ -14,21 +18,31 @@ const keys = Type.Object({
 })
 
 interface Deps extends Kernel<typeof keys> {
+  readonly readiness: Readiness
   readonly scrape: Scrape
 }
 
 export default definePlugin<Deps>({
   name: 'metrics',
   version: '1.0.0',
-  description: 'Metrics for Prometheus.',
+  description: 'Metrics for Prometheus, and health.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0' },
   keys,
-  services: { scrape: asFunction(openScrape).singleton() },
+  services: {
+    readiness: asFunction(openReadiness).singleton(),
+    scrape: asFunction(openScrape).singleton()
+  },
   slots: [pageSlot],
-  fills: [metricsSlot.fill(async () => [buildInfo('svc_build_info')])],
-  routes,
-  async start({ deps: { config, scrape, filled, clock, log }, defer }) {
+  fills: [
+    metricsSlot.fill(async () => [buildInfo('svc_build_info')]),
+    metricsSlot.fillWith(({ control }: Deps) => certificateExpiry(control.certificate)),
+    pageSlot.fill(livePage),
+    pageSlot.fillWith(({ readiness }: Deps) => readyPage(readiness))
+  ],
+  routes: [...routes, ...healthRoutes],
+  async start({ deps: { config, readiness, scrape, filled, clock, log }, defer, signal }) {
+    signal.addEventListener('abort', readiness.stop, { once: true })
     const pages = filled(pageSlot).map(({ value }) => value)
     const { port, close } = await openListener({ listen: config.metrics_listen, scrape, pages, clock, log })
     defer(close)

@@ -31,7 +31,7 @@ type Create = (segment: string, owner: string, caller: Caller) => Promise<string
 
 export async function accessFixture(t: Test): Promise<AccessFixture> {
   const rules = await rulesFixture(t, {
-    plugins: Object.keys(builtin).filter(name => name !== 'watchdog'), // it needs a real clock
+    plugins: Object.keys(builtin).filter(name => name !== 'process'), // it needs a real clock
     keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'] }
   })
   const deps = rules.server.depsOf('auth') as Deps

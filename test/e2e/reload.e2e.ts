@@ -58,12 +58,12 @@ t.test('the log level changes, both ways', async t => {
 
 t.test('what needs a restart is named, stays as it was, and is named again the next time', async t => {
   const cluster = await testCluster(t)
-  cluster.configure('drain_timeout_secs = 5\nenrollment_ttl_secs = 60\n[plugins.openapi]\nenabled = false\n')
+  cluster.configure('drain_timeout_secs = 5\nenrollment_ttl_secs = 60\n[plugins.doctor]\nenabled = false\n')
 
   for (const changed of [['enrollment_ttl_secs'], []]) {
     const { ended, events } = await reload(cluster.server)
     t.match(ended, { event: 'server.reloaded', changed })
-    t.match(events, [{ event: 'server.restart_needed', keys: ['drain_timeout_secs', 'plugins.openapi'] }, {}])
+    t.match(events, [{ event: 'server.restart_needed', keys: ['drain_timeout_secs', 'plugins.doctor'] }, {}])
   }
   t.equal((await fetch(`${cluster.origin}/v1/openapi.json`)).status, 200)
 })

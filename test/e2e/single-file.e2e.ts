@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { agentBundle } from '../../config/build/agent/bundle.ts'
-import { hasPluginCode, pluginOfStack } from '../../plugins/watchdog/plugin-of.ts'
+import { hasPluginCode, pluginOfStack } from '../../plugins/process/blamed-plugin.ts'
 import { freePort } from '../support/ports.ts'
 import { startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
 import { get, startWebServer } from '../support/web.ts'
@@ -15,7 +15,7 @@ const text = await agentBundle()
 const addon = join(root, 'native/build/Release/sluice.node')
 const engine = existsSync(addon) ? 'native' : 'portable'
 const example = join(root, 'test/third-party/connection-log')
-const dropper = join(root, 'plugins/watchdog/test/dropper')
+const dropper = join(root, 'plugins/process/test/dropper')
 
 const dir = t.testdir()
 const program = join(dir, 'agent.mjs')

@@ -25,7 +25,7 @@ const constants: Readonly<Record<string, () => string>> = {
 /** Modules that find other files by their own place. */
 const changes: Readonly<Record<string, (path: string) => string | Promise<string>>> = {
   'kernel/wire/codec.ts': withReader,
-  'plugins/watchdog/watchdog.ts': withWorker
+  'plugins/process/watchdog.ts': withWorker
 }
 
 /** Modules that define messages, each beside its .proto. */
@@ -69,10 +69,10 @@ function withReader(path: string): string {
 
 /** Returns the watchdog with its worker in the URL of it. */
 async function withWorker(path: string): Promise<string> {
-  const { text: worker } = await bundle(join(dirname(path), 'worker.ts'))
+  const { text: worker } = await bundle(join(dirname(path), 'watchdog-worker.ts'))
   return replaced(
     readFileSync(path, 'utf8'),
-    /new URL\(`\.\/worker\.[^`]*`, import\.meta\.url\)/,
+    /new URL\(`\.\/watchdog-worker\.[^`]*`, import\.meta\.url\)/,
     `new URL('${urlOf('text/javascript', worker)}')`
   )
 }

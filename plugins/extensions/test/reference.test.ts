@@ -83,7 +83,7 @@ t.test('a field added to a schema appears in validation, OpenAPI, help and refer
   ] as const) {
     const plugin = acme(fields)
     const { call } = await testServer(t, {
-      plugins: ['openapi', plugin],
+      plugins: [plugin],
       dir: t.testdir({ [String(isAdded)]: {} })
     })
 

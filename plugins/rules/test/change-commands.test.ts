@@ -11,7 +11,7 @@ import { patchFixture, plugins } from './patch-fixture.ts'
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 async function commandFixture(t: Test, made: object = {}) {
-  const on = await patchFixture(t, made, {}, { plugins: [...plugins, 'openapi'] })
+  const on = await patchFixture(t, made, {}, { plugins: [...plugins] })
   const requests: string[] = []
   const request = async (method: Method, path: string, body?: object, headers?: Record<string, string>) => {
     requests.push(`${method} ${path}`)

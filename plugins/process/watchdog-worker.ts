@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs'
 import inspector, { type Debugger } from 'node:inspector'
 import { workerData } from 'node:worker_threads'
 import { systemClock, timestamp } from '../../kernel/base/clock.ts'
-import { isPluginCode, moduleAt, pluginOfScript, type Watched } from './plugin-of.ts'
+import { isPluginCode, moduleAt, pluginOfScript, type Watched } from './blamed-plugin.ts'
 
 export interface WatchdogData {
   readonly watched: Watched

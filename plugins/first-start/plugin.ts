@@ -2,7 +2,7 @@ import { definePlugin } from '../../kernel/plugin.ts'
 import { commands } from './commands.ts'
 
 export default definePlugin({
-  name: 'setup',
+  name: 'first-start',
   version: '1.0.0',
   kernel: '^2.0.0',
   needs: { cli: '^1.0.0' },

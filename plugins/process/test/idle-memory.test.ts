@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadModule } from '../../../native/load.ts'
-import { openJudge, type Usage } from '../memory.ts'
+import { openJudge, type Usage } from '../idle-memory.ts'
 
 const mib = 2 ** 20
 const secs = 1000
@@ -54,7 +54,7 @@ t.test(
 const program = `
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { openGiveBack } from '${join(import.meta.dirname, '..', 'memory.ts')}'
+import { openGiveBack } from '${join(import.meta.dirname, '..', 'idle-memory.ts')}'
 const filePages = () => Number(/^RssFile:\\s+(\\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])
 const db = new DatabaseSync(':memory:')
 const giveBack = openGiveBack()

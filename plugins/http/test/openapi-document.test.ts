@@ -84,9 +84,3 @@ function undescribedIn({ properties = {}, items, anyOf = [] }: Schema, at: strin
   ])
   return [...own, ...[...(items ? [items] : []), ...anyOf].flatMap(part => undescribedIn(part, at))]
 }
-
-t.test('without the plugin there is no document', async t => {
-  const { call } = await testServer(t, { plugins: ['users', 'clients', 'rules'] })
-
-  t.match(await call('GET', '/v1/openapi.json'), { status: 404 })
-})

@@ -43,7 +43,9 @@ export function pluginOfScript(url: string, watched: Watched): string {
   const { name } = manifestOf(dirname(file))
   if (name !== null && name !== 'sluice') return name
   const [, builtin] = /\/plugins\/([^/]+)\//.exec(file) ?? []
-  return builtin ?? (/\/(kernel|config|agent)\//.test(file) ? `the ${watched}` : basename(dirname(file)))
+  return (
+    builtin ?? (/\/(kernel|platform|config|agent)\//.test(file) ? `the ${watched}` : basename(dirname(file)))
+  )
 }
 
 /** Returns the plugin nearest to the top of the stack, or the program when there is none. */

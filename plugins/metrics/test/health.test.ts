@@ -9,7 +9,7 @@ interface Ready {
 const dayMs = 86_400_000
 
 t.test('/livez and /readyz answer without a credential, on the API and on the metrics listener', async t => {
-  const app = await testServer(t, { plugins: ['health', 'metrics'] })
+  const app = await testServer(t, { plugins: ['metrics'] })
   const port = app.log.find(({ event }) => event === 'metrics.listening')?.fields['port']
   const anonymous = { authorization: '' }
 
@@ -43,7 +43,7 @@ t.test('/livez and /readyz answer without a credential, on the API and on the me
 })
 
 t.test('an expired certificate makes the server not ready, with the reason', async t => {
-  const app = await testServer(t, { plugins: ['health', 'metrics'] })
+  const app = await testServer(t, { plugins: ['metrics'] })
   app.clock.step(100 * 365 * dayMs)
   await app.clock.advance(1000)
 
@@ -55,8 +55,8 @@ t.test('an expired certificate makes the server not ready, with the reason', asy
 })
 
 t.test('a server that stops says so, also to who has just asked', async t => {
-  const app = await testServer(t, { plugins: ['health', 'metrics'] })
-  const { readiness } = app.server.depsOf('health') as unknown as { readonly readiness: Readiness }
+  const app = await testServer(t, { plugins: ['metrics'] })
+  const { readiness } = app.server.depsOf('metrics') as unknown as { readonly readiness: Readiness }
   t.equal((await readiness()).status, 200)
 
   await app.stop()
@@ -67,7 +67,7 @@ t.test('a server that stops says so, also to who has just asked', async t => {
 })
 
 t.test('callers within a second share one look at the store', async t => {
-  const app = await testServer(t, { plugins: ['health', 'metrics'] })
+  const app = await testServer(t, { plugins: ['metrics'] })
   await app.call('GET', '/readyz')
   app.clock.step(100 * 365 * dayMs)
 

@@ -32,7 +32,7 @@ const drop = defineRoute({
     const fail = () => {
       const error = new Error('dropped')
       if (query.by === 'server')
-        error.stack = `Error: dropped\n    at ${new URL('../kernel/kernel.ts', import.meta.resolve('sluice/plugin'))}:1:1`
+        error.stack = `Error: dropped\n    at ${new URL('../../../watchdog/test/kernel/kernel.ts', import.meta.resolve('sluice/plugin'))}:1:1`
       throw error
     }
     if (query.by === 'socket')

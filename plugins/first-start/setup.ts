@@ -19,7 +19,7 @@ interface Args {
 }
 type Call = CommandCall<Args>
 
-const setup = defineCommand({
+export const setup = defineCommand({
   name: 'setup',
   summary: 'Create the first administrator and sign in: on a running server, or on one that this makes.',
   args: Type.Object({
@@ -59,8 +59,6 @@ const setup = defineCommand({
     }
   }
 })
-
-export const commands = [setup]
 
 /** Returns false where no server runs, and none was named. Throws Fault when there is nothing to set up. */
 async function needsSetup({ connect }: Call, origin: string, isNamed: boolean): Promise<boolean> {

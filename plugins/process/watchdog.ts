@@ -5,8 +5,8 @@ import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import { hasOutside, runningOutside } from '../../platform/plugins/containment.ts'
-import { hasPluginCode, isBegunOutside, pluginOfStack, type Watched } from './plugin-of.ts'
-import type { WatchdogData } from './worker.ts'
+import { hasPluginCode, isBegunOutside, pluginOfStack, type Watched } from './blamed-plugin.ts'
+import type { WatchdogData } from './watchdog-worker.ts'
 
 interface Options extends Omit<WatchdogData, 'beats'> {
   readonly log: Log
@@ -45,7 +45,9 @@ export function startWatchdog({ watched, patienceMs, log, defer }: Options): voi
 }
 
 function openWorker(workerData: WatchdogData, log: Log): Release {
-  const worker = new Worker(new URL(`./worker.${import.meta.url.slice(-2)}`, import.meta.url), { workerData })
+  const worker = new Worker(new URL(`./watchdog-worker.${import.meta.url.slice(-2)}`, import.meta.url), {
+    workerData
+  })
   worker.on('error', error =>
     log.warn('watchdog.failed', `the ${workerData.watched} is not watched any more: ${error.message}`)
   )

@@ -6,7 +6,7 @@ import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { stateOf } from '../../kernel/store/postgres/words.ts'
 import { storeFileOf } from '../../kernel/store/sql/database.ts'
-import { type Answer, type Check, readinessOf } from '../metrics/exports.ts'
+import { type Answer, type Check, readinessOf } from '../http/listener-exports.ts'
 
 type Deps = Pick<Kernel, 'store' | 'control' | 'clock'>
 

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { defineRoute } from '../../kernel/http/route.ts'
-import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { defineRoute } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
 
-const document = defineRoute({
+export const documentRoute = defineRoute({
   method: 'GET',
   url: '/v1/openapi.json',
   action: 'openapi.read',
@@ -15,12 +15,4 @@ const document = defineRoute({
     errors: []
   }),
   run: async ({ document }: Pick<Kernel, 'document'>) => document() as { openapi: string } // every OpenAPI document has it
-})
-
-export default definePlugin({
-  name: 'openapi',
-  version: '1.0.0',
-  description: 'This document.',
-  kernel: '^2.0.0',
-  routes: [document]
 })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
 import { startAgent, testCluster, token } from '../../../test/support/test-cluster.ts'
 import { get, startWebServer } from '../../../test/support/web.ts'
-import { pluginOfScript, pluginOfStack } from '../plugin-of.ts'
+import { pluginOfScript, pluginOfStack } from '../blamed-plugin.ts'
 
 const looper = join(import.meta.dirname, 'looper')
 const dropper = join(import.meta.dirname, 'dropper')
@@ -16,7 +16,7 @@ t.test(
       t,
       {},
       `[plugins."${looper}"]
-[plugins.watchdog]
+[plugins.process]
 patience_secs = 0.5
 `
     )

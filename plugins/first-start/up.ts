@@ -6,7 +6,7 @@ import { originIn, quote } from '../cli/exports.ts'
 import { enrollAgent, runAgent } from './agent-process.ts'
 import { operatorTokenIn } from './operator-token.ts'
 
-const up = defineCommand({
+export const up = defineCommand({
   name: 'up',
   summary: 'Run a server and an agent on this machine, ready for a first rule.',
   args: Type.Object({
@@ -50,8 +50,6 @@ const up = defineCommand({
     await server.done
   }
 })
-
-export const commands = [up]
 
 /** Enrolls the local agent, unless an earlier run has done so. */
 async function enrollOnce(api: Api, stateDir: string): Promise<void> {

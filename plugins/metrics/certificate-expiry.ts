@@ -1,0 +1,16 @@
+import { X509Certificate } from 'node:crypto'
+import type { Metrics } from '../../kernel/metrics.ts'
+
+/** Reports when the certificate of the control stream expires. The plugin http reports that of the API. */
+export function certificateExpiry(certificate: string): Metrics {
+  const value = new X509Certificate(certificate).validToDate.getTime() / 1000
+  return async () => [
+    {
+      name: 'svc_certificate_expiry_timestamp_seconds',
+      type: 'gauge',
+      help: 'When the certificate expires: of the control stream, and of the API.',
+      labels: ['certificate'],
+      samples: [{ labelValues: ['control'], value }]
+    }
+  ]
+}

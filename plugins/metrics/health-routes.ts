@@ -1,0 +1,33 @@
+import { Type } from 'typebox'
+import { defineRoute } from '../../kernel/http/route.ts'
+import { live } from '../http/listener-exports.ts'
+import type { Readiness } from './readiness.ts'
+
+interface Deps {
+  readonly readiness: Readiness
+}
+
+const page = {
+  method: 'GET',
+  access: 'public',
+  reply: 'media',
+  schema: () => ({ reply: Type.Unknown() })
+} as const
+
+const livez = defineRoute({
+  ...page,
+  url: '/livez',
+  action: 'health.live',
+  summary: 'Answers while the process does.',
+  run: async (_: Deps) => live
+})
+
+const readyz = defineRoute({
+  ...page,
+  url: '/readyz',
+  action: 'health.ready',
+  summary: 'Tells whether the server can do its work: 503 if not, with the reasons.',
+  run: ({ readiness }: Deps) => readiness()
+})
+
+export const healthRoutes = [livez, readyz]
