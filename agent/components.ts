@@ -13,7 +13,7 @@ import { type Journal, openJournal } from './journal/journal.ts'
 import { readBundle } from './link/bundle.ts'
 import { ManagedObjects } from './objects/managed-objects.ts'
 import { openObjectStore } from './objects/object-store.ts'
-import type { AgentCall, AgentPlugin } from './plugin.ts'
+import { type AgentCall, type AgentPlugin, messagesOf } from './plugin.ts'
 import type { PluginSet } from './plugins/plugin-set.ts'
 import type { Resolver } from './resolver/resolver.ts'
 import { openAgentTime } from './rules/agent-time.ts'
@@ -138,9 +138,9 @@ function openDatabases(stateDir: string, defer: (release: Release) => void) {
   return { db, journalDb }
 }
 
-/** Throws where the messages of the plugins and their .proto files differ. */
+/** Throws where a message of a plugin and its .proto differ. */
 export function codecOf(plugins: readonly AgentPlugin[]): Codec {
-  const messages = plugins.flatMap(({ messages }) => messages ?? [])
+  const messages = plugins.flatMap(messagesOf)
   return openCodec([...wireMessages, ...controlMessages, ...pinMessages, ...endpointMessages, ...messages])
 }
 

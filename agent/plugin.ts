@@ -1,10 +1,11 @@
-import type { Static, TObject, TSchema } from 'typebox'
+import type { Static, TObject, TSchema, Type } from 'typebox'
 import type { Clock } from '../kernel/base/clock.ts'
 import type { Log } from '../kernel/base/log.ts'
 import type { Metric } from '../kernel/base/metric.ts'
 import type { Release } from '../kernel/base/releases.ts'
-import type { Codec, Handler, Message, Request } from '../kernel/wire/message.ts'
+import type { Capability, Codec, Handler, Message, Request } from '../kernel/wire/message.ts'
 import type { MessageChannel } from '../kernel/wire/rpc.ts'
+import { type DeclaredField, fieldMessage, type Sent } from '../platform/rule-field.ts'
 import type { AddressChange, EngineEvent, Sample } from './engine/engine.ts'
 import type { ConnectionQuery, ConnectionSelection, OpenConnection } from './engine/open-connection.ts'
 import type { Journal } from './journal/journal.ts'
@@ -46,11 +47,11 @@ export { ruleKind } from './wire/rule-kind.ts'
 export interface AgentPlugin {
   readonly name: string // as in the server half
   readonly agent: string // semver range of the contract's version: '^1.0.0'
-  /** Capabilities that the agent announces in Hello: id to the version that this half supports. */
+  /** Capabilities that the agent announces in Hello, beside those of `fields`: id to the version that this half supports. */
   readonly capabilities?: Readonly<Record<string, string>>
   /** Of its section [plugins.<name>] in the agent's configuration; unknown keys are refused. `call.config` has the values. */
   readonly config?: TObject
-  readonly messages?: readonly Message[]
+  readonly messages?: readonly Message[] // beside those of `fields`
   /** Handlers of the server's messages; each has 15 s. */
   readonly handlers?: readonly Handler<AgentCall>[]
   readonly fields?: readonly AgentField[]
@@ -136,6 +137,7 @@ export function defineCommand<A extends TObject>(command: AgentCommand<A>): Agen
 export interface AgentField<B extends TSchema = TSchema> {
   readonly key: string
   readonly message: Message<B> // the type of its value
+  readonly capability?: Capability // announced in Hello
   /** Writes the value into the draft of the engine rule. A later value with another draft gives the rule a new engine rule, which takes over its ports. */
   plan?(value: Static<B>, draft: EngineRuleDraft, rule: RuleSpec): void
   /**
@@ -157,10 +159,30 @@ export interface AgentField<B extends TSchema = TSchema> {
   gone?(rule: FieldRule<B>, call: AgentCall): void
 }
 
-/** Returns the field; infers the type of its value from `message`. */
-export function defineField<B extends TSchema>(field: AgentField<B>): AgentField<B> {
-  return field
+type SentSchema<B extends TSchema, S extends TSchema> = TSchema extends S ? Type.TUnsafe<Sent<Static<B>>> : S
+type Hooks<B extends TSchema> = Omit<AgentField<B>, 'key' | 'message' | 'capability'>
+
+/** Returns the agent half of a field: of a declared one, or of one with a `message` of its own. */
+export function defineField<B extends TSchema>(field: AgentField<B>): AgentField<B>
+export function defineField<B extends TSchema, S extends TSchema>(
+  field: DeclaredField<B, S> & Hooks<SentSchema<B, S>>
+): AgentField<SentSchema<B, S>>
+export function defineField(field: AgentField | (DeclaredField & Hooks<TSchema>)): AgentField {
+  return 'message' in field ? field : { ...field, message: fieldMessage(field) }
 }
+
+/** Returns the messages of a half, those of its fields included. */
+export const messagesOf = ({ messages = [], fields = [] }: AgentPlugin): readonly Message[] => [
+  ...new Set([...messages, ...fields.map(({ message }) => message)])
+]
+
+/** Returns the capabilities that a half announces, those of its fields included. */
+export const capabilitiesOf = ({ capabilities = {}, fields = [] }: AgentPlugin): Record<string, string> => ({
+  ...Object.fromEntries(
+    fields.flatMap(({ capability }) => (capability ? [[capability.id, capability.since]] : []))
+  ),
+  ...capabilities
+})
 
 /** Supports rules beyond one TCP port with one target. A rule with a shape that no plugin supports is refused. */
 export interface AgentShape {

@@ -2,6 +2,7 @@
 export { type Static, Type } from 'typebox'
 export type { Metric } from '../kernel/base/metric.ts'
 export { type Capability, defineMessage, defineRequest, Refused, respond } from '../kernel/wire/message.ts'
+export type { DeclaredField } from '../platform/rule-field.ts'
 export type { Balance } from './engine/balance.ts'
 export type { ConnectionEnd, EndedConnection } from './engine/ended-connection.ts'
 export type { DialFrom, EngineEvent, Filter, Filters, Match, Meter, Rate } from './engine/engine.ts'

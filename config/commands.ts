@@ -1,5 +1,15 @@
 // What each plugin adds to the command line. The index of it, command-index.json, is made by `npm run index`.
+import type { DeclaredField } from '../platform/rule-field.ts'
 import type { CommandModules } from '../plugins/cli/installed.ts'
+
+/** Loads the options of `rule push` of a plugin that adds nothing else to the command line. */
+const pushOptionsOf = (load: () => Promise<Declarations>) => async () => {
+  const declared = await load()
+  const { pushOptions } = await import('../plugins/rules/command-exports.ts')
+  return { fills: [pushOptions(...('field' in declared ? [declared.field] : declared.fields))] }
+}
+
+type Declarations = { readonly field: DeclaredField } | { readonly fields: readonly DeclaredField[] }
 
 export const commandModules: CommandModules = {
   agent: () => import('../agent/commands.ts'),
@@ -7,11 +17,11 @@ export const commandModules: CommandModules = {
   apply: () => import('../plugins/apply/commands.ts'),
   audit: () => import('../plugins/audit/commands.ts'),
   auth: () => import('../plugins/auth/commands.ts'),
-  amplification: () => import('../plugins/amplification/commands.ts'),
-  balance: () => import('../plugins/balance/commands.ts'),
+  amplification: pushOptionsOf(() => import('../plugins/amplification/field.ts')),
+  balance: pushOptionsOf(() => import('../plugins/balance/fields.ts')),
   bans: () => import('../plugins/bans/commands.ts'),
   'source-filter': () => import('../plugins/source-filter/commands.ts'),
-  'source-limit': () => import('../plugins/source-limit/commands.ts'),
+  'source-limit': pushOptionsOf(() => import('../plugins/source-limit/field.ts')),
   backup: () => import('../plugins/backup/commands.ts'),
   certificate: () => import('../plugins/certificate/commands.ts'),
   cli: () => import('../plugins/cli/commands.ts'),
@@ -29,7 +39,7 @@ export const commandModules: CommandModules = {
   journal: () => import('../plugins/journal/commands.ts'),
   labels: () => import('../plugins/labels/commands.ts'),
   'multi-target': () => import('../plugins/multi-target/commands.ts'),
-  'proxy-protocol': () => import('../plugins/proxy-protocol/commands.ts'),
+  'proxy-protocol': pushOptionsOf(() => import('../plugins/proxy-protocol/fields.ts')),
   quota: () => import('../plugins/quota/commands.ts'),
   'rate-limit': () => import('../plugins/rate-limit/commands.ts'),
   rules: () => import('../plugins/rules/commands.ts'),

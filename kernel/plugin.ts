@@ -27,7 +27,7 @@ export interface Plugin<D extends Kernel = Kernel> {
   readonly exports?: { readonly [K in keyof D]?: Resolver<D[K]> } // visible to plugins that need this one
   readonly slots?: readonly Slot<never>[] // owned by it
   readonly fills?: readonly Fill<D>[] // its values in slots of others
-  readonly messages?: readonly Message[] // of its own .proto
+  readonly messages?: readonly Message[] // beside those of `fills`
   readonly handlers?: readonly Handler<PeerCall<D>>[] // messages of connected agents
   readonly preAuthHandlers?: readonly Handler<UnauthenticatedCall<D>>[] // messages before Hello
   readonly prefix?: `/${string}` // of its routes outside /v1: '/status' for /status, /status/... and /status.json; no two plugins have the same
@@ -56,4 +56,7 @@ export interface UnauthenticatedCall<D> {
 // Members that take `D` are methods, not arrow functions: TypeScript compares methods bivariantly, so that a plugin or
 // route with any `D` is a Plugin or Route without a cast. container.ts passes each one its `D`.
 
-export const definePlugin = <D extends Kernel = Kernel>(plugin: Plugin<D>): Plugin => Object.freeze(plugin)
+export function definePlugin<D extends Kernel = Kernel>(plugin: Plugin<D>): Plugin {
+  const messages = (plugin.fills ?? []).flatMap(fill => fill.messages ?? [])
+  return Object.freeze({ ...plugin, messages: [...(plugin.messages ?? []), ...messages] })
+}

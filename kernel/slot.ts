@@ -1,5 +1,6 @@
 import { type Attribution, attributed } from './base/attribution.ts'
 import { type ErrorCode, Fault, pluginFailed, reasonOf, startupInvalid } from './base/errors.ts'
+import type { Message } from './wire/message.ts'
 
 /** A typed extension point: one plugin owns it, others fill it. The kernel does not interpret the values. */
 export interface Slot<T> {
@@ -15,6 +16,7 @@ export interface Slot<T> {
 
 export interface Fill<D = object> {
   readonly slot: Slot<never>
+  readonly messages?: readonly Message[] // of its value
   make(deps: () => D): unknown
 }
 

@@ -1,5 +1,5 @@
 // A scripted agent that has all built-in capabilities and accepts every object.
-import type { AgentObjectKind, ObjectChange } from '../agent/plugin.ts'
+import { type AgentObjectKind, capabilitiesOf, messagesOf, type ObjectChange } from '../agent/plugin.ts'
 import { agentPlugins } from '../config/agent-plugins.ts'
 import {
   connectAgent,
@@ -43,8 +43,8 @@ export async function acceptingScript<S extends Partial<Script>>(script: S) {
 
 const builtinAgent = Promise.all(Object.values(agentPlugins).map(async load => (await load()).default)).then(
   halves => ({
-    messages: halves.flatMap(({ messages }) => messages ?? []),
-    capabilities: Object.assign({}, ...halves.map(({ capabilities }) => capabilities)),
+    messages: halves.flatMap(messagesOf),
+    capabilities: Object.assign({}, ...halves.map(capabilitiesOf)),
     responses: halves.flatMap(({ kinds }) => (kinds ?? []).flatMap(responsesOf))
   })
 )

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { AgentPlugin } from '../agent/plugin.ts'
+import { type AgentPlugin, messagesOf } from '../agent/plugin.ts'
 import { reasonOf } from '../kernel/base/errors.ts'
 import { pluginProblems } from '../kernel/check.ts'
 import type { Plugin } from '../kernel/plugin.ts'
@@ -105,7 +105,6 @@ function manifestProblems(server: Plugin, agent: AgentPlugin | null, plugins: re
 }
 
 function messageProblems(server: Plugin | null, agent: AgentPlugin | null): string[] {
-  const fields = (agent?.fields ?? []).map(({ message }) => message)
-  const messages = [...(server?.messages ?? []), ...(agent?.messages ?? []), ...fields]
+  const messages = [...(server?.messages ?? []), ...(agent ? messagesOf(agent) : [])]
   return unboundedParts(messages).map(problem => `message ${problem}: a peer could send any amount`)
 }

@@ -34,6 +34,7 @@ export {
   Refused,
   respond
 } from '../kernel/wire/message.ts'
+export { type DeclaredField, fieldMessage } from '../platform/rule-field.ts'
 export type { Setup, SignedIn, SignIn, SignInCall } from './auth/exports.ts'
 export * as clients from './clients/exports.ts'
 export {

@@ -48,12 +48,22 @@ t.test('the commands', async t => {
 t.test('the wire', async t => {
   const files = globSync('{agent,kernel,plugins}/**/*.proto', { cwd: root, exclude: ['**/test/**'] }).sort()
 
+  const declared = new Map(
+    plugins.flatMap(({ messages = [] }) =>
+      messages.flatMap(({ name, proto }) => (proto instanceof URL ? [] : [[name, proto] as const]))
+    )
+  )
+
+  const texts = [
+    ...files.map(file => [file, readFileSync(join(root, file), 'utf8')] as const),
+    ...[...declared].sort()
+  ]
   frozen(
     t,
     'wire.txt',
-    files.flatMap(file => [
-      `# ${file}`,
-      ...readFileSync(join(root, file), 'utf8')
+    texts.flatMap(([source, text]) => [
+      `# ${source}`,
+      ...text
         .replaceAll(/\s*\/\/.*/g, '')
         .trim()
         .split('\n')

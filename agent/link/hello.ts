@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { newId } from '../../kernel/base/id.ts'
 import { type Hello, protocolVersion } from '../../kernel/wire/control.ts'
-import type { AgentPlugin } from '../plugin.ts'
+import { type AgentPlugin, capabilitiesOf } from '../plugin.ts'
 import { severalEndpoints } from '../wire/endpoints.ts'
 
 /** Hello without the token. */
@@ -17,7 +17,7 @@ export function openHello(plugins: () => readonly AgentPlugin[], version: string
   return (state_digest: string): HelloBody => ({
     ...constant,
     capabilities: {
-      versions: Object.assign({}, own, ...plugins().map(({ capabilities }) => capabilities ?? {}))
+      versions: Object.assign({}, own, ...plugins().map(capabilitiesOf))
     },
     state_digest
   })

@@ -2,7 +2,7 @@
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { AgentOptions, Components } from '../components.ts'
 import type { Link } from '../link/link.ts'
-import type { AgentPlugin, ObjectFailure } from '../plugin.ts'
+import { type AgentPlugin, capabilitiesOf, type ObjectFailure } from '../plugin.ts'
 import { ruleKind } from '../wire/rule-kind.ts'
 import type { LocalCommand } from './control-socket.ts'
 
@@ -67,6 +67,6 @@ function statusOf({ options, components, link, plugins }: Running): AgentStatus 
       ...failed,
       ...closed.map(([id, reason]) => ({ kind: ruleKind, id, reason, message: 'closed' }))
     ].slice(0, maxShown),
-    plugins: plugins().map(({ name, capabilities = {} }) => ({ name, capabilities }))
+    plugins: plugins().map(plugin => ({ name: plugin.name, capabilities: capabilitiesOf(plugin) }))
   }
 }

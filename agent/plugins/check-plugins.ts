@@ -1,7 +1,7 @@
 import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
 import { unmetNeed } from '../../kernel/base/version-range.ts'
 import { objectHandlers } from '../objects/object-handlers.ts'
-import type { AgentPlugin } from '../plugin.ts'
+import { type AgentPlugin, capabilitiesOf, messagesOf } from '../plugin.ts'
 
 /** The version of the contract in agent/plugin.ts. */
 const contractVersion = '1.5.0'
@@ -11,13 +11,13 @@ type NamesOf = (plugin: AgentPlugin) => readonly string[]
 /** Names that must be unique among all plugins. */
 const unique: Readonly<Record<string, NamesOf>> = {
   plugin: ({ name }) => [name],
-  message: ({ messages = [] }) => messages.map(({ name }) => name),
+  message: plugin => messagesOf(plugin).map(({ name }) => name),
   handler: ({ handlers = [], kinds = [] }) =>
     [...handlers, ...kinds.flatMap(objectHandlers)].map(({ name }) => name),
   field: ({ fields = [] }) => fields.map(({ key }) => key),
   kind: ({ kinds = [] }) => kinds.map(({ kind }) => kind),
   command: ({ commands = [] }) => commands.map(({ name }) => name),
-  capability: ({ capabilities = {} }) => Object.keys(capabilities)
+  capability: plugin => Object.keys(capabilitiesOf(plugin))
 }
 
 /** Checks the plugins of an agent together. Throws one Fault with all problems. */

@@ -12,8 +12,10 @@ const plain = { longs: Number, enums: String, defaults: true } as const
 /** Reads each .proto once. Throws where a .proto and a schema differ. */
 export function openCodec(messages: readonly Message[]): Codec {
   const root = new protobuf.Root()
-  for (const href of new Set(messages.map(message => message.proto.href)))
-    protobuf.parse(readFileSync(new URL(href), 'utf8'), root, { keepCase: true })
+  for (const proto of new Set(messages.map(message => String(message.proto)))) {
+    const text = proto.startsWith('file:') ? readFileSync(new URL(proto), 'utf8') : proto
+    protobuf.parse(text, root, { keepCase: true })
+  }
   root.resolveAll()
   const problems = messages.flatMap(({ name, body }) => schemaMismatches(root.lookupType(name), body))
   if (problems.length > 0) throw new TypeError(problems.join('\n'))

@@ -1,10 +1,10 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { runAs } from '../base/attribution.ts'
 
-/** A message of a plugin's .proto. The .proto defines its bytes; `body` is its type here, and what is accepted. */
+/** A message of a plugin. Its .proto defines its bytes; `body` is its type here, and what is accepted. */
 export interface Message<B extends TSchema = TSchema> {
   readonly name: string // full name in the .proto: 'sluice.sni.Pattern'
-  readonly proto: URL // read when the codec opens
+  readonly proto: URL | string // the .proto file, read when the codec opens, or its text
   readonly body: B
 }
 

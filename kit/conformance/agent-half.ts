@@ -1,4 +1,4 @@
-import type { AgentPlugin } from '../../agent/plugin.ts'
+import { type AgentPlugin, capabilitiesOf } from '../../agent/plugin.ts'
 import { checkPlugins } from '../../agent/plugins/check-plugins.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Capability } from '../../kernel/wire/message.ts'
@@ -15,7 +15,7 @@ export function fieldProblems(fields: readonly Field[], agent: AgentPlugin | nul
     const { id } = requires.capability
     const problems: string[] = []
     if (!agent.fields?.some(field => field.key === key)) problems.push('the agent half has none')
-    if (!(id in (agent.capabilities ?? {}))) problems.push(`the agent half does not announce ${id}`)
+    if (!(id in capabilitiesOf(agent))) problems.push(`the agent half does not announce ${id}`)
     return problems.map(problem => `field ${key}: ${problem}`)
   })
 }

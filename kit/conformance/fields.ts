@@ -1,5 +1,5 @@
 // Puts the fields of a plugin into rules, for an agent that accepts them.
-import type { AgentPlugin } from '../../agent/plugin.ts'
+import { type AgentPlugin, capabilitiesOf, messagesOf } from '../../agent/plugin.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { Releases } from '../../kernel/base/releases.ts'
 import type { LoadedField } from '../../plugins/rules/exports.ts'
@@ -16,7 +16,8 @@ export async function tryFields(
   const [problems, notes]: [string[], string[]] = [[], []]
   if (fields.length === 0) return { problems, notes }
   const releases = new Releases()
-  const { capabilities = {}, messages = [] } = agent ?? {}
+  const capabilities = agent ? capabilitiesOf(agent) : {}
+  const messages = agent ? messagesOf(agent) : []
   const app = { server: around.server, clock: systemClock }
   await connectAcceptingAgent({ teardown: releases.defer }, app, 'check', { capabilities, messages })
   try {

@@ -1,18 +1,13 @@
-// The agent half: the engine caps the replies of each flow. A change counts for flows that begin later.
+// The agent half: the engine caps the replies of each flow. A change applies to flows that begin later.
 import { type AgentPlugin, defineField } from '../../agent/plugin.ts'
-import { Cap, capability, key, refusal } from './wire.ts'
-
-const secs = (ms: number): number => Math.round(ms / 1000)
+import { field, refusal } from './field.ts'
 
 export default {
   name: 'amplification',
   agent: '^1.5.0',
-  capabilities: { [capability.id]: capability.since },
-  messages: [Cap],
   fields: [
     defineField({
-      key,
-      message: Cap,
+      ...field,
       plan({ ratio, proven_after: provenAfter }, draft) {
         draft.replyCap = { ratio, provenAfter, refusal }
       }
@@ -25,7 +20,7 @@ export default {
     const until = provenAfter === 0 ? '' : `, until it has answered ${provenAfter} of them`
     const dropped = refused.get(refusal)
     const lately = dropped
-      ? `; ${dropped.count} replies were dropped, the last ${secs(dropped.agoMs)} s ago`
+      ? `; ${dropped.count} replies were dropped, the last ${Math.round(dropped.agoMs / 1000)} s ago`
       : ''
     const text = `a caller gets at most ${ratio} times the bytes that it has sent as replies${until}${lately}`
     return [{ kind: 'limit', id: `replies ${spec.id}`, verdict: 'info', reason: refusal, text }]

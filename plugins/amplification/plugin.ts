@@ -1,21 +1,26 @@
+import { Fault } from '../../kernel/base/errors.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
-import { fills } from './commands.ts'
-import { Amplification } from './entities.ts'
+import { pushOptions, ruleField } from '../rules/exports.ts'
 import { field, invalidCap } from './field.ts'
-import { Amplification0001 } from './migrations/0001-amplification.ts'
-import { Cap } from './wire.ts'
+
+const amplification = ruleField({
+  ...field,
+  change: 'frozen',
+  journalKind: 'limit',
+  parse(cap, { protocol }) {
+    if (protocol === 'udp') return cap
+    throw new Fault(invalidCap, '/amplification is for UDP rules: a TCP source cannot be forged', {
+      details: { field: '/amplification', reason: 'protocol' }
+    })
+  }
+})
 
 export default definePlugin({
   name: 'amplification',
   version: '1.0.0',
-  description: 'UDP rules reply with no more than a multiple of what was asked.',
+  description: 'UDP rules reply with at most a multiple of the bytes that callers sent.',
   kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [invalidCap],
-  store: {
-    entities: [Amplification],
-    migrations: [{ name: '0001-amplification', class: Amplification0001 }]
-  },
-  fills: [field, ...fills],
-  messages: [Cap]
+  fills: [amplification, pushOptions(field)]
 })

@@ -1,36 +1,18 @@
-// The agent half: the engine chooses the target; who is out, and who returns how fast, is decided here.
+// The agent half: the engine chooses the target; this half ejects targets and lets them return.
 import { type AgentPlugin, defineField } from '../../agent/plugin.ts'
-import { openEjections } from './balance.ts'
-import {
-  capability,
-  ejectionCapability,
-  key,
-  messages,
-  optionKeys,
-  SlowConnect,
-  SlowStart,
-  SourcePrefix,
-  Spread
-} from './wire.ts'
+import { openEjections, slowConnectField, slowStartField } from './ejections.ts'
+import { balance, sourcePrefix } from './fields.ts'
 
-const slowConnect = defineField({ key: optionKeys.slowConnectMs, message: SlowConnect })
-const slowStart = defineField({ key: optionKeys.slowStartSecs, message: SlowStart })
-const { opened, changed, gone, event, start } = openEjections({ slowConnect, slowStart })
+const { opened, changed, gone, event, start } = openEjections()
 
 export default {
   name: 'balance',
   agent: '^1.5.0',
-  capabilities: {
-    [capability.id]: capability.since,
-    [ejectionCapability.id]: ejectionCapability.since
-  },
-  messages,
   fields: [
-    slowConnect,
-    slowStart,
+    slowConnectField,
+    slowStartField,
     defineField({
-      key,
-      message: Spread,
+      ...balance,
       plan(spread, draft) {
         draft.balance = spread
       },
@@ -39,11 +21,10 @@ export default {
       gone
     }),
     defineField({
-      key: optionKeys.sourcePrefix,
-      message: SourcePrefix,
-      plan({ bits }, draft) {
+      ...sourcePrefix,
+      plan({ value: ipv6Prefix }, draft) {
         // Fields are planned in the order of their keys.
-        if (draft.balance) draft.balance = { ...draft.balance, ipv6Prefix: bits }
+        if (draft.balance) draft.balance = { ...draft.balance, ipv6Prefix }
       }
     })
   ],

@@ -1,5 +1,5 @@
 // Describes a plugin for operators: what it adds, and what it may do.
-import type { AgentPlugin } from '../../agent/plugin.ts'
+import { type AgentPlugin, capabilitiesOf } from '../../agent/plugin.ts'
 import type { Loaded } from './catalogue.ts'
 
 export interface Described {
@@ -70,7 +70,7 @@ export function describe({ servers, agents, fromOf }: Loaded, plugin: string): D
     slots: (server?.slots ?? []).map(({ id }) => id),
     fills,
     fields: (agent?.fields ?? []).map(({ key }) => key),
-    capabilities: agent?.capabilities ?? {},
+    capabilities: agent ? capabilitiesOf(agent) : {},
     agent: agent ? describeAgent(agent) : null,
     may: [
       ...(from === 'built in' ? [] : ['run any code as the user of the process']),

@@ -8,17 +8,8 @@ import {
   type TargetStanding
 } from '../../agent/plugin.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
-import {
-  Health,
-  HealthCheck,
-  healthCheckCapability,
-  healthCheckKey,
-  markOf,
-  maxRulesOfMessage,
-  messages,
-  type RuleHealth,
-  targetsCapability
-} from './wire.ts'
+import { field } from './field.ts'
+import { Health, markOf, maxRulesOfMessage, messages, type RuleHealth, targetsCapability } from './wire.ts'
 
 const everyMs = 5_000
 const minuteMs = 60_000
@@ -28,19 +19,15 @@ const reporters = new WeakMap<AgentCall, () => void>()
 
 export default {
   name: 'multi-target',
-  agent: '^1.0.0',
-  capabilities: {
-    [targetsCapability.id]: targetsCapability.since,
-    [healthCheckCapability.id]: healthCheckCapability.since
-  },
+  agent: '^1.5.0',
+  capabilities: { [targetsCapability.id]: targetsCapability.since },
   messages,
   shapes: [{ shape: 'targets' }],
   fields: [
     defineField({
-      key: healthCheckKey,
-      message: HealthCheck,
-      plan({ interval_secs }, draft) {
-        draft.probeMs = interval_secs * 1000
+      ...field,
+      plan({ value: secs }, draft) {
+        draft.probeMs = secs * 1000
       }
     })
   ],

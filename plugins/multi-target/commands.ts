@@ -1,14 +1,5 @@
-import { Type } from '../../kernel/cli/args.ts'
-import { columnSlot, pushOptionsSlot } from '../rules/command-exports.ts'
-
-const pushOptions = pushOptionsSlot.fill({
-  args: {
-    health_interval: Type.Optional(
-      Type.Integer({ description: 'Seconds between connection attempts to each target, 1 to 3600.' })
-    )
-  },
-  body: ({ health_interval: secs }) => (secs === undefined ? {} : { health_check_interval_secs: secs })
-})
+import { columnSlot, pushOptions } from '../rules/command-exports.ts'
+import { field } from './field.ts'
 
 /** 'healthy', 'failed' and 'ejected' are of all targets; of several, some may be failed or ejected. */
 const health = columnSlot.fill([
@@ -26,4 +17,4 @@ const health = columnSlot.fill([
 const stateOf = ({ state = 'unknown', ejected_until = null }: Readonly<Record<string, unknown>>): unknown =>
   state !== 'failed' && ejected_until !== null ? 'ejected' : state
 
-export const fills = [pushOptions, health]
+export const fills = [pushOptions(field), health]

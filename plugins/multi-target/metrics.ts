@@ -3,9 +3,9 @@ import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { MetricSample, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { RuleCore, Rules } from '../rules/exports.ts'
+import { fieldValues, type RuleCore, type Rules } from '../rules/exports.ts'
 import { hostAndPort } from './ejection-log.ts'
-import { HealthInterval } from './entities.ts'
+import { field } from './field.ts'
 import type { Healths } from './health.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
@@ -15,13 +15,11 @@ interface Services extends Pick<Kernel, 'store'> {
 
 const rulesPerPage = 500
 
-/** Of rules whose health decides or is checked: with several targets, or with health checks. */
+/** Metrics of rules with several targets, or with health checks. */
 export function openMetrics({ store, rules, healths }: Services): Metrics {
   async function judgedRules(ids: readonly string[], em: EntityManager): Promise<RuleCore[]> {
     const found = await rules.matching({ id: { $in: [...ids] } }, em)
-    const checked = new Set(
-      (await em.find(HealthInterval, { rule: { $in: [...ids] } })).map(({ rule }) => rule)
-    )
+    const checked = await fieldValues(field, em, ids)
     return found.filter(({ id, targets }) => targets.length > 1 || checked.has(id))
   }
 

@@ -1,17 +1,15 @@
 import { asFunction } from 'awilix'
-import { defineCode } from '../../kernel/base/errors.ts'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { on } from '../../kernel/wire/message.ts'
-import { type Rules, removedSlot, shapeSlot, targetViewSlot } from '../rules/exports.ts'
+import { type Rules, removedSlot, ruleField, shapeSlot, targetViewSlot } from '../rules/exports.ts'
 import { fills as commandFills } from './commands.ts'
-import { HealthInterval } from './entities.ts'
 import { explains } from './explain.ts'
 import { field, healthOnUdp } from './field.ts'
 import { type Healths, openHealths } from './health.ts'
 import { openMetrics } from './metrics.ts'
-import { MultiTarget0001 } from './migrations/0001-health-interval.ts'
 import { Health, messages, targetsCapability } from './wire.ts'
 
 const unsupported = defineCode('multi_target_unsupported_by_client', 422, 3)
@@ -21,20 +19,29 @@ interface Deps extends Kernel {
   readonly rules: Rules
 }
 
+const healthCheck = ruleField({
+  ...field,
+  change: 'frozen',
+  journalKind: 'target',
+  errors: [healthOnUdp],
+  parse(secs, { protocol }) {
+    if (protocol === 'tcp') return secs
+    throw new Fault(healthOnUdp, `/${field.key} is for TCP rules: a UDP target cannot be probed`, {
+      details: { field: `/${field.key}`, reason: 'protocol' }
+    })
+  }
+})
+
 export default definePlugin<Deps>({
   name: 'multi-target',
   version: '1.0.0',
   kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [unsupported, healthOnUdp],
-  store: {
-    entities: [HealthInterval],
-    migrations: [{ name: '0001-health-interval', class: MultiTarget0001 }]
-  },
   services: { healths: asFunction(openHealths).singleton() },
   fills: [
     shapeSlot.fill({ shape: 'targets', requires: { capability: targetsCapability, refusal: unsupported } }),
-    field,
+    healthCheck,
     explains,
     targetViewSlot.fillWith(({ healths }: Deps) => healths.view),
     connectionSlot.fillWith(({ healths }: Deps) => healths.connection),

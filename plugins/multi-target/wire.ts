@@ -5,15 +5,6 @@ import { type Capability, Count, defineMessage } from '../../kernel/wire/message
 const proto = new URL('./multi-target.proto', import.meta.url)
 
 export const targetsCapability: Capability = { id: 'rule.multi-target', since: '0.7.0' }
-export const healthCheckCapability: Capability = { id: 'rule.health-check', since: '2.0.0' }
-
-export const healthCheckKey = 'health_check_interval_secs'
-
-export const HealthCheck = defineMessage({
-  name: 'sluice.multi_target.HealthCheck',
-  proto,
-  body: Type.Object({ interval_secs: Count })
-})
 
 export const maxRulesOfMessage = 250 // of at most 8 targets: a frame holds 256 KiB
 
@@ -61,4 +52,4 @@ export const markOf = (targets: readonly Place[]): number =>
     .digest()
     .readUInt32BE()
 
-export const messages = [HealthCheck, Health]
+export const messages = [Health]

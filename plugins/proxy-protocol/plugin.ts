@@ -1,9 +1,7 @@
 import { definePlugin } from '../../kernel/plugin.ts'
-import { fills } from './commands.ts'
-import { ProxyProtocol } from './entities.ts'
+import { pushOptions } from '../rules/exports.ts'
 import { fields, invalidIn, invalidOut } from './fields.ts'
-import { ProxyProtocol0001 } from './migrations/0001-proxy-protocol.ts'
-import { messages } from './wire.ts'
+import { ruleFields } from './rule-fields.ts'
 
 export default definePlugin({
   name: 'proxy-protocol',
@@ -12,10 +10,5 @@ export default definePlugin({
   kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [invalidOut, invalidIn],
-  store: {
-    entities: [ProxyProtocol],
-    migrations: [{ name: '0001-proxy-protocol', class: ProxyProtocol0001 }]
-  },
-  fills: [...fields, ...fills],
-  messages
+  fills: [...ruleFields, pushOptions(...fields)]
 })

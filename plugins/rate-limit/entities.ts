@@ -1,13 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
-import { ruleKey } from '../rules/exports.ts'
 import type { RateLimit } from './limits.ts'
-
-/** The limits of a rule, as in the request. */
-export const RuleLimit = defineEntity({
-  name: 'RuleLimit',
-  tableName: 'rate_limit',
-  properties: { rule: ruleKey(), limits: p.json().$type<RateLimit>() }
-})
 
 /** Limits for all rules of an owner on a client together. Ids, not foreign keys: see lifecycle.ts. */
 export const Envelope = defineEntity({

@@ -9,12 +9,11 @@ import { documentSchemaSlot } from '../http/exports.ts'
 import { removedSlot } from '../rules/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { fills as commandFills, commands } from './commands.ts'
-import { Envelope, RuleLimit } from './entities.ts'
+import { Envelope } from './entities.ts'
 import { type Envelopes, envelopeNotFound, openEnvelopes, type Services } from './envelopes.ts'
 import { field, limitMissing } from './field.ts'
 import { burstWithoutRate, limitRange } from './limits.ts'
 import { RateLimit0001 } from './migrations/0001-rate-limit.ts'
-import { RateLimit0002 } from './migrations/0002-enforced.ts'
 import { requirement, unsupported } from './requirement.ts'
 import { routes } from './routes.ts'
 import { DocumentBody, limitsEmpty } from './schema.ts'
@@ -34,11 +33,8 @@ export default definePlugin<Deps>({
   needs: { http: '^1.0.0', clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [unsupported, envelopeNotFound, limitRange, burstWithoutRate, limitsEmpty, limitMissing],
   store: {
-    entities: [RuleLimit, Envelope],
-    migrations: [
-      { name: '0001-rate-limit', class: RateLimit0001 },
-      { name: '0002-enforced', class: RateLimit0002 }
-    ]
+    entities: [Envelope],
+    migrations: [{ name: '0001-rate-limit', class: RateLimit0001 }]
   },
   services: {
     envelopes: asFunction(openEnvelopes).singleton(),

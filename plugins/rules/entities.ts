@@ -96,6 +96,18 @@ export const RefusedMember = defineEntity({
 
 export type RefusedMember = InferEntity<typeof RefusedMember>
 
+/** The value of a field that has no table of its own. It is deleted with its rule. */
+export const FieldValue = defineEntity({
+  name: 'RuleFieldValue',
+  tableName: 'rules_field_value',
+  properties: {
+    rule: p.manyToOne(Rule).mapToPk().primary().deleteRule('cascade'),
+    key: p.string().length(64).primary().index('rules_field_value_key_index'),
+    value: p.json().$type<unknown>()
+  }
+})
+export type FieldValue = InferEntity<typeof FieldValue>
+
 /** The client of a whole: a rule that has a part on each of its clients. It is on no agent itself. */
 export const noClient = ''
 

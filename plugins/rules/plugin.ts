@@ -15,7 +15,7 @@ import { bodyEmpty, immutableField } from './codes.ts'
 import { documentSchema } from './commands/document-schema.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { closedHandler } from './delivery/closed-rules.ts'
-import { RefusedMember, Rule } from './entities.ts'
+import { FieldValue, RefusedMember, Rule } from './entities.ts'
 import { requirementCodes } from './fields/requirements.ts'
 import { fieldUnsupported } from './fields/rule-field.ts'
 import { migrations } from './migrations.ts'
@@ -42,7 +42,7 @@ export default definePlugin<Deps>({
     ...[validationProtocol, ...requirementCodes, ...targetCodes],
     ...[bodyEmpty, immutableField]
   ],
-  store: { entities: [Rule, RefusedMember], migrations },
+  store: { entities: [Rule, RefusedMember, FieldValue], migrations },
   exports: { rules: asFunction(openRules).singleton() },
   slots: [...slots, listFilterSlots.rule, listOptionSlots.rule],
   fills: [

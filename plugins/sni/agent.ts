@@ -1,24 +1,22 @@
 import { type AgentPlugin, defineField } from '../../agent/plugin.ts'
-import { capability, Fallback, fallbackKey, messages, Pattern, Peeks, patternKey } from './wire.ts'
+import { sniFallback, sniPattern } from './fields.ts'
+import { messages, Peeks } from './wire.ts'
 
 const reportEveryMs = 5_000
 
 export default {
   name: 'sni',
-  agent: '^1.0.0',
-  capabilities: { [capability.id]: capability.since },
+  agent: '^1.5.0',
   messages,
   fields: [
     defineField({
-      key: patternKey,
-      message: Pattern,
-      plan({ pattern }, draft) {
+      ...sniPattern,
+      plan({ value: pattern }, draft) {
         draft.name = pattern
       }
     }),
     defineField({
-      key: fallbackKey,
-      message: Fallback,
+      ...sniFallback,
       plan(_, draft) {
         draft.fallback = true
       }

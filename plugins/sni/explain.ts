@@ -1,10 +1,10 @@
-// Which of the rules on a port of TLS names a caller meets.
+// Explains which of the rules on a port of TLS names takes a caller.
 import { type ExplainedCaller, type Explainer, explainSlot, type RuleRecord } from '../rules/exports.ts'
+import { sniFallback, sniPattern } from './fields.ts'
 import { covers } from './pattern.ts'
-import { fallbackKey, patternKey } from './wire.ts'
 
-const patternOf = (rule: RuleRecord): string | null => (rule[patternKey] ?? null) as string | null
-const isFallback = (rule: RuleRecord): boolean => rule[fallbackKey] === true
+const patternOf = (rule: RuleRecord): string | null => (rule[sniPattern.key] ?? null) as string | null
+const isFallback = (rule: RuleRecord): boolean => rule[sniFallback.key] === true
 
 const explainer: Explainer = {
   choose(rules, { sni }: ExplainedCaller) {

@@ -1,6 +1,6 @@
 // Parses and compares the TLS server names of rules.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import { patternKey } from './wire.ts'
+import { sniPattern } from './fields.ts'
 
 export const patternMalformed = defineCode('validation.sni_pattern_malformed', 400, 3)
 
@@ -28,6 +28,6 @@ export const covers = (pattern: string, name: string): boolean =>
   isWildcard(pattern) && name.slice(name.indexOf('.')) === pattern.slice(1)
 
 const malformed = (why: string): Fault =>
-  new Fault(patternMalformed, `/${patternKey} ${why}`, {
-    details: { field: `/${patternKey}`, reason: 'pattern' }
+  new Fault(patternMalformed, `/${sniPattern.key} ${why}`, {
+    details: { field: `/${sniPattern.key}`, reason: 'pattern' }
   })

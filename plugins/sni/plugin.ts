@@ -5,12 +5,10 @@ import { on } from '../../kernel/wire/message.ts'
 import { removingSlot } from '../clients/exports.ts'
 import { portSharingSlot } from '../rules/exports.ts'
 import { fills as commandFills } from './commands.ts'
-import { SniFallback, SniPattern } from './entities.ts'
 import { explains } from './explain.ts'
-import { fallback, onUnsupportedRule, pattern, unsupported } from './fields.ts'
-import { Sni0001 } from './migrations/0001-sni.ts'
 import { patternMalformed } from './pattern.ts'
 import { openPeeks, type PeekSums } from './peeks.ts'
+import { onUnsupportedRule, ruleFields, unsupported } from './rule-fields.ts'
 import { fallbackDuplicate, legacyToSni, routeDuplicate, sharing } from './sharing.ts'
 import { messages, Peeks } from './wire.ts'
 
@@ -24,11 +22,9 @@ export default definePlugin<Deps>({
   kernel: '^2.0.0',
   needs: { clients: '^1.0.0', rules: '^1.0.0' },
   codes: [unsupported, onUnsupportedRule, patternMalformed, legacyToSni, routeDuplicate, fallbackDuplicate],
-  store: { entities: [SniPattern, SniFallback], migrations: [{ name: '0001-sni', class: Sni0001 }] },
   services: { peeks: asFunction(openPeeks).singleton() },
   fills: [
-    pattern,
-    fallback,
+    ...ruleFields,
     portSharingSlot.fill(sharing),
     explains,
     removingSlot.fillWith(

@@ -1,17 +1,16 @@
-// Which rules may share a port: rules with server names, and one fallback. A rule without either has its port alone.
+// Decides which rules may share a port: rules with server names, and one fallback. Other rules have their ports alone.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, roleRequired } from '../../kernel/base/errors.ts'
-import type { PortSharing, RuleWithFields } from '../rules/exports.ts'
-import { loadPatterns } from './fields.ts'
+import { fieldValues, type PortSharing, type RuleWithFields } from '../rules/exports.ts'
+import { sniFallback, sniPattern } from './fields.ts'
 import { covers } from './pattern.ts'
-import { fallbackKey, patternKey } from './wire.ts'
 
 export const legacyToSni = defineCode('conflict.legacy_to_sni_unsupported', 409, 5)
 export const routeDuplicate = defineCode('conflict.sni_route_duplicate', 409, 5)
 export const fallbackDuplicate = defineCode('conflict.sni_fallback_duplicate', 409, 5)
 
-const isFallback = ({ fields }: RuleWithFields): boolean => fields.includes(fallbackKey)
-const isNamed = ({ fields }: RuleWithFields): boolean => fields.includes(patternKey)
+const isFallback = ({ fields }: RuleWithFields): boolean => fields.includes(sniFallback.key)
+const isNamed = ({ fields }: RuleWithFields): boolean => fields.includes(sniPattern.key)
 const isSni = (rule: RuleWithFields): boolean => isNamed(rule) || isFallback(rule)
 
 export const sharing: PortSharing = {
@@ -29,9 +28,10 @@ export const sharing: PortSharing = {
 type Patterns = ReadonlyMap<string, string>
 
 const patternsOf = (rules: readonly RuleWithFields[], em: EntityManager): Promise<Patterns> =>
-  loadPatterns(
-    rules.filter(isNamed).map(({ id }) => id),
-    em
+  fieldValues(
+    sniPattern,
+    em,
+    rules.filter(isNamed).map(({ id }) => id)
   )
 
 /** Allows one fallback on a port. Names take traffic from it, so only a superadmin may mix it with rules of others. */

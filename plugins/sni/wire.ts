@@ -1,23 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { type Capability, Count, defineMessage } from '../../kernel/wire/message.ts'
+import { Count, defineMessage } from '../../kernel/wire/message.ts'
 
 const proto = new URL('./sni.proto', import.meta.url)
 
-export const capability: Capability = { id: 'rule.sni', since: '0.9.0' }
-
-export const patternKey = 'sni_pattern'
-export const fallbackKey = 'sni_fallback'
-
 /** Upper bounds of the buckets of Peeks, which has one count more. */
 export const boundsMs = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2000, 3000] as const
-
-export const Pattern = defineMessage({
-  name: 'sluice.sni.Pattern',
-  proto,
-  body: Type.Object({ pattern: Type.String({ maxLength: 255 }) })
-})
-
-export const Fallback = defineMessage({ name: 'sluice.sni.Fallback', proto, body: Type.Object({}) })
 
 export const Peeks = defineMessage({
   name: 'sluice.sni.Peeks',
@@ -29,4 +16,4 @@ export const Peeks = defineMessage({
 })
 export type Peeks = Static<typeof Peeks.body>
 
-export const messages = [Pattern, Fallback, Peeks]
+export const messages = [Peeks]

@@ -1,4 +1,4 @@
-// The agent half: the engine counts each source by itself. A change counts for connections that begin later.
+// The agent half: the engine counts the connections of each source. A change applies to connections that begin later.
 import {
   type AgentPlugin,
   type AskedCaller,
@@ -6,21 +6,27 @@ import {
   type ExplainStep,
   type SourceLimit
 } from '../../agent/plugin.ts'
-import { capability, defaultWithinSecs, key, Limit, refusal } from './wire.ts'
+import { defaultWithinSecs, field, refusal } from './field.ts'
 
-function* limitsOf(id: string, limit: Limit): Generator<SourceLimit> {
-  const { connections, new_connections, within_secs = defaultWithinSecs } = limit
-  const perMs = within_secs * 1000
-  if (new_connections !== undefined)
-    yield { name: `source-limit new ${id}`, of: 'new', max: new_connections, perMs, refusal }
-  if (connections !== undefined)
-    yield { name: `source-limit open ${id}`, of: 'open', max: connections, perMs: 1, refusal }
-}
+const sourceLimit = defineField({
+  ...field,
+  plan({ connections, new_connections, within_secs = defaultWithinSecs }, draft, { id }) {
+    const limits: SourceLimit[] = [...draft.sourceLimits]
+    if (new_connections !== undefined) {
+      const perMs = within_secs * 1000
+      limits.push({ name: `source-limit new ${id}`, of: 'new', max: new_connections, perMs, refusal })
+    }
+    if (connections !== undefined)
+      limits.push({ name: `source-limit open ${id}`, of: 'open', max: connections, perMs: 1, refusal })
+    draft.sourceLimits = limits
+  }
+})
 
-/** The engine counts new connections by itself: of them only a refusal that has just been tells. */
+/** Only the engine counts new connections: a refusal just now is the sole sign of that limit. */
 function explain({ path: { spec, plan }, source, open, refused }: AskedCaller): ExplainStep[] {
   const own = plan.sourceLimits.filter(limit => limit.refusal === refusal)
-  const [atOnce, fresh] = [own.find(({ of }) => of === 'open'), own.find(({ of }) => of === 'new')]
+  const atOnce = own.find(({ of }) => of === 'open')
+  const fresh = own.find(({ of }) => of === 'new')
   if (!atOnce && !fresh) return []
   const lately = refused.get(refusal)
   const step = { kind: 'limit', id: `source ${source ?? 'any'}` } as const
@@ -47,16 +53,6 @@ const rateOf = ({ max, perMs }: SourceLimit): string => `${max} connections in $
 export default {
   name: 'source-limit',
   agent: '^1.5.0',
-  capabilities: { [capability.id]: capability.since },
-  messages: [Limit],
-  fields: [
-    defineField({
-      key,
-      message: Limit,
-      plan(limit, draft, { id }) {
-        draft.sourceLimits = [...draft.sourceLimits, ...limitsOf(id, limit)]
-      }
-    })
-  ],
+  fields: [sourceLimit],
   explain
 } satisfies AgentPlugin

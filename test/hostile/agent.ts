@@ -1,6 +1,7 @@
 // A hostile agent with a valid token. It sends messages that are made from the schemas of the wire and then broken,
 // floods of reports, statuses, health and responses, inventories that do not end, and connects again and again.
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import protobuf from 'protobufjs'
 import { type TSchema, Type } from 'typebox'
@@ -92,9 +93,11 @@ function made(schema: TSchema, prey: Prey): unknown {
 
 const roots = new Map<string, protobuf.Root>()
 const typeOf = ({ name, proto }: Message): protobuf.Type => {
-  const root = roots.get(proto.href) ?? new protobuf.Root().loadSync(proto.pathname, { keepCase: true })
-  roots.set(proto.href, root)
-  return root.lookupType(name)
+  const root = roots.get(name) ?? new protobuf.Root()
+  if (roots.has(name)) return root.lookupType(name)
+  const text = proto instanceof URL ? readFileSync(proto, 'utf8') : proto
+  roots.set(name, root)
+  return protobuf.parse(text, root, { keepCase: true }).root.lookupType(name)
 }
 
 /** The bytes of such a value; sometimes cut off, changed or repeated. */

@@ -24,7 +24,6 @@ const constants: Readonly<Record<string, () => string>> = {
 
 /** Modules that find other files by their own place. */
 const changes: Readonly<Record<string, (path: string) => string | Promise<string>>> = {
-  'kernel/wire/codec.ts': withReader,
   'plugins/process/watchdog.ts': withWorker
 }
 
@@ -44,28 +43,12 @@ const inOneFile: Plugin = {
   }
 }
 
-const urlOf = (mediaType: string, text: string): string =>
-  `data:${mediaType};base64,${Buffer.from(text).toString('base64')}`
-
-/** Returns a module with its .proto file in the URL of it. */
-function withProtos(path: string): string {
-  return readFileSync(path, 'utf8').replaceAll(
+/** Returns a module with the text of its .proto file in it. */
+const withProtos = (path: string): string =>
+  readFileSync(path, 'utf8').replaceAll(
     /new URL\('(\.\/[\w-]+\.proto)', import\.meta\.url\)/g,
-    (_, proto: string) => {
-      const text = readFileSync(join(dirname(path), proto), 'utf8')
-      return `new URL('${urlOf('text/plain', text)}')`
-    }
+    (_, proto: string) => JSON.stringify(readFileSync(join(dirname(path), proto), 'utf8'))
   )
-}
-
-/** Returns the codec as one that also reads such URLs; plugins of others have files. */
-function withReader(path: string): string {
-  return replaced(
-    readFileSync(path, 'utf8'),
-    /readFileSync\(new URL\(href\), 'utf8'\)/,
-    `(href.startsWith('data:') ? Buffer.from(href.split(',')[1] ?? '', 'base64').toString() : $&)`
-  )
-}
 
 /** Returns the watchdog with its worker in the URL of it. */
 async function withWorker(path: string): Promise<string> {
@@ -73,7 +56,7 @@ async function withWorker(path: string): Promise<string> {
   return replaced(
     readFileSync(path, 'utf8'),
     /new URL\(`\.\/watchdog-worker\.[^`]*`, import\.meta\.url\)/,
-    `new URL('${urlOf('text/javascript', worker)}')`
+    `new URL('data:text/javascript;base64,${Buffer.from(worker).toString('base64')}')`
   )
 }
 

@@ -1,18 +1,20 @@
 // Rules with several targets, and the target health that agents report.
 import t, { type Test } from 'tap'
+import { fieldMessage } from '../../../platform/rule-field.ts'
 import { rulesFixture, until } from '../../rules/test/fixture.ts'
 import { RulePush, messages as ruleMessages } from '../../rules/wire.ts'
-import { Health, HealthCheck, healthCheckCapability, markOf, messages, targetsCapability } from '../wire.ts'
+import { field } from '../field.ts'
+import { Health, markOf, messages, targetsCapability } from '../wire.ts'
 
 const plugins = ['users', 'clients', 'rules', 'udp', 'multi-target']
 const capableAgent = {
   capabilities: {
     [targetsCapability.id]: targetsCapability.since,
-    [healthCheckCapability.id]: healthCheckCapability.since,
+    [field.capability.id]: field.capability.since,
     'rule.udp': '1.0.0',
     'rule.update': '2.1.0'
   },
-  messages: [...ruleMessages, ...messages]
+  messages: [...ruleMessages, ...messages, fieldMessage(field)]
 }
 const targets = [
   { host: '10.0.0.1', port: 80, priority: 7 },
@@ -53,7 +55,7 @@ t.test('an interval of 1 s to an hour is stored and sent; UDP has none', async t
 
   t.match(await on.push({ [key]: 3600 }), { status: 201, body: { [key]: 3600 } })
   const { fields } = (await agent.until(RulePush.name)).body as { fields: Record<string, Uint8Array> }
-  t.same(on.server.depsOf('rules').codec.decode(HealthCheck, fields[key]!), { interval_secs: 3600 })
+  t.same(on.server.depsOf('rules').codec.decode(fieldMessage(field), fields[key]!), { value: 3600 })
   t.match(await on.push({ listen_port: 1 }), { status: 201, body: { [key]: null } })
   for (const secs of [0, 3601, 1.5])
     t.match(await on.push({ listen_port: 2, [key]: secs }), {

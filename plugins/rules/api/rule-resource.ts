@@ -3,7 +3,7 @@ import type { Resource } from '../../../kernel/http/route.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
 import { etagText } from '../../http/exports.ts'
 import { isGroupRule, Rule, type ShownRule } from '../entities.ts'
-import { columnsIn, loadValues } from '../fields/fields.ts'
+import { columnsIn, loadColumns } from '../fields/fields.ts'
 import { ruleKind } from '../wire.ts'
 import type { Values } from './rule-record.ts'
 
@@ -19,7 +19,7 @@ export const resourceOf = (id: string, filled: SlotReader): Resource => ({
   async version(em) {
     const rule = await em.findOne(Rule, { id })
     if (!rule) return null
-    const values = await loadValues(countedIn(filled)(rule), [rule], em)
+    const values = await loadColumns(countedIn(filled)(rule), [rule], em)
     return (await versionsOf([rule], values, filled, em)).get(id) ?? null
   }
 })

@@ -7,7 +7,6 @@ import { type AfterCommit, isInForce, stateInForce } from '../delivery/rule-stat
 import { type Before, type Existing, nothingPending, type Ports, Rule } from '../entities.ts'
 import { type ChangeBy, server } from '../fields/fields.ts'
 import type { Services } from '../services.ts'
-import { insertRule } from './new-rule.ts'
 import { isSuperadmin } from './placement.ts'
 
 /** Writes the row of a changed rule, and its fields. `from` and `to` have every loaded field; null means no value. */
@@ -22,16 +21,8 @@ export async function writeRule(
   const changed = Object.fromEntries(
     Object.entries(to).filter(([key, value]) => !isDeepStrictEqual(value, from[key] ?? null))
   )
-  if (fields.canReplace(changed)) {
-    await by.em.nativeUpdate(Rule, { id }, changeable(row))
-    await fields.replace(rule, { from, to: changed }, by)
-    return
-  }
-  // A field that cannot clear its value loses it with the row. Statistics stay: they refer to the rule by its id.
-  await by.em.nativeDelete(Rule, { id })
-  await insertRule(row, by.em)
-  const present = Object.entries(to).filter(([, value]) => value !== null)
-  await fields.save(id, Object.fromEntries(present), by)
+  await by.em.nativeUpdate(Rule, { id }, changeable(row))
+  await fields.save(id, changed, by)
 }
 
 /** Columns that a change may write; `RuleStates` writes those of the state. */

@@ -6,8 +6,9 @@ import type { SlotReader } from '../../../kernel/slot.ts'
 import type { Codec } from '../../../kernel/wire/message.ts'
 import type { Values } from '../api/rule-record.ts'
 import { fieldsIn, type PlacingField, placingIn } from '../api/schema.ts'
-import { isGroupRule, type Rule } from '../entities.ts'
+import { type FieldValue, isGroupRule, type Rule } from '../entities.ts'
 import { shapeSlot } from '../slots.ts'
+import { clearValues, loadValues, saveValues } from './field-storage.ts'
 import { fieldNotLoaded, fieldOf } from './requirements.ts'
 import {
   derivedFieldSlot,
@@ -47,17 +48,29 @@ function columnOf(field: LoadedField): Column {
   return { ...column, has: field.clientsOf === undefined ? () => true : isGroupRule }
 }
 
-/** Returns, by rule, the value or null of each column. A column is read once for all rules that may have a value. */
-export async function loadValues(
+/**
+ * Returns, by rule, the value or null of each column. One query reads the columns in rules_field_value, and one each column that
+ * has tables of its own, for all rules that may have a value.
+ */
+export async function loadColumns(
   all: readonly Column[],
   rules: readonly FieldKeys[],
   em: EntityManager
 ): Promise<ReadonlyMap<string, Values>> {
-  const byRule = new Map(rules.map(({ id }) => [id, {} as Record<string, unknown>]))
+  const none = Object.fromEntries(all.map(({ key }) => [key, null]))
+  const byRule = new Map<string, Record<string, unknown>>(rules.map(({ id }) => [id, { ...none }]))
+  const set = (id: string, key: string, value: unknown): void => {
+    const values = byRule.get(id)
+    if (values) values[key] = value
+  }
+  const shared = all.filter(({ field }) => !field.load)
+  const ids = rules.filter(rule => shared.some(({ has }) => has(rule))).map(({ id }) => id)
+  const keys = shared.map(({ key }) => key)
+  for (const { rule, key, value } of await loadValues(ids, keys, em)) set(rule, key, value)
   for (const { key, has, field } of all) {
     const ids = rules.filter(has).map(({ id }) => id)
-    const found = ids.length === 0 ? null : await field.load(ids, em, field)
-    for (const [id, values] of byRule) values[key] = found?.get(id) ?? null
+    if (!field.load || ids.length === 0) continue
+    for (const [id, value] of await field.load(ids, em, field)) set(id, key, value)
   }
   return byRule
 }
@@ -128,7 +141,8 @@ export class Fields {
   /** Returns the normalised value of one field of the body, or null. */
   parseField(field: LoadedField, body: Values, rule: RuleDraft, principal: Principal): unknown {
     const value = body[field.key] ?? null
-    return value === null ? null : field.parse(value, rule, body, { deps: field.deps, principal })
+    if (value === null || !field.parse) return value
+    return field.parse(value, rule, body, { deps: field.deps, principal })
   }
 
   /** Validates the shape of a new rule, and returns the normalised values that its body has. */
@@ -142,34 +156,26 @@ export class Fields {
 
   async check(rule: RuleCore, values: Values, { principal, em }: ChangeBy): Promise<void> {
     for (const { key, check, deps } of this.#in(values))
-      await check(values[key], rule, em, { deps, principal })
+      await check?.(values[key], rule, em, { deps, principal })
   }
 
-  async save(ruleId: string, values: Values, { principal, em }: ChangeBy): Promise<void> {
-    for (const { key, save, deps } of this.#in(values))
-      await save(ruleId, values[key], em, { deps, principal })
-  }
-
-  /** False if one of these fields cannot clear its value. */
-  canReplace = (values: Values): boolean => this.#in(values).every(({ clear }) => clear !== undefined)
-
-  /** Replaces values; null clears. */
-  async replace(
-    rule: RuleCore,
-    { from, to }: { readonly from: Values; readonly to: Values },
-    { principal, em }: ChangeBy
-  ): Promise<void> {
-    for (const { key, change, clear, save, deps } of this.#in(to)) {
-      const value = to[key] ?? null
-      const isCleared = value === null || (change === 'frozen' && (from[key] ?? null) !== null)
-      if (isCleared) await clear?.(rule.id, em, { deps, principal })
-      if (value !== null) await save(rule.id, value, em, { deps, principal })
+  /** Stores values instead of earlier ones; null clears. */
+  async save(rule: string, values: Values, { principal, em }: ChangeBy): Promise<void> {
+    const saved: FieldValue[] = []
+    const cleared: string[] = []
+    for (const { key, save, clear, deps } of this.#in(values)) {
+      const value = values[key] ?? null
+      const call = { deps, principal }
+      if (value === null) await (clear ? clear(rule, em, call) : cleared.push(key))
+      else await (save ? save(rule, value, em, call) : saved.push({ rule, key, value }))
     }
+    await clearValues(rule, cleared, em)
+    await saveValues(saved, em)
   }
 
   /** Returns, by rule, the value or null of every loaded field. */
   load = (rules: readonly FieldKeys[], em: EntityManager): Promise<ValuesByRule> =>
-    loadValues(columnsIn(this.#filled), rules, em)
+    loadColumns(columnsIn(this.#filled), rules, em)
 
   /** Returns the values as they are shown in a rule record. */
   shown(values: Values): Values {
@@ -205,7 +211,7 @@ export class Fields {
   async encodeAll(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Encoded | Fault>> {
     try {
       const sent = columnsIn(this.#filled).filter(({ isSent }) => isSent)
-      const [values, derived] = [await loadValues(sent, rules, em), await this.#derive(rules, em)]
+      const [values, derived] = [await loadColumns(sent, rules, em), await this.#derive(rules, em)]
       return new Map(
         rules.map(rule => [rule.id, this.#encode(rule, values.get(rule.id), derived.get(rule.id))])
       )

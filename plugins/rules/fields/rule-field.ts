@@ -1,12 +1,14 @@
-// The contract of a rule field: one property of a rule that one plugin owns completely.
+// The contract of a rule field: one property of a rule, owned by one plugin.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Static, TSchema } from 'typebox'
+import type { Static, TSchema, Type } from 'typebox'
 import { defineCode, type ErrorCode } from '../../../kernel/base/errors.ts'
 import type { Principal } from '../../../kernel/http/principal.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { defineSlot, type Fill } from '../../../kernel/slot.ts'
 import type { Capability, Message } from '../../../kernel/wire/message.ts'
+import { type DeclaredField, fieldMessage, sentValue } from '../../../platform/rule-field.ts'
 import type { Ports, Rule } from '../entities.ts'
+import { requestSchema, withDefaults, withNulls } from './field-value.ts'
 
 /** For a required capability that has no refusal code of its own. */
 export const fieldUnsupported = defineCode('rule_field_unsupported_by_client', 422, 3)
@@ -56,28 +58,34 @@ export interface FieldCall<D = Kernel> extends FieldContext<D> {
 interface FieldParts<B extends TSchema, D> {
   readonly key: string // 'sni_pattern', in JSON and on the wire
   readonly body: B // schema of the value in requests and replies; absent and null both mean that the rule has none
-  readonly absent?: Static<B> // shown in place of null
-  /** What a whole rule in PUT does to a value that it leaves out. Default: 'cleared'. */
+  readonly absent?: Static<B> // shown in replies instead of null
+  /** Decides whether a whole rule in PUT clears a value that it leaves out. Default: 'cleared'. */
   readonly unlessGiven?: 'cleared' | 'stays'
-  readonly journalKind?: 'limit' | 'target' // of the notes about its changes; default: 'change'
+  readonly journalKind?: 'limit' | 'target' // of the journal entries about its changes; default: 'change'
   readonly errors?: readonly ErrorCode[] // of `parse` and `check`, for OpenAPI; default: all codes of the plugin
-  /** The value tells apart rules that share a port: `apply` matches rules by it, ignoring case, and shows it. */
+  /** Rules that share a port differ in this value: `apply` matches rules by it, ignoring case, and shows it. */
   readonly distinguishes?: true
   /**
-   * Returns the normalised value that is stored, or null for none. Throws a Fault with a `validation.` code. Equal input
-   * gives an equal value, at any time and for anybody: that tells whether a request changes it. `body` is the whole request.
+   * Returns the normalised value that is stored, or null for none; default: the value as given. Throws a Fault with a
+   * `validation.` code. Equal input gives an equal value, at any time and for every caller: the comparison with the stored
+   * value decides whether a request changes it. `body` is the whole request.
    */
-  parse(
+  parse?(
     value: Static<B>,
     rule: RuleDraft,
     body: Readonly<Record<string, unknown>>,
     call: FieldCall<D>
   ): Static<B> | null
   /** Throws a Fault when the value conflicts with stored data, or with the time. Runs in the transaction that saves it. */
-  check(value: Static<B>, rule: RuleCore, em: EntityManager, call: FieldCall<D>): Promise<void>
-  /** Stores the value; of a hot field also in place of an earlier one. */
-  save(ruleId: string, value: Static<B>, em: EntityManager, call: FieldCall<D>): Promise<void>
-  load(
+  check?(value: Static<B>, rule: RuleCore, em: EntityManager, call: FieldCall<D>): Promise<void>
+  /**
+   * With `clear` and `load`, stores values in tables of the plugin, for values that have references or need an index.
+   * Replaces an earlier value. Without the three, values are in the table rules_field_value.
+   */
+  save?(ruleId: string, value: Static<B>, em: EntityManager, call: FieldCall<D>): Promise<void>
+  /** Deletes the value. */
+  clear?(ruleId: string, em: EntityManager, call: FieldCall<D>): Promise<void>
+  load?(
     ruleIds: readonly string[],
     em: EntityManager,
     context: FieldContext<D>
@@ -90,38 +98,38 @@ interface SentParts<B extends TSchema, W extends TSchema, D> {
   encode(value: Static<B>, rule: RuleCore, context: FieldContext<D>): Static<W>
 }
 
-interface HotParts<D> {
+interface HotParts {
   readonly change: 'hot'
   readonly updateEmpty: ErrorCode // for an update that is not a whole rule and has no hot field
-  clear(ruleId: string, em: EntityManager, call: FieldCall<D>): Promise<void>
 }
 
 /** Does not change by PUT; a PATCH changes it. */
+interface FrozenParts {
+  readonly change: 'frozen'
+}
+
 export interface FrozenField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel>
   extends FieldParts<B, D>,
-    SentParts<B, W, D> {
-  readonly change: 'frozen'
-  /** Deletes the value. Without it a change of the value writes the rule's row anew: what refers to that row goes, too. */
-  clear?(ruleId: string, em: EntityManager, call: FieldCall<D>): Promise<void>
-}
+    SentParts<B, W, D>,
+    FrozenParts {}
 
 /** May change while the rule runs; the agent's half applies the change to live connections. */
 export interface HotField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel>
   extends FieldParts<B, D>,
     SentParts<B, W, D>,
-    HotParts<D> {}
+    HotParts {}
 
 /**
  * For the server alone: no agent receives it, so that one of any version takes a rule that has it, a change sends
- * nothing, and the rule goes on while the plugin is not loaded. It must not decide what a rule forwards.
+ * nothing, and the rule continues while the plugin is not loaded. It must not decide what a rule forwards.
  */
-export interface ServerField<B extends TSchema = TSchema, D = Kernel> extends FieldParts<B, D>, HotParts<D> {
+export interface ServerField<B extends TSchema = TSchema, D = Kernel> extends FieldParts<B, D>, HotParts {
   readonly message?: never
   /**
-   * Places a rule on several clients, in place of `client`: the rule with the value is a whole, and each client has a
-   * part of it. Returns their ids, of all clients or those `among` them; others than clients that exist are left out.
-   * Throws a Fault. At most one field has it, and no rule gets or loses its value. Who knows that the clients are others
-   * now calls `rules.syncMembers`.
+   * Places a rule on several clients, instead of `client`: the rule with the value is a group rule, and each client has a
+   * member of it. Returns the ids of all clients, or of those `among` them; clients that do not exist are left out.
+   * Throws a Fault. At most one field has it, and no rule gets or loses its value. Call `rules.syncMembers` when the clients
+   * change.
    */
   clientsOf?(
     value: Static<B>,
@@ -135,7 +143,6 @@ export type SentField<B extends TSchema = TSchema, W extends TSchema = TSchema, 
   | FrozenField<B, W, D>
   | HotField<B, W, D>
 
-/** Every part is required: a field that leaves one out does not compile. */
 export type RuleField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel> =
   | SentField<B, W, D>
   | ServerField<B, D>
@@ -148,11 +155,48 @@ export const isSent = <F extends RuleField>(field: F): field is Exclude<F, Serve
 
 export const ruleFieldSlot = defineSlot<LoadedField>('rules.field', { keyOf: ({ key }) => key })
 
-/** Fills the slot; a function so that the types of schema, message and services are inferred. */
+/** A declared field with the hooks of its server half. */
+export type DeclaredRuleField<B extends TSchema, S extends TSchema, D = Kernel> = DeclaredField<B, S> &
+  FieldParts<B, D> &
+  (HotParts | FrozenParts) & {
+    readonly refusal?: ErrorCode // of agents without the capability; default: `fieldUnsupported`
+  } & (TSchema extends S
+    ? { readonly sent?: never; readonly encode?: never }
+    : { encode(value: Static<B>, rule: RuleCore, context: FieldContext<D>): Static<S> })
+
+/** Fills the slot with a declared field, or with one that has a message of its own. Types are inferred. */
+export function ruleField<B extends TSchema, S extends TSchema, D extends Kernel = Kernel>(
+  field: DeclaredRuleField<B, S, D>
+): Fill<D>
 export function ruleField<B extends TSchema, W extends TSchema, D extends Kernel = Kernel>(
   field: RuleField<B, W, D>
-): Fill<D> {
-  return ruleFieldSlot.fillWith((deps: D) => ({ ...field, deps }))
+): Fill<D>
+export function ruleField(field: object): Fill<Kernel> {
+  if (!('capability' in field)) return ruleFieldSlot.fillWith(deps => ({ ...(field as RuleField), deps }))
+  const loaded = loadedOf(field as DeclaredRuleField<TSchema, Type.TObject>)
+  return { ...ruleFieldSlot.fillWith(deps => ({ ...loaded, deps })), messages: [loaded.message] }
+}
+
+function loadedOf({
+  capability,
+  refusal = fieldUnsupported,
+  option: _,
+  sent,
+  encode = sentValue,
+  ...field
+}: DeclaredRuleField<TSchema, Type.TObject>): SentField {
+  const { body, parse = value => value } = field
+  return {
+    ...field,
+    body: requestSchema(body),
+    requires: { capability, refusal },
+    message: fieldMessage({ key: field.key, body, ...(sent && { sent }) }),
+    encode: encode as SentField['encode'],
+    parse(value, ...call) {
+      const parsed = parse(withDefaults(body, value), ...call)
+      return parsed === null ? null : withNulls(body, parsed)
+    }
+  }
 }
 
 /**

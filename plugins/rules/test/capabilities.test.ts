@@ -1,10 +1,11 @@
 // The parts of a rule that need a capability of the agent. If it sends no capabilities, its version decides.
 import t, { type Test } from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
+import { type DeclaredField, fieldMessage } from '../../../platform/rule-field.ts'
 import { Targets } from '../../grants/wire.ts'
-import { HealthCheck } from '../../multi-target/wire.ts'
+import { field as healthCheck } from '../../multi-target/field.ts'
 import { Limits } from '../../rate-limit/wire.ts'
-import { messages as sniMessages } from '../../sni/wire.ts'
+import { fields as sniFields } from '../../sni/fields.ts'
 import { messages } from '../wire.ts'
 import { rule, rulesFixture, until } from './fixture.ts'
 
@@ -19,7 +20,8 @@ const plugins = [
   'sni',
   'rate-limit'
 ]
-const agentMessages = [...messages, ...sniMessages, Limits, Targets, HealthCheck]
+const declared: readonly DeclaredField[] = [healthCheck, ...sniFields]
+const agentMessages = [...messages, ...declared.map(field => fieldMessage(field)), Limits, Targets]
 
 interface RulePart {
   readonly body: object

@@ -2,10 +2,11 @@
 import type { Test } from 'tap'
 import type { Script } from '../../../kit/scripted-agent.ts'
 import type { TestServerOptions } from '../../../kit/test-server.ts'
-import { healthCheckCapability, targetsCapability } from '../../multi-target/wire.ts'
+import { field as healthCheck } from '../../multi-target/field.ts'
+import { targetsCapability } from '../../multi-target/wire.ts'
 import { capability as range } from '../../port-range/wire.ts'
 import { capability as limits } from '../../rate-limit/wire.ts'
-import { capability as sni } from '../../sni/wire.ts'
+import { sniPattern } from '../../sni/fields.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
 import { updateCapability } from '../wire.ts'
 import { type ErrorReply, rulesFixture } from './fixture.ts'
@@ -21,7 +22,14 @@ export const plugins = [
   'grants'
 ]
 
-const all = [limits, healthCheckCapability, targetsCapability, range, sni, updateCapability]
+const all = [
+  limits,
+  healthCheck.capability,
+  targetsCapability,
+  range,
+  sniPattern.capability,
+  updateCapability
+]
 
 export const editable = {
   capabilities: Object.fromEntries(all.map(({ id, since }) => [id, since]))

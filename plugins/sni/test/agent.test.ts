@@ -1,17 +1,23 @@
 import t from 'tap'
 import { peekBoundsMs } from '../../../agent/engine/engine.ts'
-import type { AgentCall, ControlStream, EngineRuleDraft, RuleSpec } from '../../../agent/plugin.ts'
+import type {
+  AgentCall,
+  AgentField,
+  ControlStream,
+  EngineRuleDraft,
+  RuleSpec
+} from '../../../agent/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import sni from '../agent.ts'
 import { boundsMs } from '../wire.ts'
 
 t.test('a rule is planned with its name, or as the fallback', async t => {
   const draft = { name: null, fallback: false } as unknown as EngineRuleDraft
-  const [named, rest] = sni.fields
+  const [named, rest]: readonly AgentField[] = sni.fields
 
-  named?.plan?.({ pattern: '*.example.org' }, draft, {} as RuleSpec)
+  named?.plan?.({ value: '*.example.org' }, draft, {} as RuleSpec)
   t.match(draft, { name: '*.example.org', fallback: false })
-  rest?.plan?.({}, draft, {} as RuleSpec)
+  rest?.plan?.({ value: true }, draft, {} as RuleSpec)
   t.match(draft, { fallback: true })
 })
 

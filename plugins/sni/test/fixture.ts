@@ -1,15 +1,21 @@
 // A server with SNI rules, a client that supports them, and two users with grants.
 import type { Test } from 'tap'
 import type { Script } from '../../../kit/scripted-agent.ts'
+import { fieldMessage } from '../../../platform/rule-field.ts'
 import { rule, rulesFixture } from '../../rules/test/fixture.ts'
 import { messages as ruleMessages } from '../../rules/wire.ts'
-import { capability, messages } from '../wire.ts'
+import { fields, sniPattern } from '../fields.ts'
+import { messages } from '../wire.ts'
 
 export const plugins = ['users', 'clients', 'rules', 'grants', 'port-range', 'udp', 'sni']
 
 export const capableAgent: Partial<Script> = {
-  capabilities: { [capability.id]: capability.since, 'rule.range': '1.0.0', 'rule.udp': '1.0.0' },
-  messages: [...ruleMessages, ...messages]
+  capabilities: {
+    [sniPattern.capability.id]: sniPattern.capability.since,
+    'rule.range': '1.0.0',
+    'rule.udp': '1.0.0'
+  },
+  messages: [...ruleMessages, ...messages, ...fields.map(fieldMessage)]
 }
 
 export async function sniFixture(t: Test) {

@@ -1,8 +1,9 @@
 // The SNI rules that may share a port.
 import t from 'tap'
+import { fieldMessage } from '../../../platform/rule-field.ts'
 import { inOrder } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
-import { Fallback, Pattern } from '../wire.ts'
+import { sniFallback, sniPattern } from '../fields.ts'
 import { capableAgent, sniFixture } from './fixture.ts'
 
 const legacy = 'conflict.legacy_to_sni_unsupported'
@@ -22,8 +23,8 @@ t.test('a pattern is stored, shown, and sent to the client; so is a fallback', a
   const fields = agent.received
     .filter(({ name }) => name === RulePush.name)
     .map(({ body }) => body['fields'] as Record<string, Uint8Array>)
-  t.same(codec.decode(Pattern, fields[0]!['sni_pattern']!), { pattern: '*.example.org' })
-  t.same(codec.decode(Fallback, fields[1]!['sni_fallback']!), {})
+  t.same(codec.decode(fieldMessage(sniPattern), fields[0]!['sni_pattern']!), { value: '*.example.org' })
+  t.same(codec.decode(fieldMessage(sniFallback), fields[1]!['sni_fallback']!), { value: true })
   t.same(fields[2], {})
   t.match(await on.call('PUT', `/v1/rules/${rest.body.rule_id}`, await on.get(rest.body.rule_id)), {
     status: 200

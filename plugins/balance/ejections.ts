@@ -1,22 +1,23 @@
-// Ejects targets and lets them return: looks at the engine's counters once a second, and at once when a target fails.
+// Ejects targets and lets them return. Reads the engine's counters once a second, and as soon as a target fails.
 import { isDeepStrictEqual } from 'node:util'
-import type {
-  AgentCall,
-  AgentPlugin,
-  Ejection,
-  FieldRef,
-  FieldRule,
-  TargetShare
+import type { Type } from 'typebox'
+import {
+  type AgentCall,
+  type AgentPlugin,
+  defineField,
+  type Ejection,
+  type FieldRule,
+  type TargetShare
 } from '../../agent/plugin.ts'
 import type { Release } from '../../kernel/base/releases.ts'
+import { fieldMessage } from '../../platform/rule-field.ts'
+import { balance, defaults, type Spread, slowConnect, slowStart } from './fields.ts'
 import { type Limits, type Observed, Outliers, type Part } from './outliers.ts'
-import { defaults, key, type SlowConnect, type SlowStart, Spread } from './wire.ts'
 
 const everyMs = 1_000
 
-type Rule = FieldRule<typeof Spread.body>
+type Rule = FieldRule<Type.TUnsafe<Spread>>
 type Event = Parameters<NonNullable<AgentPlugin['event']>>[0]
-type LimitsOf = (rule: Rule) => Limits
 /** By 'host port' of the target. */
 type Counted = ReadonlyMap<string, Observed>
 
@@ -29,24 +30,32 @@ interface Watched {
 /** By rule id of each agent: a process may hold several. */
 type Agents = WeakMap<AgentCall, Map<string, Watched>>
 
-interface Options {
-  readonly slowConnect: FieldRef<typeof SlowConnect.body>
-  readonly slowStart: FieldRef<typeof SlowStart.body>
+/** The hooks of the field `balance`, of the engine's events and of the agent's start. */
+export interface Ejections {
+  opened(rule: Rule, call: AgentCall): void
+  changed(rule: Rule, call: AgentCall): void
+  gone(rule: Rule, call: AgentCall): void
+  event(event: Event, call: AgentCall): void
+  /** Judges targets once a second until the release. */
+  start(call: AgentCall): Release
 }
 
-const field = { key, message: Spread }
+export const slowConnectField = defineField(slowConnect)
+export const slowStartField = defineField(slowStart)
+const balanceField = { key: balance.key, message: fieldMessage(balance) }
+
 const nameOf = ({ host, port }: Rule['spec']['targets'][number]): string => `${host} ${port}`
 
-export function openEjections(options: Options) {
+export function openEjections(): Ejections {
   const agents: Agents = new WeakMap()
 
-  function look(call: AgentCall, ruleId: string | null): void {
+  function judge(call: AgentCall, ruleId: string | null): void {
     const rules = call.rules
-      .having(field)
+      .having(balanceField)
       .filter(({ spec: { id, targets } }) => targets.length > 1 && (ruleId === null || id === ruleId))
     if (rules.length === 0) return
     const counted = countedBy(call)
-    const limits = limitsOf(options, call)
+    const limits = limitsBy(call)
     for (const rule of rules)
       decide(
         { rule, watched: watchedBy(agents, call, rule), limits: limits(rule) },
@@ -56,11 +65,7 @@ export function openEjections(options: Options) {
   }
 
   const entered = (rule: Rule, call: AgentCall): void =>
-    decide(
-      { rule, watched: watchedBy(agents, call, rule), limits: limitsOf(options, call)(rule) },
-      null,
-      call
-    )
+    decide({ rule, watched: watchedBy(agents, call, rule), limits: limitsBy(call)(rule) }, null, call)
 
   return {
     opened: entered,
@@ -73,11 +78,11 @@ export function openEjections(options: Options) {
       const target = targets[event.target]
       if (target && event.to === 'failed')
         agents.get(call)?.get(id)?.outliers.failed(nameOf(target), event.reason)
-      look(call, id)
+      judge(call, id)
     },
 
     start(call: AgentCall): Release {
-      const end = call.clock.every(everyMs, () => look(call, null))
+      const end = call.clock.every(everyMs, () => judge(call, null))
       return () => {
         void end()
         agents.delete(call)
@@ -86,9 +91,10 @@ export function openEjections(options: Options) {
   }
 }
 
-function limitsOf({ slowConnect, slowStart }: Options, { rules }: AgentCall): LimitsOf {
-  const ms = new Map(rules.having(slowConnect).map(({ spec, value }) => [spec.id, value.ms]))
-  const secs = new Map(rules.having(slowStart).map(({ spec, value }) => [spec.id, value.secs]))
+/** Returns how the limits of a rule are found. */
+function limitsBy({ rules }: AgentCall): (rule: Rule) => Limits {
+  const ms = new Map(rules.having(slowConnectField).map(({ spec, value }) => [spec.id, value.value]))
+  const secs = new Map(rules.having(slowStartField).map(({ spec, value }) => [spec.id, value.value]))
   return ({ spec: { id }, value: { by } }) => ({
     slowMs: ms.get(id) ?? defaults.slowConnectMs,
     slowStartMs: 1000 * (secs.get(id) ?? defaults.slowStartSecs),
@@ -109,7 +115,7 @@ function watchedBy(agents: Agents, call: AgentCall, { spec: { id, targets } }: R
   return known
 }
 
-/** Judges the targets by what is counted, if it is, and tells the engine what they get from now on. */
+/** Judges the targets by their counters, if there are some, and sets the shares of the engine. */
 function decide(
   { rule, watched, limits }: { readonly rule: Rule; readonly watched: Watched; readonly limits: Limits },
   counted: Counted | null,
@@ -127,7 +133,7 @@ function decide(
   call.rules.setShares(id, shares)
 }
 
-/** Until when a target is out, by the server's time, is said once: that is corrected meanwhile. */
+/** The end of an ejection by the server's time is computed once, since that time may be corrected. */
 function shareOf(part: Part, name: string, { ejected }: Watched, { clock, time }: AgentCall): TargetShare {
   if ('share' in part) {
     ejected.delete(name)
@@ -149,7 +155,7 @@ const observed = ({ spec: { targets }, value: { tiers, weights } }: Rule, counte
     observed: counted.get(nameOf(target)) ?? null
   }))
 
-/** Returns what the newest run of each rule has counted. */
+/** Returns the counters of the newest run of each rule. */
 function countedBy({ takeSample, rules }: AgentCall): ReadonlyMap<string, Counted> {
   const found = new Map<string, Counted>()
   for (const { ruleId, targets } of takeSample().rules) {

@@ -1,8 +1,8 @@
-// The headers of the PROXY protocol (proxy-protocol.txt of HAProxy) as parts, of which an engine makes them.
+// The headers of the PROXY protocol (proxy-protocol.txt of HAProxy), as parts for the engine.
 import type { Preamble, PreambleField, PreamblePart } from '../../agent/plugin.ts'
 
 /** Returns the header of a version for the targets of a rule. */
-export const headerOf = (version: number, protocol: 'tcp' | 'udp'): Preamble =>
+export const proxyPreamble = (version: number, protocol: 'tcp' | 'udp'): Preamble =>
   version === 1 ? textHeader : binaryHeader(protocol)
 
 const bytes = (text: string): PreamblePart => ({ bytes: Buffer.from(text, 'latin1') })
@@ -10,8 +10,15 @@ const text = (field: PreambleField): PreamblePart => ({ field, form: 'text' })
 const binary = (field: PreambleField): PreamblePart => ({ field, form: 'binary' })
 
 const line = (family: 'TCP4' | 'TCP6'): PreamblePart[] => [
-  ...[bytes(`PROXY ${family} `), text('source_address'), bytes(' '), text('listen_address')],
-  ...[bytes(' '), text('source_port'), bytes(' '), text('listen_port'), bytes('\r\n')]
+  bytes(`PROXY ${family} `),
+  text('source_address'),
+  bytes(' '),
+  text('listen_address'),
+  bytes(' '),
+  text('source_port'),
+  bytes(' '),
+  text('listen_port'),
+  bytes('\r\n')
 ]
 
 const textHeader: Preamble = {

@@ -1,0 +1,37 @@
+// Schemas of rule fields, made without loading TypeBox: the command line reads declarations, too, and must start fast.
+import type { Type as TypeBox } from 'typebox'
+
+type Schema = Readonly<Record<string, unknown>>
+
+/** Adds marks by which TypeBox recognizes its schemas; like its own, they are not enumerable. */
+const marked = (schema: Schema, marks: Schema): Schema =>
+  Object.defineProperties(
+    {},
+    {
+      ...Object.getOwnPropertyDescriptors(schema),
+      ...Object.fromEntries(Object.entries(marks).map(([key, value]) => [key, { value }]))
+    }
+  )
+
+const schemaOf = (kind: string, schema: Schema, options?: Schema): Schema =>
+  marked({ ...schema, ...options }, { '~kind': kind })
+
+/** The part of TypeBox's `Type` that rule fields need. TypeBox accepts the schemas as its own. */
+export const Type = {
+  Integer: (options?: Schema) => schemaOf('Integer', { type: 'integer' }, options),
+  String: (options?: Schema) => schemaOf('String', { type: 'string' }, options),
+  Boolean: (options?: Schema) => schemaOf('Boolean', { type: 'boolean' }, options),
+  Null: (options?: Schema) => schemaOf('Null', { type: 'null' }, options),
+  Literal: (value: string, options?: Schema) =>
+    schemaOf('Literal', { type: 'string', const: value }, options),
+  Union: (anyOf: readonly Schema[], options?: Schema) => schemaOf('Union', { anyOf }, options),
+  Array: (items: Schema, options?: Schema) => schemaOf('Array', { type: 'array', items }, options),
+  Optional: (schema: Schema) => marked(schema, { '~optional': true }),
+  Object: (properties: Readonly<Record<string, Schema>>, options?: Schema) => {
+    const required = Object.keys(properties).filter(name => !Reflect.has(properties[name] ?? {}, '~optional'))
+    return schemaOf('Object', { type: 'object', required, properties }, options)
+  }
+} as unknown as Pick<
+  typeof TypeBox,
+  'Integer' | 'String' | 'Boolean' | 'Null' | 'Literal' | 'Union' | 'Array' | 'Optional' | 'Object'
+>

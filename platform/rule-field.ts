@@ -1,0 +1,103 @@
+// A rule field is declared once: requests, storage, the message for the agent and options of commands follow from that.
+import { type Static, type TSchema, Type } from 'typebox'
+import type { Capability, Message } from '../kernel/wire/message.ts'
+
+/** The declaration of a rule field. It is data: server, agent and command line read it without one another's code. */
+export interface DeclaredField<B extends TSchema = TSchema, S extends TSchema = TSchema> {
+  readonly key: string // in requests, in replies and on the wire
+  readonly capability: Capability // of agents that have the field
+  /**
+   * The value in requests and replies. A part of an object that has a `default` may be left out of requests. The first
+   * of its `examples` is the one that `sluice plugin check` tries.
+   */
+  readonly body: B
+  /**
+   * What the agent receives: an object. By default the body, without parts that are null; a body that is not an object
+   * becomes the part `value`. Parts have the numbers 1, 2, ... on the wire: add parts at the end, and give a part that
+   * follows a removed one its number as `fieldNumber`.
+   */
+  readonly sent?: S
+  /** The option of `rule push`; for an object, the prefix of an option for each part. Default: the key. */
+  readonly option?: string
+}
+
+type Scalar = string | number | boolean | readonly unknown[]
+
+/** The value of a field as the agent receives it. */
+export type Sent<V> = V extends Scalar ? { value: V } : { [K in keyof V]: Exclude<V[K], null> }
+
+/** The message of a declared field. */
+export type SentMessage<B extends TSchema, S extends TSchema = TSchema> = Message<
+  Type.TUnsafe<TSchema extends S ? Sent<Static<B>> : Static<S>>
+>
+
+/** Returns the message that carries the value of a field to agents. */
+export function fieldMessage<B extends TSchema, S extends TSchema>({
+  key,
+  body,
+  sent
+}: Pick<DeclaredField<B, S>, 'key' | 'body' | 'sent'>): SentMessage<B, S> {
+  const schema = sent ?? (Type.IsObject(body) ? withoutNull(body) : Type.Object({ value: body }))
+  const name = messageName(key)
+  return {
+    name: `sluice.field.${name}`,
+    proto: `syntax = "proto3";\npackage sluice.field;\n${definitionOf(name, schema)}`,
+    body: schema as never // its static type is that of the declaration
+  }
+}
+
+/** Returns the value as `fieldMessage` carries it, where the declaration has no `sent`. */
+export const sentValue = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value !== 'object' || value === null || Array.isArray(value)
+    ? { value }
+    : Object.fromEntries(Object.entries(value).filter(([, part]) => part !== null))
+
+const withoutNull = ({ properties }: Type.TObject): TSchema =>
+  Type.Object(
+    Object.fromEntries(
+      Object.entries(properties).map(([key, part]) => {
+        const some = presentIn(part)
+        return [key, some === part || !Type.IsSchema(some) ? part : Type.Optional(some)]
+      })
+    )
+  )
+
+/** Returns the schema of a value that is not null. */
+export function presentIn(schema: TSchema): TSchema {
+  if (!Type.IsUnion(schema)) return schema
+  const some = schema.anyOf.filter(option => !Type.IsNull(option))
+  const [only] = some
+  return some.length === 1 && only ? only : schema
+}
+
+const messageName = (key: string): string =>
+  key.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** Returns the definition of a message in the language of .proto files. */
+function definitionOf(name: string, schema: TSchema): string {
+  if (!Type.IsObject(schema)) throw new TypeError(`the schema of the message ${name} is not an object`)
+  let number = 0
+  const lines = Object.entries(schema.properties).flatMap(([key, part]) => {
+    number = (part as { readonly fieldNumber?: number }).fieldNumber ?? number + 1
+    const value = Type.IsArray(part) ? part.items : part
+    const isMessage = Type.IsObject(value)
+    const type = isMessage ? messageName(key) : scalarType(value)
+    const label = Type.IsOptional(part) ? 'optional ' : Type.IsArray(part) ? 'repeated ' : ''
+    return [...(isMessage ? [definitionOf(type, value)] : []), `${label}${type} ${key} = ${number};`]
+  })
+  return [`message ${name} {`, ...lines.flatMap(line => line.split('\n')).map(line => `  ${line}`), '}'].join(
+    '\n'
+  )
+}
+
+function scalarType(schema: TSchema): string {
+  if (Type.IsNumber(schema)) return 'double'
+  if (Type.IsBoolean(schema)) return 'bool'
+  if (!Type.IsInteger(schema)) return 'string' // and literals
+  const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema as {
+    readonly minimum?: number
+    readonly maximum?: number
+  }
+  if (minimum < 0) return 'sint64'
+  return maximum < 2 ** 32 ? 'uint32' : 'uint64'
+}

@@ -1,0 +1,86 @@
+// The rule fields balance, slow_connect_ms, slow_start_secs and source_hash_ipv6_prefix.
+import type { Static } from 'typebox'
+import { defineCode } from '../../kernel/base/errors.ts'
+import { Type } from '../../platform/field-schema.ts'
+import type { DeclaredField } from '../../platform/rule-field.ts'
+
+export const invalidBalance = defineCode('validation.balance', 400, 3)
+
+const capability = { id: 'rule.balance', since: '2.1.0' }
+/** The agent ejects targets, and gives those that return a small share first. */
+const ejectionCapability = { id: 'rule.ejection', since: '2.1.0' }
+
+export const defaults = { slowConnectMs: 250, slowStartSecs: 10 }
+
+const perTarget = (maximum: number) => Type.Array(Type.Integer({ minimum: 0, maximum }), { maxItems: 8 })
+
+/** `tiers` and `weights` are by target, in the order of agents: by priority. Weight 0 takes no new connections. */
+const Spread = Type.Object({
+  by: Type.Union([
+    Type.Literal('round_robin'),
+    Type.Literal('least_connections'),
+    Type.Literal('source_hash'),
+    Type.Literal('random_two')
+  ]),
+  tiers: perTarget(65_535),
+  weights: perTarget(256)
+})
+export type Spread = Static<typeof Spread>
+
+export const balance = {
+  key: 'balance',
+  capability,
+  body: Type.Union(
+    [
+      Type.Literal('priority'),
+      Type.Literal('round_robin'),
+      Type.Literal('weighted'),
+      Type.Literal('least_connections'),
+      Type.Literal('source_hash'),
+      Type.Literal('random_two')
+    ],
+    {
+      code: invalidBalance.code,
+      description:
+        'How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority.',
+      examples: ['round_robin']
+    }
+  ),
+  sent: Spread
+} satisfies DeclaredField
+
+export const slowConnect = {
+  key: 'slow_connect_ms',
+  capability: ejectionCapability,
+  body: Type.Integer({
+    minimum: 0,
+    maximum: 3000,
+    description: `A target is ejected for a time if its connects take this much longer than usual in its priority, and three times as long. 0: none is. Null: ${defaults.slowConnectMs}.`,
+    examples: [100]
+  })
+} satisfies DeclaredField
+
+export const slowStart = {
+  key: 'slow_start_secs',
+  capability: ejectionCapability,
+  body: Type.Integer({
+    minimum: 0,
+    maximum: 900,
+    description: `How long the share of a target grows that returns or is new. 0: it has its whole share at once. Null: ${defaults.slowStartSecs}.`,
+    examples: [60]
+  })
+} satisfies DeclaredField
+
+export const sourcePrefix = {
+  key: 'source_hash_ipv6_prefix',
+  capability: ejectionCapability,
+  body: Type.Integer({
+    minimum: 1,
+    maximum: 128,
+    description:
+      'For source_hash: callers whose IPv6 addresses share these first bits keep one target. Null: 128.',
+    examples: [64]
+  })
+} satisfies DeclaredField
+
+export const fields: readonly DeclaredField[] = [balance, slowConnect, slowStart, sourcePrefix]

@@ -1,0 +1,37 @@
+// The table rules_field_value: values of fields that have no tables of their own.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static, TSchema } from 'typebox'
+import type { DeclaredField } from '../../../platform/rule-field.ts'
+import { FieldValue } from '../entities.ts'
+
+export const saveValues = async (values: readonly FieldValue[], em: EntityManager): Promise<void> => {
+  for (const value of values) await em.upsert(FieldValue, value)
+}
+
+export const clearValues = async (
+  rule: string,
+  keys: readonly string[],
+  em: EntityManager
+): Promise<void> => {
+  if (keys.length > 0) await em.nativeDelete(FieldValue, { rule, key: { $in: [...keys] } })
+}
+
+/** Loads the values of all these fields and rules in one query. */
+export const loadValues = async (
+  rules: readonly string[],
+  keys: readonly string[],
+  em: EntityManager
+): Promise<readonly FieldValue[]> =>
+  rules.length === 0 || keys.length === 0
+    ? []
+    : em.find(FieldValue, { rule: { $in: [...rules] }, key: { $in: [...keys] } })
+
+/** Returns the values of a field by rule id: of all rules, or of `rules`. The field must not have tables of its own. */
+export async function fieldValues<B extends TSchema>(
+  { key }: Pick<DeclaredField<B>, 'key' | 'body'>,
+  em: EntityManager,
+  rules?: readonly string[]
+): Promise<ReadonlyMap<string, Static<B>>> {
+  const found = await (rules ? loadValues(rules, [key], em) : em.find(FieldValue, { key }))
+  return new Map(found.map(({ rule, value }) => [rule, value as Static<B>]))
+}
