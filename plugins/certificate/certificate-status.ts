@@ -1,4 +1,4 @@
-// Shows the certificate in use, and the fingerprints that agents pin now and next. Works while the server runs.
+// What operators and doctor see of the certificate, without its key. Works while the server runs.
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,39 +6,47 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import { mayBeShared, type Place } from '../../kernel/store/sql/database.ts'
+import { mayBeShared, type Place, placeOf } from '../../kernel/store/sql/database.ts'
 import {
+  type Certificate,
   type CertificateSettings,
   configuredFiles,
   currentCertificate,
   fingerprintOf
 } from './certificate.ts'
 import { countEnrolled, storeValue, unawareClients } from './pinned-certificate.ts'
-import { sealedIn } from './sealed-certificates.ts'
+import { keyThatOpens, type SealedCertificate, sealedFingerprint, sealedIn } from './sealed-certificates.ts'
+import { certificateSettings } from './settings.ts'
 
+/** Returns the facts of a PEM certificate that the API and `cert show` report. */
+export function describeCertificate(pem: string) {
+  const certificate = new X509Certificate(pem)
+  const { subject, subjectAltName, validFromDate, validToDate } = certificate
+  return {
+    fingerprint: fingerprintOf(certificate),
+    subject,
+    names: (subjectAltName ?? '').split(', ').filter(name => name !== ''),
+    not_before: timestamp(validFromDate.getTime()),
+    not_after: timestamp(validToDate.getTime())
+  }
+}
+
+/** Returns the certificate in use, and the fingerprints that agents pin now and next. */
 export async function showCertificate(
   dir: string,
   settings: CertificateSettings,
   place: Place = join(dir, 'sluice.db')
 ) {
-  const { own, ...pins } = await readIn(place)
-  const present = own !== null && !configuredFiles(settings) ? own : currentCertificate(dir, settings)?.cert
-  if (present === undefined)
+  const { own, ...pins } = await readPins(place)
+  const isConfigured = configuredFiles(settings) !== null
+  const pem = own !== null && !isConfigured ? own : currentCertificate(dir, settings)?.cert
+  if (pem === undefined)
     throw new Fault(wrongUsage, `there is no certificate in ${dir} yet; the first start makes one`)
-  const certificate = new X509Certificate(present)
-  const { subject, subjectAltName, validFromDate, validToDate } = certificate
-  return {
-    fingerprint: fingerprintOf(certificate),
-    source: configuredFiles(settings) ? 'given' : 'self-made',
-    subject,
-    names: (subjectAltName ?? '').split(', ').filter(name => name !== ''),
-    not_before: timestamp(validFromDate.getTime()),
-    not_after: timestamp(validToDate.getTime()),
-    ...pins
-  }
+  const { fingerprint, ...facts } = describeCertificate(pem)
+  return { fingerprint, source: isConfigured ? 'given' : 'self-made', ...facts, ...pins }
 }
 
-async function readIn(place: Place) {
+async function readPins(place: Place) {
   if (typeof place === 'string' && !existsSync(place))
     return { own: null, pinned: null, enrolled_clients: 0, next: null, waiting_for: [] }
   const store = await openStore(place, [])
@@ -46,7 +54,7 @@ async function readIn(place: Place) {
     return await store.read(async em => {
       const next = await storeValue('next_leaf', em)
       return {
-        own: mayBeShared(em) ? await ownIn(em) : null,
+        own: mayBeShared(em) ? await readOwn(em) : null,
         pinned: await storeValue('leaf', em),
         enrolled_clients: await countEnrolled(em),
         next,
@@ -58,9 +66,38 @@ async function readIn(place: Place) {
   }
 }
 
-/** Returns the certificate in a store, which needs no key; null also for a store that an earlier build has made. */
-async function ownIn(em: EntityManager): Promise<string | null> {
+/** Returns the PEM of the sealed certificate, which needs no key; null if the store has none or an older schema. */
+async function readOwn(em: EntityManager): Promise<string | null> {
   const schema = em.getPlatform().getSchemaHelper()
-  const isThere = await schema?.tableExists(em.getConnection(), 'certificate_sealed', undefined)
-  return isThere ? ((await sealedIn(em)).get('own')?.certificate ?? null) : null
+  const hasTable = await schema?.tableExists(em.getConnection(), 'certificate_sealed', undefined)
+  return hasTable ? ((await sealedIn(em)).get('own')?.certificate ?? null) : null
+}
+
+interface Server {
+  readonly dir: string // the data directory
+  readonly keys: Readonly<Record<string, unknown>> // of the configuration
+  /** Returns no rows if the table does not exist. */
+  readonly query: <R>(table: string, sql: string) => Promise<readonly R[]>
+}
+
+export interface ServedCertificate extends Pick<Certificate, 'cert' | 'fingerprint'> {
+  /** Throws Fault if the certificate is in the store and the data directory lacks the key that opens it. */
+  requireKey(): void
+}
+
+/** Returns the certificate that a server would serve; null if none was made yet. */
+export async function findServedCertificate({ dir, keys, query }: Server): Promise<ServedCertificate | null> {
+  const settings = certificateSettings(keys)
+  const isInStore = typeof placeOf(keys, dir) !== 'string' && !configuredFiles(settings)
+  const [sealed] = isInStore
+    ? await query<SealedCertificate>(
+        'certificate_sealed',
+        `select name, certificate, key_id, sealed_key from certificate_sealed where name = 'own'`
+      )
+    : []
+  const fingerprint = sealedFingerprint(sealed)
+  if (sealed && fingerprint !== null)
+    return { cert: sealed.certificate, fingerprint, requireKey: () => void keyThatOpens(sealed, dir) }
+  const current = currentCertificate(dir, settings)
+  return current && { ...current, requireKey: () => {} }
 }

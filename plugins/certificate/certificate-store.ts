@@ -1,4 +1,4 @@
-// Where a server keeps its own certificates: in files of its data directory, or, with PostgreSQL, in the store, so that
+// Where the server's own certificates are: in files of its data directory, or with PostgreSQL sealed in the store, so that
 // all servers of the store have the same.
 import { existsSync, rmSync } from 'node:fs'
 import type { ControlOptions } from '../../kernel/control/host.ts'
@@ -7,34 +7,37 @@ import {
   type Certificate,
   type CertificateSettings,
   configuredFiles,
+  fileFor,
+  type Name,
+  type NamedCertificates,
   nextFile,
   openCertificate,
-  ownFile,
   type Pair,
   readCertificate,
-  saveCertificate
+  saveCertificate,
+  settleFiles
 } from './certificate.ts'
 import { namedCertificates } from './pinned-certificate.ts'
-import type { Name } from './sealed-certificates.ts'
 import { SealedStore, type SealedStoreOptions } from './sealed-store.ts'
-import { type Named, settleFiles } from './settle-files.ts'
 
 export interface CertificateStore {
-  /** Puts the certificates that the store names in their places, as far as they are there, and removes other drafts. */
-  settle(named: Named): Promise<void>
-  /** Returns the server's own certificate, and makes one for these names where there is none. */
+  /** Finishes an interrupted change: puts the certificates that the store names in their places. */
+  settle(named: NamedCertificates): Promise<void>
+  /** Returns the server's own certificate. Makes one for these names if there is none. */
   own(names: readonly string[]): Promise<Certificate>
+  /** Returns the staged certificate; null if there is none. */
   next(): Promise<Certificate | null>
+  /** Replaces the certificate. Throws if the key does not belong to it. */
   save(name: Name, made: Pair): Promise<Certificate>
   removeNext(): Promise<void>
 }
 
 export async function openCertificateStore(options: SealedStoreOptions): Promise<CertificateStore> {
   const isInStore = await options.store.read(async em => mayBeShared(em))
-  return isInStore ? new SealedStore(options) : inFiles(options.dir)
+  return isInStore ? new SealedStore(options) : openFileStore(options.dir)
 }
 
-/** Opens the certificate that this server serves, after finishing an interrupted change. Makes one where there is none. */
+/** Returns the certificate of a server that starts, after an interrupted change is finished. */
 export async function openServerCertificate(
   settings: CertificateSettings,
   { dataDir: dir, store, log }: Pick<ControlOptions, 'dataDir' | 'store' | 'log'>
@@ -44,22 +47,22 @@ export async function openServerCertificate(
   return servedCertificate(certificates, settings)
 }
 
-/** Returns the certificate to be served: the operator's, or the server's own. */
+/** Returns the operator's certificate if one is configured, else the server's own. */
 export async function servedCertificate(
-  keep: CertificateStore,
+  certificates: CertificateStore,
   settings: CertificateSettings
 ): Promise<Certificate> {
   const configured = configuredFiles(settings)
-  return configured ? readCertificate(configured) : keep.own(settings.names ?? [])
+  return configured ? readCertificate(configured) : certificates.own(settings.names ?? [])
 }
 
-const inFiles = (dir: string): CertificateStore => ({
+const openFileStore = (dir: string): CertificateStore => ({
   settle: async named => settleFiles(dir, named),
   own: names => openCertificate(dir, { names }),
   async next() {
     const certPath = nextFile(dir)
     return existsSync(certPath) ? readCertificate({ certPath }) : null
   },
-  save: async (name, made) => saveCertificate(name === 'own' ? ownFile(dir) : nextFile(dir), made),
+  save: async (name, made) => saveCertificate(fileFor(name, dir), made),
   removeNext: async () => rmSync(nextFile(dir), { force: true })
 })

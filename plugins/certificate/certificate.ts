@@ -1,18 +1,18 @@
-// The certificate that agents pin: made once and kept, or configured by the operator. It never changes by itself.
+// A certificate with its key: how it is read, checked, saved in one file, and put in its place after a crash.
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
-import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
+import { Fault, reasonOf, tlsInvalid } from '../../kernel/base/errors.ts'
 import { syncDir } from '../../platform/sync-file.ts'
 
 export interface Certificate {
-  readonly cert: string // PEM, the server's own first
+  readonly cert: string // PEM, the leaf first
   readonly key: string // PEM
-  readonly fingerprint: string // SHA-256 of the server's own, 64 hex digits
+  readonly fingerprint: string // SHA-256 of the leaf, 64 hex digits
 }
 
-/** A certificate that nobody has examined yet. */
+/** A certificate and a key that nobody has checked. */
 export type Pair = Omit<Certificate, 'fingerprint'>
 
 export interface CertificateFiles {
@@ -22,13 +22,27 @@ export interface CertificateFiles {
 
 /** The operator's settings of the certificate. */
 export interface CertificateSettings extends Partial<CertificateFiles> {
-  /** Hosts that a self-signed certificate covers besides this machine's own. */
+  /** Hosts that a self-signed certificate covers besides this machine's names and addresses. */
   readonly names?: readonly string[]
+}
+
+/** The server's own certificate, and the staged one. */
+export const names = ['own', 'next'] as const
+export type Name = (typeof names)[number]
+
+/** Fingerprints that the store names. */
+export interface NamedCertificates {
+  readonly leaf: string | null // pinned by agents
+  readonly next: string | null // staged
 }
 
 export const ownFile = (dir: string): string => join(dir, 'control.pem')
 /** The staged certificate, until `cert activate`. */
 export const nextFile = (dir: string): string => join(dir, 'control.next.pem')
+export const fileFor = (name: Name, dir: string): string => (name === 'own' ? ownFile(dir) : nextFile(dir))
+
+/** A restore writes this file first, and renames it when its store is in place. */
+export const restoredFile = (file: string): string => `${file}.restored`
 
 /** Returns the files of the operator's own certificate; null when none is configured. */
 export function configuredFiles({ certPath, keyPath }: CertificateSettings): CertificateFiles | null {
@@ -37,14 +51,14 @@ export function configuredFiles({ certPath, keyPath }: CertificateSettings): Cer
   throw new Fault(tlsInvalid, 'tls_cert_path and tls_key_path belong together: give both, or none')
 }
 
-/** Returns the certificate that a server with these settings would serve; null where none was made yet. */
+/** Returns the certificate in files that a server with these settings would serve; null if there is none. */
 export function currentCertificate(dir: string, settings: CertificateSettings): Certificate | null {
   const own = ownFile(dir)
   const files = configuredFiles(settings) ?? (existsSync(own) ? { certPath: own } : null)
   return files && readCertificate(files)
 }
 
-/** Returns the current certificate, and makes one where there is none. */
+/** Returns the current certificate in files, and makes one if there is none. */
 export async function openCertificate(dir: string, settings: CertificateSettings = {}): Promise<Certificate> {
   const current = currentCertificate(dir, settings)
   if (current) return current
@@ -55,25 +69,26 @@ export async function openCertificate(dir: string, settings: CertificateSettings
 const certificates = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 const privateKey = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]+-----END \1-----/
 
+/** Throws Fault unless the files have a certificate and its key, and only the owner can read the key. */
 export function readCertificate({ certPath, keyPath = certPath }: CertificateFiles): Certificate {
   try {
     requirePrivateFile(keyPath, 'a private key')
-    const [text, keyText] = [readFileSync(certPath, 'utf8'), readFileSync(keyPath, 'utf8')] // both may be in one file
+    const text = readFileSync(certPath, 'utf8')
+    const keyText = readFileSync(keyPath, 'utf8')
     const cert = text.match(certificates)?.join('\n') ?? ''
     return checkedCertificate({ cert, key: privateKey.exec(keyText)?.[0] ?? keyText })
   } catch (cause) {
     if (cause instanceof Fault) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
-    const message = `${certPath} and ${keyPath} must be a PEM certificate and its key: ${why}`
+    const message = `${certPath} and ${keyPath} must be a PEM certificate and its key: ${reasonOf(cause)}`
     throw new Fault(tlsInvalid, message, { cause })
   }
 }
 
-/** Throws an error of TLS, or another, where they do not belong together. */
+/** Throws a TLS error, or another one, unless the key belongs to the certificate. */
 export function checkedCertificate({ cert, key }: Pair): Certificate {
-  const own = new X509Certificate(cert)
-  if (!own.checkPrivateKey(createPrivateKey(key))) throw new Error('the key belongs to another certificate')
-  return { cert, key, fingerprint: fingerprintOf(own) }
+  const leaf = new X509Certificate(cert)
+  if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new Error('the key belongs to another certificate')
+  return { cert, key, fingerprint: fingerprintOf(leaf) }
 }
 
 export const fingerprintOf = ({ raw }: X509Certificate): string =>
@@ -85,4 +100,26 @@ export function saveCertificate(file: string, { cert, key }: Pair): Certificate 
   renameSync(`${file}.new`, file)
   syncDir(dirname(file))
   return readCertificate({ certPath: file })
+}
+
+export const hasCertificate = (file: string, fingerprint: string): boolean =>
+  existsSync(file) && readCertificate({ certPath: file }).fingerprint === fingerprint
+
+/**
+ * Moves the certificates that the store names to their files, if they are there, and removes other drafts. A change of
+ * both is one commit of the store; the files follow, after a crash at the next start.
+ */
+export function settleFiles(dir: string, { leaf, next }: NamedCertificates): void {
+  const own = ownFile(dir)
+  const staged = nextFile(dir)
+  const drafts = [restoredFile(own), restoredFile(staged)]
+  const place = (file: string, wanted: string | null, sources: readonly string[]): void => {
+    if (wanted === null || hasCertificate(file, wanted)) return
+    const source = sources.find(candidate => hasCertificate(candidate, wanted))
+    if (source !== undefined) renameSync(source, file)
+  }
+  place(own, leaf, [staged, ...drafts])
+  place(staged, next, drafts)
+  for (const file of next === null ? [staged, ...drafts] : drafts) rmSync(file, { force: true })
+  syncDir(dir)
 }

@@ -8,18 +8,19 @@ export {
   nextFile,
   ownFile,
   readCertificate,
-  saveCertificate
+  restoredFile,
+  saveCertificate,
+  settleFiles
 } from './certificate.ts'
+export { findServedCertificate, type ServedCertificate } from './certificate-status.ts'
 export { openServerCertificate } from './certificate-store.ts'
-export { type Carried, carriedFrom, sealCarried } from './certificate-transfer.ts'
 export { namedCertificates, requirePinned } from './pinned-certificate.ts'
-export { type Served, servedBy } from './served-certificate.ts'
+export { type CertificateSet, readCertificates, replaceSealed } from './sealed-certificates.ts'
 export { endpointsIn, type keys, settingsIn } from './settings.ts'
-export { restoredFile, settleFiles } from './settle-files.ts'
 
 /**
- * Returns the certificate that a server with these top-level keys would serve; null where none was made yet, or where it
- * is in the store, as with PostgreSQL.
+ * Returns the certificate that a server with these top-level keys would serve; null if none was made yet, or if it is in
+ * the store, as with PostgreSQL.
  */
 export const currentCertificate = (
   dataDir: string,

@@ -1,4 +1,4 @@
-// Makes certificates. Needed once in a server's life and at a rotation: loaded only then.
+// Makes self-signed certificates. Loaded only at the first start and at a rotation.
 import { systemClock } from '../../kernel/base/clock.ts'
 import 'reflect-metadata/lite' // before @peculiar/x509
 import { webcrypto } from 'node:crypto'
@@ -10,7 +10,7 @@ const validDays = 3650
 
 x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]) // only types differ
 
-/** Returns a certificate for `names` and for this machine's own names and addresses. */
+/** Returns a certificate for `names` and for the names and addresses of this machine. */
 export async function makeCertificate(names: readonly string[]) {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])

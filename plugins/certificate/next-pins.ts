@@ -1,4 +1,4 @@
-// While a certificate is staged, every agent that joins is asked to trust it, too.
+// Asks each agent that joins to trust the staged certificate, too.
 
 import { NextPin } from '../../agent/wire/next-pin.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
@@ -6,10 +6,15 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { NextPinRow } from './entities.ts'
 import { storeValue } from './pinned-certificate.ts'
 
-export type NextPins = ReturnType<typeof openNextPins>
+export interface NextPins {
+  /** Reads the staged certificate. It cannot change while the server runs. */
+  load(): Promise<void>
+  /** Announces the staged certificate, or that there is none any more, if the agent has not confirmed that yet. */
+  joined(peer: Peer): void
+}
 
-export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
-  let next = '' // cannot change while the server runs
+export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>): NextPins {
+  let next = '' // a fingerprint; '' if none is staged
   let mayBeStale = false // some agent may trust a certificate that is no longer staged
 
   async function load(): Promise<void> {
@@ -23,9 +28,13 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
     if (next === '' && !mayBeStale) return
     announce(peer).catch(error => {
       if (!peer.ended.aborted)
-        log.warn('certificate.next_not_told', `the agent is told when it reconnects: ${String(error)}`, {
-          client_id: peer.clientId
-        })
+        log.warn(
+          'certificate.next_pin_failed',
+          `announced again when the agent reconnects: ${String(error)}`,
+          {
+            client_id: peer.clientId
+          }
+        )
     })
   }
 
@@ -38,10 +47,14 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
       if (fingerprint === '') await em.nativeDelete(NextPinRow, { clientId })
       else await em.upsert(NextPinRow, { clientId, fingerprint, tokenHash })
     })
-    log.info('certificate.next_told', 'the agent has confirmed the next certificate, or that there is none', {
-      client_id: clientId,
-      fingerprint
-    })
+    log.info(
+      'certificate.next_pin_confirmed',
+      'the agent trusts the next certificate, or no longer trusts one',
+      {
+        client_id: clientId,
+        fingerprint
+      }
+    )
   }
 
   return { load, joined }

@@ -1,11 +1,12 @@
-// The pinned certificate in the store, the next one, and the clients that do not know it yet. Uses SQL because
+// The fingerprints that agents pin now and next, and the clients that do not trust the next one yet. Uses SQL because
 // `cert show` reads the store of a running server without its entities.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { mayBeShared } from '../../kernel/store/sql/database.ts'
+import type { NamedCertificates } from './certificate.ts'
 
-/** Names of the pinned certificate and of the next one; the value is its fingerprint. */
+/** The pinned certificate and the next one; the value is a fingerprint. */
 type Name = 'leaf' | 'next_leaf'
 
 export interface UnawareClient {
@@ -18,8 +19,7 @@ export async function storeValue(name: Name, em: EntityManager): Promise<string 
   return rows[0]?.value ?? null
 }
 
-/** Returns the fingerprints of the pinned certificate and of the next one. */
-export const namedCertificates = async (em: EntityManager) => ({
+export const namedCertificates = async (em: EntityManager): Promise<NamedCertificates> => ({
   leaf: await storeValue('leaf', em),
   next: await storeValue('next_leaf', em)
 })
@@ -37,7 +37,7 @@ export async function countEnrolled(em: EntityManager): Promise<number> {
   return row?.count ?? 0
 }
 
-/** Returns the enrolled clients that have not confirmed, with their present token, that they trust this certificate. */
+/** Returns the enrolled clients that have not confirmed, with their current token, that they trust the certificate. */
 export const unawareClients = (fingerprint: string, em: EntityManager): Promise<UnawareClient[]> =>
   em.execute<UnawareClient[]>(
     `select c.id as client_id, c.name from kernel_client c
@@ -49,8 +49,8 @@ export const unawareClients = (fingerprint: string, em: EntityManager): Promise<
   )
 
 /**
- * Refuses a start with another certificate than the one that enrolled clients pin: they could not connect. Where several
- * servers may use the store, it is that of all of them, also without clients.
+ * Throws Fault if enrolled clients pin another certificate, because they could not connect. In a store that servers may
+ * share, all servers must have the same one, even without clients.
  */
 export async function requirePinned(store: Kernel['store'], fingerprint: string): Promise<void> {
   await store.change(async em => {

@@ -1,4 +1,4 @@
-// Changes the certificate while the server is stopped: replaces it, or stages the next one and activates it.
+// Changes the certificate of a stopped server: replaces it, or stages the next one and activates it.
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import {
@@ -18,12 +18,12 @@ import {
 } from './pinned-certificate.ts'
 
 interface Options {
-  readonly keep: CertificateStore
+  readonly certificates: CertificateStore
   readonly settings: CertificateSettings
   readonly store: Kernel['store']
 }
 
-/** A new certificate: self-made for these names, or the operator's own. */
+/** A self-made certificate for these names, or the operator's own. */
 export type Source = { readonly names: readonly string[] } | { readonly from: CertificateFiles }
 
 interface Reissued {
@@ -34,7 +34,7 @@ interface Reissued {
 export interface Activated {
   readonly fingerprint: string
   readonly lost: readonly UnawareClient[] // clients that do not trust it
-  readonly isShadowed: boolean // by a tls_cert_path that names another certificate
+  readonly isShadowed: boolean // tls_cert_path names another certificate
 }
 
 export class Rotation {
@@ -45,38 +45,38 @@ export class Rotation {
   }
 
   async reissue(source: Source, how: 'replace' | 'rotate'): Promise<Reissued> {
-    const { keep, settings, store } = this.#options
+    const { certificates, settings, store } = this.#options
     const made = 'from' in source ? readCertificate(source.from) : await this.#make(source.names)
     const count = await store.read(countEnrolled)
     if (how === 'rotate') return this.#stage(made)
     if (count > 0)
       throw refused(
-        `${count} enrolled clients pin the present certificate; use --rotate to announce the new one first`
+        `${count} enrolled clients pin the current certificate; use --rotate to announce the new one first`
       )
     const configured = configuredFiles(settings)
     if (configured)
       throw refused(`tls_cert_path gives the certificate; put the new one at ${configured.certPath}`)
-    const { fingerprint } = await keep.save('own', made)
-    await keep.removeNext()
+    const { fingerprint } = await certificates.save('own', made)
+    await certificates.removeNext()
     await this.#pin(fingerprint)
     return { fingerprint, state: 'current' }
   }
 
-  /** Switches to the staged certificate. Without one, 'force' adopts the certificate in use. */
+  /** Switches to the staged certificate. If there is none, 'force' adopts the certificate in use. */
   async activate(how: 'careful' | 'force'): Promise<Activated> {
-    const { keep, settings, store } = this.#options
+    const { certificates, settings, store } = this.#options
     const fingerprint = await store.read(em => storeValue('next_leaf', em))
-    const { fingerprint: present } = await servedCertificate(keep, settings)
+    const { fingerprint: present } = await servedCertificate(certificates, settings)
     if (fingerprint === null) return this.#adopt(present, how)
     const lost = await store.read(em => unawareClients(fingerprint, em))
     if (lost.length > 0 && how === 'careful')
       throw refused(
-        `${lost.length} clients do not know the next certificate yet: ${namesOf(lost)}; start the server until ` +
+        `these clients do not trust the next certificate yet: ${listClients(lost)}; start the server until ` +
           'they have connected, or use --force and enroll them again'
       )
     await this.#requireStaged(fingerprint, present)
     await this.#pin(fingerprint)
-    await keep.settle({ leaf: fingerprint, next: null }) // after a crash in between, the next start does it
+    await certificates.settle({ leaf: fingerprint, next: null }) // after a crash before this, the next start does it
     const configured = configuredFiles(settings)
     const isShadowed = configured !== null && readCertificate(configured).fingerprint !== fingerprint
     return { fingerprint, lost, isShadowed }
@@ -91,20 +91,20 @@ export class Rotation {
   }
 
   async #stage(made: Pair): Promise<Reissued> {
-    const { keep, settings, store } = this.#options
-    const { fingerprint } = await keep.save('next', made)
-    const { fingerprint: present } = await servedCertificate(keep, settings)
+    const { certificates, settings, store } = this.#options
+    const { fingerprint } = await certificates.save('next', made)
+    const { fingerprint: present } = await servedCertificate(certificates, settings)
     const isNew = fingerprint !== present
     await store.change(em => setStoreValue('next_leaf', isNew ? fingerprint : null, em))
     if (isNew) return { fingerprint, state: 'next' }
-    await keep.removeNext()
-    throw refused('this is the present certificate; none is staged now')
+    await certificates.removeNext()
+    throw refused('this is the current certificate; none is staged now')
   }
 
   async #requireStaged(fingerprint: string, present: string): Promise<void> {
-    const staged = await this.#options.keep.next()
+    const staged = await this.#options.certificates.next()
     if ((staged?.fingerprint ?? present) !== fingerprint)
-      throw refused('the certificate that was staged is not there; stage it again')
+      throw refused('the staged certificate is missing; stage it again')
   }
 
   async #adopt(present: string, how: 'careful' | 'force'): Promise<Activated> {
@@ -127,7 +127,7 @@ export class Rotation {
 
 const refused = (message: string): Fault => new Fault(wrongUsage, message)
 
-export const namesOf = (clients: readonly UnawareClient[]): string =>
+export const listClients = (clients: readonly UnawareClient[]): string =>
   clients
     .slice(0, 20)
     .map(({ name, client_id }) => `${name} (${client_id})`)

@@ -1,4 +1,4 @@
-// The key with which servers that share a store seal the private keys in it. It is in a file of each data directory.
+// Servers that share a store seal the private keys in it with this key. Each has it in a file of its data directory.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,19 +8,21 @@ import { syncDir } from '../../platform/sync-file.ts'
 import { storeKeyUnusable } from './codes.ts'
 
 const cipher = 'aes-256-gcm'
-const [keyBytes, nonceBytes, tagBytes] = [32, 12, 16]
+const keyBytes = 32
+const nonceBytes = 12
+const tagBytes = 16
 
 export interface StoreKey {
-  readonly id: string // tells keys apart, and nothing of what they are
-  /** `about` is in clear beside what is sealed: it opens with the same one only. */
-  seal(secret: string, about: string): string
-  /** Returns null for what this key has not sealed, or not with this `about`. */
-  open(sealed: string, about: string): string | null
+  readonly id: string // a hash of the key
+  /** Encrypts the secret. It opens only with the same `context`, which is authenticated and not encrypted. */
+  seal(secret: string, context: string): string
+  /** Returns null if this key has not sealed the text with this `context`. */
+  open(sealed: string, context: string): string | null
 }
 
 export const storeKeyFile = (dir: string): string => join(dir, 'store.key')
 
-/** Returns the key of a data directory; null where it has none. */
+/** Returns null if the data directory has no key. Throws Fault for a file that is not a key or that others may read. */
 export function readStoreKey(dir: string): StoreKey | null {
   const file = storeKeyFile(dir)
   if (!existsSync(file)) return null
@@ -42,7 +44,7 @@ function contentOf(file: string): string {
   }
 }
 
-/** Makes a key where there is none; it is on disk before anything is sealed with it. */
+/** Makes a key for a data directory without one. It is on disk before anything is sealed with it. */
 export function makeStoreKey(dir: string): StoreKey {
   const file = storeKeyFile(dir)
   const bytes = randomBytes(keyBytes)
@@ -54,22 +56,22 @@ export function makeStoreKey(dir: string): StoreKey {
 
 const keyOf = (key: Buffer): StoreKey => ({
   id: createHash('sha256').update('sluice store.key ').update(key).digest('hex').slice(0, 16),
-  seal(secret, about) {
+  seal(secret, context) {
     const nonce = randomBytes(nonceBytes)
-    const sealing = createCipheriv(cipher, key, nonce).setAAD(Buffer.from(about))
+    const sealing = createCipheriv(cipher, key, nonce).setAAD(Buffer.from(context))
     const sealed = [sealing.update(secret, 'utf8'), sealing.final()]
     return Buffer.concat([nonce, ...sealed, sealing.getAuthTag()]).toString('base64')
   },
-  open(sealed, about) {
+  open(sealed, context) {
     const bytes = Buffer.from(sealed, 'base64')
     if (bytes.length < nonceBytes + tagBytes) return null
     const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
-    opening.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-tagBytes))
+    opening.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-tagBytes))
     try {
       const secret = [opening.update(bytes.subarray(nonceBytes, -tagBytes)), opening.final()]
       return Buffer.concat(secret).toString('utf8')
     } catch {
-      return null // the only reason that it has
+      return null // the tag does not match
     }
   }
 })

@@ -40,7 +40,7 @@ t.test(
     const { fingerprint: next } = JSON.parse(staged.stdout)
 
     await cluster.restart()
-    await cluster.server.until('certificate.next_told')
+    await cluster.server.until('certificate.next_pin_confirmed')
     t.match(bundleOf(paris.stateDir), {
       server_cert_sha256: cluster.fingerprint,
       next_server_cert_sha256: next
@@ -57,7 +57,7 @@ t.test(
 
     await cluster.restart()
     await cluster.server.until('client.connected', ({ client_name }) => client_name === 'paris')
-    await cluster.server.until('certificate.next_told', ({ fingerprint }) => fingerprint === '')
+    await cluster.server.until('certificate.next_pin_confirmed', ({ fingerprint }) => fingerprint === '')
     const { server_cert_sha256, next_server_cert_sha256 } = bundleOf(paris.stateDir)
     t.same(
       { server_cert_sha256, next_server_cert_sha256 },
@@ -94,7 +94,7 @@ t.test(
     t.equal((await sluice(['cert', 'activate', ...args])).code, 2)
     const forced = await sluice(['cert', 'activate', '--force', ...args])
     t.equal(forced.code, 0, forced.stderr)
-    t.match(forced.stdout, /To be enrolled again: paris/)
+    t.match(forced.stdout, /Enroll again: paris/)
     await cluster.restart()
     t.equal((await cluster.server.until('server.started'))['server_cert_sha256'], fingerprint)
   }

@@ -79,14 +79,14 @@ t.test(
     t.equal(statSync(keyIn(one)).mode & 0o777, 0o600)
     t.match(log, [{ event: 'certificate.sealed', fields: { file: keyIn(one) } }])
     t.notOk(existsSync(join(one, 'control.pem')))
-    const missing = `${keyIn(two)} is missing, which opens the certificate of this store. Copy it from store.key of the data`
+    const missing = `${keyIn(two)} is missing: it opens the certificate of this store. Copy it from store.key in the data`
     await t.rejects(startIn(two), { ...keyUnusable, message: missing })
     t.notOk(existsSync(keyIn(two)), 'none is made there')
 
     makeStoreKey(two)
     await t.rejects(startIn(two), {
       ...keyUnusable,
-      message: /two\/store\.key is the key \w{16}, of another store/
+      message: /two\/store\.key is the key \w{16} of another store/
     })
 
     copyFileSync(keyIn(one), keyIn(two))
@@ -123,7 +123,7 @@ t.test('what somebody has changed in the database is refused', async t => {
   const other = await openCertificate(dirOf('other'))
   const refused = {
     errorCode: { code: 'startup.tls_invalid', exit: 78 },
-    message: /does not open, and .*is its key/
+    message: /was changed: .* is its key and does not open it/
   }
 
   await client.query('create table kept as select * from certificate_sealed')
@@ -156,7 +156,7 @@ t.test(
     })
     await enroll('paris')
     const absent =
-      /have the certificate \w{64}, whose key is not in the store: .* start first the server whose data directory/
+      /have the certificate \w{64}, but its key is not in the store: .* first start the server that has it in its data/
     await t.rejects(startIn(empty), { errorCode: { code: 'startup.tls_invalid' }, message: absent })
     t.notOk(existsSync(keyIn(empty)))
 
@@ -189,11 +189,15 @@ t.test('a certificate is staged by one server, and activated by another', async 
   const before = await startIn(one)
   copyFileSync(keyIn(one), keyIn(two))
   await enroll('paris')
-  const rotationIn = async (dir: string) => new Rotation({ keep: await keepIn(dir), settings: {}, store })
+  const rotationIn = async (dir: string) =>
+    new Rotation({ certificates: await keepIn(dir), settings: {}, store })
 
   const { fingerprint } = await (await rotationIn(one)).reissue({ names: [] }, 'rotate')
   t.equal(await startIn(two), before)
-  await t.rejects((await rotationIn(two)).activate('careful'), /do not know the next certificate yet: paris/)
+  await t.rejects(
+    (await rotationIn(two)).activate('careful'),
+    /clients do not trust the next certificate yet: paris/
+  )
   t.match(await (await rotationIn(two)).activate('force'), { fingerprint })
 
   t.equal(await startIn(one), fingerprint)
@@ -246,7 +250,7 @@ t.test('a given certificate is the same on all servers, also before the first cl
 
   const file = join(two, '..', 'given', 'control.pem')
   const settings = { certPath: pem(one), keyPath: pem(one) }
-  const rotation = new Rotation({ keep: await keepIn(one), settings, store })
+  const rotation = new Rotation({ certificates: await keepIn(one), settings, store })
   await rotation.reissue({ from: { certPath: file } }, 'rotate')
   t.match(await rotation.activate('careful'), { fingerprint: given.fingerprint, isShadowed: true })
   await t.rejects(startIn(one, pem(one)), refused)

@@ -63,7 +63,7 @@ t.test(
     const { fingerprint: next } = JSON.parse(stdout)
     const again = paris.agent.events.length
     await cluster.restart()
-    await cluster.server.until('certificate.next_told')
+    await cluster.server.until('certificate.next_pin_confirmed')
     await paris.agent.until('control.connected', undefined, again)
     await stop(cluster.server)
     t.match(await inTwo('cert', 'activate'), { code: 0, stdout: next })

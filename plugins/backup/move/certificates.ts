@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { Fault } from '../../../kernel/base/errors.ts'
 import {
-  type Carried,
+  type CertificateSet,
   nextFile,
   ownFile,
   readCertificate,
@@ -13,9 +13,9 @@ import { targetNotEmpty } from '../codes.ts'
 const filesIn = (dir: string) => ({ own: ownFile(dir), next: nextFile(dir) })
 
 /** Throws unless files of these names in a directory are those of the certificates. */
-export function requireNoOthers(dir: string, carried: Carried): void {
+export function requireNoOthers(dir: string, certificates: CertificateSet): void {
   const files = filesIn(dir)
-  for (const [name, { fingerprint }] of carried) {
+  for (const [name, { fingerprint }] of certificates) {
     const certPath = files[name]
     if (existsSync(certPath) && readCertificate({ certPath }).fingerprint !== fingerprint)
       throw new Fault(
@@ -26,7 +26,7 @@ export function requireNoOthers(dir: string, carried: Carried): void {
 }
 
 /** Writes the certificates into the data directory of a store of SQLite. */
-export function writeFiles(dir: string, carried: Carried): void {
+export function writeFiles(dir: string, certificates: CertificateSet): void {
   const files = filesIn(dir)
-  for (const [name, certificate] of carried) saveCertificate(files[name], certificate)
+  for (const [name, certificate] of certificates) saveCertificate(files[name], certificate)
 }

@@ -8,7 +8,7 @@ import type { CopiedTable, Kind } from '../../../kernel/store/sql/copy.ts'
 import { mayBeShared, type Place, type PostgresPlace } from '../../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../../kernel/store/sql/migrations.ts'
 import { sync, syncDir } from '../../../platform/sync-file.ts'
-import { type Carried, carriedFrom, sealCarried } from '../../certificate/exports.ts'
+import { type CertificateSet, readCertificates, replaceSealed } from '../../certificate/exports.ts'
 import { forgetCluster } from '../../servers/exports.ts'
 import { copyDiffers, notMovable, targetNotEmpty } from '../codes.ts'
 import { requireNoOthers, writeFiles } from './certificates.ts'
@@ -42,10 +42,10 @@ async function moveToFile(move: Move, file: string): Promise<readonly Content[]>
   }
   removeDraft() // of a move that was killed
   try {
-    const { contents, carried } = await copyStore(move, draft)
+    const { contents, certificates } = await copyStore(move, draft)
     if (existsSync(`${draft}-wal`)) throw new TypeError('the new store is not whole without its log')
     sync(draft)
-    writeFiles(dirname(file), carried)
+    writeFiles(dirname(file), certificates)
     renameSync(draft, file)
     syncDir(dirname(file))
     return contents
@@ -65,7 +65,7 @@ async function moveToDatabase(move: Move, to: PostgresPlace): Promise<readonly C
 
 interface Copied {
   readonly contents: readonly Content[]
-  readonly carried: Carried
+  readonly certificates: CertificateSet
 }
 
 async function copyStore(move: Move, to: Place): Promise<Copied> {
@@ -130,9 +130,9 @@ async function copyAll(source: End, target: End, move: Move, into: EntityManager
   const others = await requireEmpty(target, move.stores, into)
   await target.makeTables(into)
   const made = (await target.words.tables(into)).filter(({ name }) => name !== ownTable && !others.has(name))
-  const { tables, sent, last, carried } = await source.within(async from => {
+  const { tables, sent, last, certificates } = await source.within(async from => {
     const tables = parentsFirst(await moved(made, await source.words.tables(from), move, from))
-    const carried = await carriedBetween(from, into, move)
+    const certificates = await certificatesToMove(from, into, move)
     const progress = await openProgress(tables, move.progress, from)
     const sent: Content[] = []
     for (const table of tables)
@@ -142,7 +142,7 @@ async function copyAll(source: End, target: End, move: Move, into: EntityManager
           progress('copied', rows.length)
         })
       )
-    return { tables, sent, carried, last: await source.words.lastNumbers(from) }
+    return { tables, sent, certificates, last: await source.words.lastNumbers(from) }
   })
   const progress = await openProgress(tables, move.progress, into)
   for (const [at, table] of tables.entries()) {
@@ -150,16 +150,20 @@ async function copyAll(source: End, target: End, move: Move, into: EntityManager
     await target.words.continueAfter(last.get(table.name), table, into)
   }
   await forgetCluster(into) // it is another one, and nothing is older in it
-  if (carried) await sealCarried(move.dataDir, carried, into)
-  return { contents: sent, carried: carried ?? new Map() }
+  if (certificates) await replaceSealed(move.dataDir, certificates, into)
+  return { contents: sent, certificates: certificates ?? new Map() }
 }
 
 /** Null from one PostgreSQL to another: rows stay sealed by the same key. */
-async function carriedBetween(from: EntityManager, into: EntityManager, move: Move): Promise<Carried | null> {
+async function certificatesToMove(
+  from: EntityManager,
+  into: EntityManager,
+  move: Move
+): Promise<CertificateSet | null> {
   if (mayBeShared(from) && mayBeShared(into)) return null
-  const carried = await carriedFrom(move.dataDir, from)
-  if (typeof move.to === 'string') requireNoOthers(dirname(move.to), carried)
-  return carried
+  const certificates = await readCertificates(move.dataDir, from)
+  if (typeof move.to === 'string') requireNoOthers(dirname(move.to), certificates)
+  return certificates
 }
 
 /** Returns the tables to be moved, with what their columns hold. Throws Fault if the source is not what was made. */

@@ -93,6 +93,6 @@ t.test('an agent that does not know the message is logged, and stays unaware', a
 
   await join('fails')
 
-  t.match(log, [{ level: 'warn', event: 'certificate.next_not_told' }])
+  t.match(log, [{ level: 'warn', event: 'certificate.next_pin_failed' }])
   t.match(await waiting(), [{ name: 'paris' }])
 })

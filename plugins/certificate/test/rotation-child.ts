@@ -10,8 +10,12 @@ const [dir = '', step] = process.argv.slice(2)
 process.umask(0o077)
 const store = await openStore(join(dir, 'sluice.db'), [kernelStore, plugin])
 const put = () => {}
-const keep = await openCertificateStore({ dir, store, log: { debug: put, info: put, warn: put, error: put } })
-const rotation = new Rotation({ keep, settings: {}, store })
+const certificates = await openCertificateStore({
+  dir,
+  store,
+  log: { debug: put, info: put, warn: put, error: put }
+})
+const rotation = new Rotation({ certificates, settings: {}, store })
 if (step === 'stage') await rotation.reissue({ names: [] }, 'rotate')
 else await rotation.activate('careful')
 await store.close()

@@ -32,8 +32,8 @@ t.test(
     await first.close()
     cpSync(present, staged, { recursive: true })
     const store = await openIn(staged)
-    const keep = await openCertificateStore({ dir: staged, store, log: recordLog([]) })
-    const rotation = new Rotation({ keep, settings: {}, store })
+    const certificates = await openCertificateStore({ dir: staged, store, log: recordLog([]) })
+    const rotation = new Rotation({ certificates, settings: {}, store })
     const { fingerprint: next } = await rotation.reissue({ names: [] }, 'rotate')
     await store.change(em => em.insert(NextPinRow, { clientId, fingerprint: next, tokenHash })) // the agent trusts both
     await store.close()

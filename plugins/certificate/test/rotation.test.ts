@@ -21,7 +21,7 @@ async function rotationFixture(t: Test, settings: CertificateSettings = {}) {
   const data = join(dir, 'data')
   const store = await openStore(join(data, 'sluice.db'), [kernelStore, plugin])
   t.teardown(store.close)
-  const keep = await openCertificateStore({ dir: data, store, log: recordLog([]) })
+  const certificates = await openCertificateStore({ dir: data, store, log: recordLog([]) })
   const present = await openCertificate(data, settings)
   await requirePinned(store, present.fingerprint)
   await openCertificate(join(dir, 'other'))
@@ -39,13 +39,13 @@ async function rotationFixture(t: Test, settings: CertificateSettings = {}) {
   return {
     data,
     store,
-    keep,
+    certificates,
     present,
     enroll,
     start,
     given,
     other,
-    rotation: new Rotation({ keep, settings, store })
+    rotation: new Rotation({ certificates, settings, store })
   }
 }
 
@@ -61,7 +61,7 @@ t.test('without clients a new certificate is in use at once', async t => {
 })
 
 t.test(
-  'with clients a new certificate is staged; a confirmation counts only with the present token',
+  'with clients a new certificate is staged; a confirmation counts only with the current token',
   async t => {
     const { data, store, rotation, enroll } = await rotationFixture(t)
     const { clientId, tokenHash } = await enroll('paris')
@@ -73,7 +73,7 @@ t.test(
     await store.change(em => em.nativeUpdate(Client, { id: clientId }, { tokenHash: hashOf('another') }))
     t.match(await showCertificate(data, {}), { waiting_for: [{ name: 'paris' }] })
 
-    await t.rejects(rotation.activate('careful'), /do not know the next certificate yet: paris/)
+    await t.rejects(rotation.activate('careful'), /clients do not trust the next certificate yet: paris/)
     t.match(await rotation.activate('force'), { fingerprint, lost: [{ name: 'paris' }] })
   }
 )
@@ -108,9 +108,9 @@ t.test(
 )
 
 t.test('a configured certificate that shadows the new one is reported', async t => {
-  const { data, given, store, keep, enroll } = await rotationFixture(t)
+  const { data, given, store, certificates, enroll } = await rotationFixture(t)
   const { fingerprint: old } = await openCertificate(data, given)
-  const rotation = new Rotation({ keep, settings: given, store })
+  const rotation = new Rotation({ certificates, settings: given, store })
   await t.rejects(rotation.reissue({ names: [] }, 'replace'), /tls_cert_path gives the certificate/)
   await enroll('paris')
   await rotation.reissue({ names: [] }, 'rotate')
@@ -122,7 +122,7 @@ t.test('a configured certificate that shadows the new one is reported', async t 
 })
 
 t.test(
-  'an invalid name, the present certificate, and an activation without a staged one are refused',
+  'an invalid name, the current certificate and an activation without a staged one are refused',
   async t => {
     const { data, rotation } = await rotationFixture(t)
     const own = join(data, 'control.pem')
@@ -131,7 +131,7 @@ t.test(
     await t.rejects(rotation.reissue({ names: ['a.*.example'] }, 'rotate'), /nor a DNS name/)
     await t.rejects(
       rotation.reissue({ from: { certPath: own, keyPath: own } }, 'rotate'),
-      /present certificate/
+      /current certificate/
     )
     await t.rejects(rotation.activate('careful'), /no certificate is staged/)
     await t.rejects(rotation.activate('force'), /no certificate is staged/)

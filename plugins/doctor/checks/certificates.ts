@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { Fault, reasonOf } from '../../../kernel/base/errors.ts'
-import { servedBy } from '../../certificate/exports.ts'
+import { findServedCertificate } from '../../certificate/exports.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 
 const soonMs = 21 * 86_400_000
@@ -39,7 +39,7 @@ export const certificate = defineCheck({
     }
   },
   async run({ dir, keys, now, query }) {
-    const current = await servedBy({ dir, keys, query })
+    const current = await findServedCertificate({ dir, keys, query })
     if (!current) return [{ ok: 'the first start creates one' }]
     const fault = faultOf(current.requireKey)
     if (fault) return [{ id: 'certificate.store_key', message: fault.message }]

@@ -2,7 +2,12 @@
 import { connect } from 'node:tls'
 import { alpn } from '../../../kernel/wire/control.ts'
 import { endpointFault } from '../../advertised-endpoint/exports.ts'
-import { endpointsIn, fingerprintOf, type Served, servedBy } from '../../certificate/exports.ts'
+import {
+  endpointsIn,
+  findServedCertificate,
+  fingerprintOf,
+  type ServedCertificate
+} from '../../certificate/exports.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 
 const connectTimeoutMs = 5_000
@@ -47,7 +52,7 @@ export const endpoint = defineCheck<Id>({
     }
   },
   async run(context) {
-    const current = await servedBy(context)
+    const current = await findServedCertificate(context)
     const wanted = await endpointsOf(context)
     if (!current) return [{ ok: 'checked once there is a certificate' }]
     if (wanted.length === 0) return [{ id: 'endpoint.missing', message: 'no endpoint is given' }]
@@ -55,7 +60,11 @@ export const endpoint = defineCheck<Id>({
   }
 })
 
-async function judge(endpoint: string, current: Served, isRunning: boolean): Promise<Finding<Id>[]> {
+async function judge(
+  endpoint: string,
+  current: ServedCertificate,
+  isRunning: boolean
+): Promise<Finding<Id>[]> {
   const fault = endpointFault(endpoint, current.cert)
   if (fault) return [{ id: 'endpoint.unusable', message: fault.message }]
   const loopback: Finding<Id>[] = /^(127\.|localhost:)/.test(endpoint)
@@ -76,7 +85,7 @@ async function endpointsOf({ keys, query }: DoctorContext): Promise<string[]> {
   return endpointsIn(row?.endpoint ?? String(keys['advertised_endpoint'] ?? ''))
 }
 
-function connectTo(endpoint: string, { fingerprint }: Served): Promise<Finding<Id>> {
+function connectTo(endpoint: string, { fingerprint }: ServedCertificate): Promise<Finding<Id>> {
   const [host = '', port = ''] = endpoint.split(':')
   const { promise, resolve } = Promise.withResolvers<Finding<Id>>()
   const socket = connect({ host, port: Number(port), ALPNProtocols: [alpn], rejectUnauthorized: false })
