@@ -1,9 +1,9 @@
 import type { AgentCall, AgentPlugin, ConnectionFilter } from '../../agent/plugin.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { respond } from '../../kernel/wire/message.ts'
-import { Close, capability, Look, messages, type Row, type Selection } from './wire.ts'
+import { Close, capability, List, messages, type Row, type Selection } from './wire.ts'
 
-/** Ids of connections are unique within a process. */
+/** The id of this process by call context: connection ids are unique within a process. */
 const runs = new WeakMap<AgentCall, string>()
 
 function runOf(call: AgentCall): string {
@@ -14,7 +14,7 @@ function runOf(call: AgentCall): string {
 
 type Open = ReturnType<AgentCall['connections']['list']>['rows'][number]
 
-const filterOf = ({
+const toFilter = ({
   rule_id,
   owner,
   protocol,
@@ -35,26 +35,26 @@ const filterOf = ({
   target: target === undefined ? null : { address: target, port: target_port ?? null }
 })
 
-const placeOf = ({ address, port }: Open['source']): string =>
+const formatAddress = ({ address, port }: Open['source']): string =>
   `${address.includes(':') ? `[${address}]` : address}:${port}`
 
-const legOf = ({ rttMs, retransmits }: NonNullable<Open['caller']>) => ({ rtt_ms: rttMs, retransmits })
+const toLeg = ({ rttMs, retransmits }: NonNullable<Open['caller']>) => ({ rtt_ms: rttMs, retransmits })
 
-const rowOf = (open: Open): Row => ({
+const toRow = (open: Open): Row => ({
   id: open.id,
   key: open.key,
   rule_id: open.rule.id,
   protocol: open.rule.protocol,
-  source: placeOf(open.source),
-  listen: placeOf(open.listen),
-  target: open.target ? placeOf(open.target) : '',
+  source: formatAddress(open.source),
+  listen: formatAddress(open.listen),
+  target: open.target ? formatAddress(open.target) : '',
   age_ms: open.ageMs,
   idle_ms: open.idleMs,
   bytes_in: open.bytesIn,
   bytes_out: open.bytesOut,
   held_by: open.heldBy?.slice(0, 64) ?? '',
-  ...(open.caller && { caller: legOf(open.caller) }),
-  ...(open.targetLeg && { server: legOf(open.targetLeg) })
+  ...(open.caller && { caller: toLeg(open.caller) }),
+  ...(open.targetLeg && { server: toLeg(open.targetLeg) })
 })
 
 export default {
@@ -63,15 +63,15 @@ export default {
   capabilities: { [capability.id]: capability.since },
   messages,
   handlers: [
-    respond(Look, async (call: AgentCall, { selection, sort, limit, after_key: key, after_id: id }) => {
+    respond(List, async (call: AgentCall, { selection, sort, limit, after_key: key, after_id: id }) => {
       const after = key === undefined || id === undefined ? null : { key, id }
-      const found = call.connections.list({ ...filterOf(selection), sort, after, limit })
+      const found = call.connections.list({ ...toFilter(selection), sort, after, limit })
       const { matched, bytesIn: bytes_in, bytesOut: bytes_out, rows } = found
-      return { run: runOf(call), matched, bytes_in, bytes_out, rows: rows.map(rowOf) }
+      return { run: runOf(call), matched, bytes_in, bytes_out, rows: rows.map(toRow) }
     }),
     respond(Close, async (call: AgentCall, { selection, run }) => {
-      if (run !== '' && run !== runOf(call)) return { count: 0 } // of an earlier process
-      return { count: call.connections.end(filterOf(selection)) }
+      if (run !== '' && run !== runOf(call)) return { count: 0 } // ids of an earlier process
+      return { count: call.connections.end(toFilter(selection)) }
     })
   ]
 } satisfies AgentPlugin

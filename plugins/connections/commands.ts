@@ -9,10 +9,10 @@ const filters = {
   client: Type.Optional(Type.String({ description: 'client_id, or a name.' })),
   rule: Type.Optional(Type.String({ description: 'rule_id', ...ruleIds })),
   owner: Type.Optional(Type.String({ description: 'user_id' })),
-  source: Type.Optional(Type.String({ description: 'Callers in this CIDR: 198.51.100.0/24.' })),
-  target: Type.Optional(Type.String({ description: 'To this address, or address:port.' })),
+  source: Type.Optional(Type.String({ description: 'Callers in this CIDR, such as 198.51.100.0/24.' })),
+  target: Type.Optional(Type.String({ description: 'Connections to this address, or address:port.' })),
   protocol: Type.Optional(
-    Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'Connections, or flows.' })
+    Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'tcp: connections; udp: flows.' })
   )
 }
 
@@ -25,7 +25,7 @@ interface Filters {
   readonly protocol?: 'tcp' | 'udp'
 }
 
-/** Returns the query of the API, without what is not given. */
+/** Returns the API query with the given filters. */
 const queryOf = ({ client, rule, owner, source, target, protocol }: Filters) => ({
   ...(client !== undefined && { client }),
   ...(rule !== undefined && { rule_id: rule }),
@@ -51,7 +51,7 @@ const columns: readonly Column<ConnectionRow>[] = [
 
 const list = defineCommand({
   name: 'connection list',
-  summary: 'List the connections and flows that are open now, the largest of --sort first.',
+  summary: 'List open connections and flows, largest --sort value first.',
   examples: [
     'sluice connection list --client paris --sort bytes',
     'sluice connection list --source 198.51.100.0/24'
@@ -60,10 +60,12 @@ const list = defineCommand({
     ...filters,
     sort: Type.Optional(
       Type.Union([Type.Literal('age'), Type.Literal('bytes'), Type.Literal('rate'), Type.Literal('idle')], {
-        description: 'Default: age. rate: bytes a second since it was opened.'
+        description: 'Sort key; default age. rate: bytes per second since the connection opened.'
       })
     ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many; default 100.' }))
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, description: 'Maximum number of rows; default 100.' })
+    )
   }),
   async run({ api, args: { sort, limit = 100, ...given }, print }) {
     const query = { limit, ...(sort && { sort }), ...queryOf(given) }
@@ -73,13 +75,13 @@ const list = defineCommand({
 
 const close = defineCommand({
   name: 'connection close',
-  summary: 'Close a connection by its id, or all that a filter matches: both sides are reset.',
+  summary: 'Close a connection by id, or all that match a filter. Both sides are reset.',
   examples: ['sluice connection close --source 198.51.100.0/24 --dry-run'],
   args: Type.Object({
     connection: Type.Optional(Type.String({ description: 'connection_id' })),
     ...filters,
-    dry_run: Type.Optional(Type.Boolean({ description: 'Count, and close nothing.' })),
-    yes: Type.Optional(Type.Boolean({ description: 'Do not ask.' }))
+    dry_run: Type.Optional(Type.Boolean({ description: 'Count matches and close nothing.' })),
+    yes: Type.Optional(Type.Boolean({ description: 'Close without confirmation.' }))
   }),
   positional: ['connection'],
   async run({ api, args: { connection, dry_run, yes: _, ...given }, print, confirm }) {
@@ -98,22 +100,25 @@ const close = defineCommand({
 
 const top = defineCommand({
   name: 'top',
-  summary:
-    'Watch the connections and flows that are open, in the terminal: sort, filter, close. ? shows the keys.',
+  summary: 'Watch open connections and flows in the terminal: sort, filter, close. Press ? for the keys.',
   examples: ['sluice top --source 198.51.100.0/24', 'sluice top --sort bytes --once'],
   args: Type.Object({
     ...filters,
     sort: Type.Optional(
       Type.Union(
         columnNames.map(name => Type.Literal(name)),
-        { description: 'The column by which rows are sorted; default: out/s.' }
+        { description: 'Sort column; default out/s.' }
       )
     ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 500, description: 'How many rows the server sends; default 200.' })
+      Type.Integer({
+        minimum: 1,
+        maximum: 500,
+        description: 'Maximum number of rows from the server; default 200.'
+      })
     ),
     once: Type.Optional(
-      Type.Boolean({ description: 'Print one frame, after a second; also where there is no terminal.' })
+      Type.Boolean({ description: 'Print one frame after a second; works without a terminal.' })
     )
   }),
   until: 'stopped',

@@ -1,50 +1,83 @@
-// Live connections. Agents are asked when somebody looks, and nothing is kept.
+// Open connections and flows. Agents are queried on demand; the server stores nothing.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
-import type { Scope } from './closing.ts'
-import { openClosing } from './closing.ts'
-import { descending, type Meant, openLook, type Position, type Services } from './look.ts'
-import { type ConnectionRow, type Filter, type ListQuery, parseTarget } from './schema.ts'
-import { openWatches } from './watch.ts'
+import type { ServerEvent } from '../http/exports.ts'
+import {
+  descending,
+  openClientQuery,
+  type Position,
+  type ResolvedFilter,
+  type Services
+} from './client-query.ts'
+import { type ConnectionCloser, openConnectionCloser, type Scope } from './connection-closer.ts'
+import { openConnectionWatches } from './connection-watches.ts'
+import {
+  type ConnectionRow,
+  type ConnectionsEvent,
+  type Filter,
+  type ListQuery,
+  parseTarget,
+  type StreamQuery
+} from './schema.ts'
 import { capability, type Selection } from './wire.ts'
 
-export type { Services } from './look.ts'
+export type { Services } from './client-query.ts'
 
-export type Connections = ReturnType<typeof openConnections>
+/** The service `connections`. Users see and close connections of their own rules only. */
+export interface Connections extends ConnectionCloser {
+  /** Pages over the open connections of all clients that answer. */
+  list(query: ListQuery, principal: Principal): PagedRows<ConnectionRow>
+  /** Yields an event at most once a second, until the signal aborts. */
+  watch(
+    query: StreamQuery,
+    principal: Principal,
+    signal: AbortSignal
+  ): AsyncGenerator<ServerEvent<ConnectionsEvent>>
+}
 
-export function openConnections(services: Services) {
+export function openConnections(services: Services): Connections {
   const { control } = services
-  const look = openLook(services)
+  const query = openClientQuery(services)
 
-  async function meant(filter: Filter, { role, userId }: Principal, em: EntityManager): Promise<Meant> {
+  async function resolveFilter(
+    filter: Filter,
+    { role, userId }: Principal,
+    em: EntityManager
+  ): Promise<ResolvedFilter> {
     const { client, rule_id, owner, source, target, protocol } = filter
-    const parts = rule_id === undefined ? null : await services.rules.listMembers(rule_id, em)
-    const partOn = parts && new Map(parts.map(({ id, clientId }) => [clientId, id]))
-    const seen = role === 'superadmin' ? owner : userId
+    const members = rule_id === undefined ? null : await services.rules.listMembers(rule_id, em)
+    const memberByClient = members && new Map(members.map(({ id, clientId }) => [clientId, id]))
+    const visibleOwner = role === 'superadmin' ? owner : userId
     const isOthers = role !== 'superadmin' && owner !== undefined && owner !== userId
-    const named = await clientIds(services, { client, owner: seen }, em)
-    const onPart = partOn && new Set(partOn.keys())
+    const named = await clientIds(services, { client, owner: visibleOwner }, em)
+    const withMember = memberByClient && new Set(memberByClient.keys())
     const at = target === undefined ? null : parseTarget(target)
     const selection: Selection = {
       ids: [],
-      ...(seen !== undefined && { owner: seen }),
+      ...(visibleOwner !== undefined && { owner: visibleOwner }),
       ...(protocol !== undefined && { protocol }),
       ...(source !== undefined && { source }),
       ...(at && { target: at.address, ...(at.port !== undefined && { target_port: at.port }) })
     }
     return {
-      clients: isOthers ? new Set() : ((named && onPart && named.intersection(onPart)) ?? named ?? onPart),
+      clients: isOthers
+        ? new Set()
+        : ((named && withMember && named.intersection(withMember)) ?? named ?? withMember),
       selectionOn(clientId) {
-        const part = partOn?.get(clientId)
-        return part === undefined ? selection : { ...selection, rule_id: part }
+        const member = memberByClient?.get(clientId)
+        return member === undefined ? selection : { ...selection, rule_id: member }
       }
     }
   }
 
-  async function scopeOf(filter: Filter, principal: Principal, em: EntityManager): Promise<readonly Scope[]> {
-    const { clients, selectionOn } = await meant(filter, principal, em)
+  async function resolveScopes(
+    filter: Filter,
+    principal: Principal,
+    em: EntityManager
+  ): Promise<readonly Scope[]> {
+    const { clients, selectionOn } = await resolveFilter(filter, principal, em)
     return control.peers
       .all()
       .filter(peer => (clients?.has(peer.clientId) ?? true) && peer.can(capability))
@@ -54,10 +87,10 @@ export function openConnections(services: Services) {
   function list({ sort = 'age', ...filter }: ListQuery, principal: Principal): PagedRows<ConnectionRow> {
     return {
       async page(after, take, em) {
-        const asked = await scopeOf(filter, principal, em)
+        const asked = await resolveScopes(filter, principal, em)
         const position = positionOf(after)
         const found = await Promise.all(
-          asked.map(({ peer, selection }) => look.rows(peer, { selection, sort, take, after: position }))
+          asked.map(({ peer, selection }) => query.rows(peer, { selection, sort, take, after: position }))
         )
         return found
           .flat()
@@ -68,7 +101,11 @@ export function openConnections(services: Services) {
     }
   }
 
-  return { list, watch: openWatches(services, look, meant), ...openClosing(services, look, scopeOf) }
+  return {
+    list,
+    watch: openConnectionWatches(services, query, resolveFilter),
+    ...openConnectionCloser(services, query, resolveScopes)
+  }
 }
 
 interface Where {
@@ -76,7 +113,7 @@ interface Where {
   readonly owner: string | undefined
 }
 
-/** Returns the clients on which there may be such rules; null: all. */
+/** Returns the clients that may have such rules; null: all. */
 async function clientIds(
   { rules }: Pick<Services, 'rules'>,
   { client, owner }: Where,

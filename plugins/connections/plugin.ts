@@ -13,7 +13,7 @@ interface Deps extends Services {
 export default definePlugin<Deps>({
   name: 'connections',
   version: '1.0.0',
-  description: 'Connections and flows that are open now.',
+  description: 'Lists and closes open connections and flows.',
   kernel: '^2.0.0',
   needs: { cli: '^1.0.0', http: '^1.0.0', rules: '^1.0.0' },
   codes: [connectionNotFound, filterRequired],

@@ -23,9 +23,9 @@ const list = defineList({
   url: '/v1/connections',
   action: 'connection.list',
   access: 'user',
-  summary: 'Lists what is open now: TCP connections and UDP flows.',
+  summary: 'Lists open TCP connections and UDP flows.',
   description:
-    'Asked of the connected clients; one that does not answer within 3 s is left out. Users see those of their own rules.',
+    'Queries the connected clients; the list omits a client that does not answer within 3 s. Users see connections of their own rules.',
   schema: () => ({ query: ListQuery, row: ConnectionRow, errors: [] }),
   run: async ({ connections }: Deps, { query, principal }) => connections.list(query, principal)
 })
@@ -34,9 +34,9 @@ const stream = defineStream({
   url: '/v1/connections/stream',
   action: 'connection.stream',
   access: 'user',
-  summary: 'Streams what is open now, as the list has it.',
+  summary: 'Streams open connections and flows, in the form of the list.',
   description:
-    'Event `connections`, at most one a second: the first rows, the sums of all that match, and which clients have not answered.',
+    'Sends the event `connections` at most once a second: the first rows, the sums over all matches, and the clients that do not answer.',
   schema: () => ({ query: StreamQuery, event: ConnectionsEvent, errors: [] }),
   run: async ({ connections }: Deps, { query, principal, signal }) =>
     connections.watch(query, principal, signal)
@@ -53,7 +53,7 @@ const closeOne = defineRoute({
     params: Type.Object({
       connection_id: Type.String({
         maxLength: 80,
-        description: 'As a list has it.',
+        description: 'From the list.',
         examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NA-01KCD3F0P7Q4Y6Z8V1T5S9R2NX-2s']
       })
     }),
@@ -71,8 +71,8 @@ const close = defineRoute({
   url: '/v1/connections',
   action: 'connection.close-all',
   access: 'user',
-  summary: 'Closes the connections and flows that a filter matches.',
-  description: 'At least one filter. Users close those of their own rules only.',
+  summary: 'Closes the connections and flows that match a filter.',
+  description: 'Needs at least one filter. Users close connections of their own rules only.',
   schema: () => ({ query: CloseQuery, reply: Counts, errors: [filterRequired, ackTimeout] }),
   run: ({ connections }: Deps, { query, principal, change }) => connections.close(query, principal, change)
 })

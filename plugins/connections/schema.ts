@@ -28,13 +28,15 @@ const filters = {
   client: Type.Optional(
     Type.String({ maxLength: 255, description: 'client_id, or the name of one client.', examples: ['paris'] })
   ),
-  rule_id: Type.Optional(Type.String({ maxLength: 26, description: 'Only of this rule.' })),
-  owner: Type.Optional(Type.String({ maxLength: 32, description: 'user_id: only of rules of this user.' })),
+  rule_id: Type.Optional(Type.String({ maxLength: 26, description: 'Connections of this rule.' })),
+  owner: Type.Optional(
+    Type.String({ maxLength: 32, description: 'user_id: connections of rules of this user.' })
+  ),
   source: Type.Optional(
     Type.Refine(
       Type.String({
         maxLength: 64,
-        description: 'Only callers in this CIDR.',
+        description: 'Callers in this CIDR.',
         examples: ['198.51.100.0/24']
       }),
       isPrefix,
@@ -45,16 +47,16 @@ const filters = {
     Type.Refine(
       Type.String({
         maxLength: 64,
-        description: 'Only to this address, or address:port.',
+        description: 'Connections to this address, or address:port.',
         examples: ['10.0.0.7:80']
       }),
       text => parseTarget(text) !== null,
-      () => 'must be the address to which it is connected, with or without a port: 10.0.0.7:80'
+      () => 'must be the address of a target, with or without a port: 10.0.0.7:80'
     )
   ),
   protocol: Type.Optional(
     Type.Union([Type.Literal('tcp'), Type.Literal('udp')], {
-      description: 'Only connections, or only flows.'
+      description: 'tcp: connections; udp: flows.'
     })
   )
 }
@@ -65,7 +67,7 @@ export type Filter = Static<typeof Filter>
 const sort = Type.Optional(
   Type.Unsafe<Sort>({
     ...Sort,
-    description: 'What is largest first; default age. rate: bytes a second since it was opened.'
+    description: 'Sort key, largest first; default age. rate: bytes per second since the connection opened.'
   })
 )
 
@@ -77,8 +79,10 @@ export const StreamQuery = closed({
   sort,
   limit: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: maxRows, default: 100 },
-      description: 'How many rows an event has at most: the first by `sort`.'
+      minimum: 1,
+      maximum: maxRows,
+      default: 100,
+      description: 'Maximum number of rows in an event: the first by `sort`.'
     })
   )
 })
@@ -86,45 +90,49 @@ export type StreamQuery = Static<typeof StreamQuery>
 
 export const CloseQuery = closed({
   ...filters,
-  dry_run: Type.Optional(Type.Boolean({ description: 'Counts, and closes nothing.' }))
+  dry_run: Type.Optional(Type.Boolean({ description: 'Counts matches and closes nothing.' }))
 })
 export type CloseQuery = Static<typeof CloseQuery>
 
 const Legs = (description: string, example: number) =>
   orNull(
     closed({
-      caller: orNull(Type.Number({ description: 'On the way to the caller.', examples: [example] })),
-      target: orNull(Type.Number({ description: 'On the way to the target.', examples: [example] }))
+      caller: orNull(Type.Number({ description: 'Between agent and caller.', examples: [example] })),
+      target: orNull(Type.Number({ description: 'Between agent and target.', examples: [example] }))
     }),
-    { description: `${description} null: the client cannot tell, as of flows.` }
+    { description: `${description} null: not available, for example for flows.` }
   )
 
 const Bytes = (description: string) => Type.Integer({ minimum: 0, description, examples: [1200] })
-const Place = (description: string, example: string) => Type.String({ description, examples: [example] })
+const Address = (description: string, example: string) => Type.String({ description, examples: [example] })
 
 export const ConnectionRow = closed(
   {
     connection_id: Type.String({
-      description: 'Of no other connection, also after a restart of the agent.',
+      description: 'Unique, even across restarts of the agent.',
       examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NA-01KCD3F0P7Q4Y6Z8V1T5S9R2NX-2s']
     }),
     client_id: ClientId,
     rule_id: Type.String({ description: 'ULID of a rule.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] }),
     owner: UserId,
     protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'udp: a flow.' }),
-    source: Place('Of the caller, host:port.', '198.51.100.7:52011'),
-    listen: Place('Where it has connected.', '203.0.113.1:443'),
-    target: orNull(Place('To which it is connected; null: not yet.', '10.0.0.7:443')),
-    opened_at: timeOf('When it was accepted.'),
+    source: Address('Address of the caller, host:port.', '198.51.100.7:52011'),
+    listen: Address('Local address that the caller connected to.', '203.0.113.1:443'),
+    target: orNull(Address('Address of the target; null: still connecting.', '10.0.0.7:443')),
+    opened_at: timeOf('Time of acceptance.'),
     bytes_in: Bytes('Delivered to the target.'),
     bytes_out: Bytes('Delivered to the caller.'),
-    idle_secs: Type.Number({ minimum: 0, description: 'Since a byte was delivered.', examples: [0.4] }),
-    rtt_ms: Legs('Round trip, as the system has measured it.', 12.5),
-    retransmits: Legs('Segments that were sent again.', 0),
+    idle_secs: Type.Number({
+      minimum: 0,
+      description: 'Seconds since the last delivered byte.',
+      examples: [0.4]
+    }),
+    rtt_ms: Legs('Round-trip time in ms, as measured by the kernel.', 12.5),
+    retransmits: Legs('Retransmitted segments.', 0),
     held_by: orNull(
-      Type.String({ description: 'The limit or quota for which it waits now.', examples: ['quota ann'] }),
+      Type.String({ description: 'The limit or quota that delays it now.', examples: ['quota ann'] }),
       {
-        description: 'null: for none.'
+        description: 'null: none.'
       }
     )
   },
@@ -141,7 +149,7 @@ export const Counts = closed(
     }),
     closed: Type.Integer({
       minimum: 0,
-      description: 'Those that were closed; 0 with dry_run.',
+      description: 'Closed connections and flows; 0 with dry_run.',
       examples: [12]
     })
   },
@@ -158,40 +166,40 @@ const Matched = Type.Integer({
   description: 'Open connections and flows that match.',
   examples: [12]
 })
-const ClientLook = closed({
+const ClientStatus = closed({
   client_id: ClientId,
-  client_name: Type.String({ description: 'Its name.', examples: ['paris'] }),
+  client_name: Type.String({ description: 'Name of the client.', examples: ['paris'] }),
   state: Type.Unsafe<ClientState>({
     ...Type.Union(clientStates.map(state => Type.Literal(state))),
     description:
-      'no_answer: not for 3 s. disconnected: it is not connected to the server. unsupported: its agent is too old. Of all three nothing is known, and there may be connections.'
+      'no_answer: none for 3 s. disconnected: offline. unsupported: its agent is too old. In these three states its connections are unknown.'
   }),
-  matched: orNull(Matched, { description: 'null: it has not answered.' })
+  matched: orNull(Matched, { description: 'null: unknown.' })
 })
 
 export const ConnectionsEvent = closed(
   {
-    at: timeOf('When the clients were asked.'),
+    at: timeOf('Time of the poll.'),
     matched: Matched,
-    bytes_in: Bytes('Delivered to targets by all that match and are open.'),
-    bytes_out: Bytes('Delivered to callers by all that match and are open.'),
+    bytes_in: Bytes('Delivered to targets by all matching open connections.'),
+    bytes_out: Bytes('Delivered to callers by all matching open connections.'),
     clients_answered: Type.Integer({
       minimum: 0,
-      description: 'Clients of which the figures are.',
+      description: 'Clients included in the figures.',
       examples: [3]
     }),
     clients_silent: Type.Integer({
       minimum: 0,
-      description: 'Clients of which nothing is known.',
+      description: 'Clients without an answer.',
       examples: [0]
     }),
-    clients: Type.Array(ClientLook, {
+    clients: Type.Array(ClientStatus, {
       maxItems: maxClients,
-      description: 'Those that have not answered first, then those with the most connections.'
+      description: 'Clients without an answer first, then those with the most connections.'
     }),
-    connections: Type.Array(ConnectionRow, { maxItems: maxRows, description: 'The first by `sort`.' })
+    connections: Type.Array(ConnectionRow, { maxItems: maxRows, description: 'The first rows by `sort`.' })
   },
   { $id: 'LiveConnections' }
 )
 export type ConnectionsEvent = Static<typeof ConnectionsEvent>
-export type ClientLook = Static<typeof ClientLook>
+export type ClientStatus = Static<typeof ClientStatus>

@@ -14,10 +14,10 @@ export const Sort = Type.Union([
 ])
 export type Sort = Static<typeof Sort>
 
-export const maxRows = 500 // of at most 400 bytes: a frame holds 256 KiB
+export const maxRows = 500 // 400 bytes each at most, to fit a frame of 256 KiB
 export const maxIds = 1000
 
-const Place = Type.String({ maxLength: 64 }) // host:port
+const HostPort = Type.String({ maxLength: 64 }) // host:port
 const RuleId = Type.String({ maxLength: 26 })
 const Protocol = Type.Union([Type.Literal('tcp'), Type.Literal('udp')])
 
@@ -39,9 +39,9 @@ const Row = Type.Object({
   key: Type.Number({ minimum: 0, maximum: 1e300 }),
   rule_id: RuleId,
   protocol: Protocol,
-  source: Place,
-  listen: Place,
-  target: Place,
+  source: HostPort,
+  listen: HostPort,
+  target: HostPort,
   age_ms: Count,
   idle_ms: Count,
   bytes_in: Count,
@@ -64,8 +64,8 @@ const Rows = defineMessage({
   })
 })
 
-export const Look = defineRequest({
-  name: 'sluice.connections.Look',
+export const List = defineRequest({
+  name: 'sluice.connections.List',
   proto,
   body: Type.Object({
     selection: Selection,
@@ -90,4 +90,4 @@ export const Close = defineRequest({
   response: Closed
 })
 
-export const messages = [Look, Rows, Close, Closed]
+export const messages = [List, Rows, Close, Closed]

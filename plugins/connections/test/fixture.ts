@@ -1,4 +1,4 @@
-// A server and an agent in this process, on a fake engine that says what is open.
+// A server and an agent in this process, on a fake engine with given connections.
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { Test } from 'tap'
@@ -50,7 +50,7 @@ export async function openStream(t: Test, server: KitServer, query = '', token =
   let text = ''
   return {
     status: response.statusCode,
-    /** Resolves when the connection is closed at both ends. The server may write meanwhile, which its socket calls an error. */
+    /** Resolves when both ends are closed. The server may still write, so its socket may report an error. */
     async close(): Promise<void> {
       const closed = new Promise(resolve => socket.once('close', resolve))
       request.destroy()

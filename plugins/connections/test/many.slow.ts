@@ -1,4 +1,4 @@
-// Many live connections: what watching them costs, and a close of half of them. `CONNECTIONS=10000` with `ulimit -n 65536`
+// Many open connections: the cost of watching them and of closing half of them. `CONNECTIONS=10000` with `ulimit -n 65536`
 // is the gate, on an idle host: at most 5 % of a core for server and agent together, and a close within 1 s.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ async function openCallers(t: Test, port: number): Promise<readonly Socket[]> {
   return callers
 }
 
-/** Resolves when each has got back the byte that it sends. */
+/** Resolves when each caller has received its byte back. */
 const answered = (callers: readonly Socket[]) =>
   Promise.all(
     callers.map(async caller => {
@@ -46,7 +46,7 @@ function cpuSecs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-/** Resolves with the last of so many events of the stream, and the seconds in which they came. */
+/** Resolves with the last of `count` events and the seconds they took. */
 async function watch({ origin }: TestCluster, query: string, wanted: number) {
   const headers = { authorization: `Bearer ${token}` }
   const { body } = await fetch(`${origin}/v1/connections/stream?${query}`, { headers })
@@ -73,7 +73,7 @@ for (const engine of ['native', 'portable'])
     await cluster.call('POST', '/v1/rules', { client: 'paris', listen_port, targets })
     const callers = await openCallers(t, listen_port)
     const cpu = () => cpuSecs(cluster.server.pid) + cpuSecs(agent.pid)
-    await watch(cluster, 'sort=rate&limit=200', 5) // what is compiled at first
+    await watch(cluster, 'sort=rate&limit=200', 5) // warms up the compiled code
 
     const idleAt = cpu()
     await new Promise(resolve => setTimeout(resolve, given === undefined ? 0 : 10_000))

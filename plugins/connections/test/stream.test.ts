@@ -53,7 +53,7 @@ t.test('an event has the first rows, the sums of all, and each client', async t 
   t.match(await next(), { matched: 0, connections: [], clients: [{ state: 'answered', matched: 0 }] })
 })
 
-t.test('a client that does not answer is not one without connections', async t => {
+t.test('a client that does not answer is shown as unknown, not as empty', async t => {
   const { server, agent, push, open } = await openApp(t)
   await push('ann', 8080)
   agent.engine.openConnections = [open(1)]
@@ -78,7 +78,7 @@ t.test('a client that does not answer is not one without connections', async t =
   })
 })
 
-t.test('those who watch the same are served by one question a second, and nobody by none', async t => {
+t.test('equal streams share one poll a second, and without streams there is no poll', async t => {
   const { server, agent, push, open } = await openApp(t)
   await push('ann', 8080)
   agent.engine.openConnections = [open(1)]
@@ -95,13 +95,13 @@ t.test('those who watch the same are served by one question a second, and nobody
   t.equal(questions(), before + 1)
 
   await Promise.all([first.close(), second.close()])
-  await server.clock.advance(1000) // the question that was under way
+  await server.clock.advance(1000) // the poll under way
   const after = questions()
   await server.clock.advance(10_000)
   t.equal(questions(), after)
 })
 
-t.test('the first rows of many clients are the same as of one', async t => {
+t.test('many clients yield the same first rows as one', async t => {
   const { server, agent, push, open } = await openApp(t)
   await push('ann', 8080)
   agent.engine.openConnections = Array.from({ length: 40 }, (_, at) => open(at + 1, { key: 1000 - at }))
@@ -116,12 +116,12 @@ t.test('the first rows of many clients are the same as of one', async t => {
   )
 })
 
-t.test('users see their own, whatever they ask', async t => {
+t.test('users see their own connections with any filter', async t => {
   const { server, agent, push, open } = await openApp(t)
   await push('ann', 8080)
   agent.engine.openConnections = [open(1)]
   const [ann, bob] = [await tokenOf(server, 'ann'), await tokenOf(server, 'bob')]
-  await server.as({ user: 'root', role: 'superadmin' })('GET', '/v1/users/me') // onboarding is over
+  await server.as({ user: 'root', role: 'superadmin' })('GET', '/v1/users/me') // ends onboarding
   const event = async (query: string, token: string) => (await openStream(t, server, query, token)).next()
 
   t.match(await event('', ann), {
@@ -133,7 +133,7 @@ t.test('users see their own, whatever they ask', async t => {
     t.match(await event(query, bob), { matched: 0, clients: [], connections: [] }, query)
 })
 
-t.test('what is wrong in the question is refused before the first event', async t => {
+t.test('an invalid query is refused before the first event', async t => {
   const { server } = await openApp(t)
   for (const query of ['?limit=501', '?sort=size', '?source=everywhere', '?cursor=1'])
     t.match(await server.call('GET', `/v1/connections/stream${query}`), {

@@ -1,4 +1,4 @@
-// A program in a terminal of its own: script(1) makes the pty, xterm interprets what is written to it.
+// Runs a program in a pseudo-terminal: script(1) makes the pty, xterm interprets the output.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import xterm from '@xterm/headless'
 import type { Test } from 'tap'
 
-/** Why there is none on this host; null: there may be. */
+/** The reason why this host has no pseudo-terminal; null: it has one. */
 export const noTerminal: string | null = /util-linux/.test(
   String(spawnSync('script', ['--version']).stdout ?? '')
 )
@@ -18,7 +18,7 @@ export const noTerminal: string | null = /util-linux/.test(
 const bin = fileURLToPath(new URL('../../../kernel/bin.ts', import.meta.url))
 
 export interface TestTerminal {
-  /** Resolves with the lines of the screen when they fit. */
+  /** Resolves with the lines of the screen once they match. */
   until(fits: (screen: string) => boolean): Promise<string>
   type(keys: string): void
   resize(columns: number, rows: number): void
@@ -26,7 +26,7 @@ export interface TestTerminal {
   kill(signal: NodeJS.Signals): void
   /** True while the alternate screen is shown. */
   isFull(): boolean
-  /** Everything that was written. */
+  /** The whole output. */
   written(): string
   readonly exit: Promise<number>
 }

@@ -8,7 +8,7 @@ import { sluice } from '../../../test/support/process.ts'
 import { startAgent, testCluster, token } from '../../../test/support/test-cluster.ts'
 import { noTerminal, openTerminal } from './terminal.ts'
 
-/** Connects from addresses 127.0.1.1, 127.0.1.2, ...; each has sent a byte more than the one before. */
+/** Connects from addresses 127.0.1.1, 127.0.1.2, ...; each sends a byte more than the previous one. */
 async function openCallers(t: Test, port: number, count: number): Promise<readonly Socket[]> {
   const callers = Array.from(
     { length: count },
@@ -47,7 +47,7 @@ const rowsOf = (screen: string): string[] =>
   screen.split('\n').filter(line => /^[ >]127\.0\.1\.\d/.test(line))
 const selected = (screen: string): string => /^>(\S+):/m.exec(screen)?.[1] ?? ''
 
-t.test('without a terminal one frame is printed, or the error says how', async t => {
+t.test('without a terminal, --once prints a frame and the error names it', async t => {
   await openCallers(t, ports.bob, 3)
   const env = { SVC_SERVER: cluster.origin, SVC_TOKEN: token }
 
@@ -69,7 +69,7 @@ t.test('rows appear, are sorted, filtered, paged and closed', { skip: noTerminal
   t.match(first.split('\n').slice(0, 5), [
     /^sluice top {2}http:\/\/127\.0\.0\.1:\d+ {2}live/,
     /^30 open {2}in .*\/s {2}out .*\/s {2}delivered 465 kB in, 465 kB out$/,
-    'clients: the only one answers',
+    'clients: all 1 answer',
     'filter none  sort out/s',
     /^ SOURCE +TARGET +OWNER +IN\/S +OUT\/S +AGE IDLE/
   ])
@@ -95,7 +95,7 @@ t.test('rows appear, are sorted, filtered, paged and closed', { skip: noTerminal
   top.type('k')
   await top.until(screen => /^Close 127\.0\.1\.29:\d+ to 127\.0\.0\.1:\d+, of bob\? \[y\/N\]/m.test(screen))
   top.type('n\r')
-  await top.until(screen => screen.includes('nothing is closed'))
+  await top.until(screen => screen.includes('nothing closed'))
   const closed = closeOf(callers[28])
   top.type('k')
   await top.until(screen => screen.includes('[y/N]'))
@@ -104,7 +104,7 @@ t.test('rows appear, are sorted, filtered, paged and closed', { skip: noTerminal
   await top.until(screen => screen.startsWith('sluice') && screen.includes('29 open'))
 
   top.type('K')
-  await top.until(screen => screen.includes('give a filter first'))
+  await top.until(screen => screen.includes('set a filter first'))
   top.type('fsource=127.0.1.0/28\r')
   await top.until(screen => screen.includes('15 open') && screen.includes('filter source=127.0.1.0/28'))
   top.type('f\x15colour=red\r')
@@ -145,7 +145,7 @@ t.test(
 
     top.resize(120, 24)
     cluster.server.signal('SIGKILL')
-    await top.until(screen => /LOST \d+s ago, connecting again/.test(screen))
+    await top.until(screen => /LOST \d+s ago, reconnecting/.test(screen))
     await cluster.server.exit
     await cluster.restart()
     await top.until(screen => screen.includes('live') && screen.includes('30 open'))

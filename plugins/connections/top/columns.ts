@@ -1,10 +1,10 @@
-// The columns of `sluice top`, in the order in which a wider terminal gets more of them.
+// The columns of `sluice top`. A wider terminal shows more of them, in this order.
 import { formatSize } from '../../../platform/format-size.ts'
 import type { ConnectionRow } from '../schema.ts'
 import type { Sort } from '../wire.ts'
 import type { ColumnName } from './column-names.ts'
 
-/** A row with its rates since the event before, in bytes a second; null: it was not there. */
+/** A row with its rates since the previous event, in bytes per second; null: it is new. */
 export interface RatedRow extends ConnectionRow {
   readonly in_rate: number | null
   readonly out_rate: number | null
@@ -16,18 +16,18 @@ interface Cells {
 }
 
 export interface Column {
-  readonly key: string // that sorts by it
+  readonly key: string // the key that sorts by this column
   readonly name: ColumnName
   readonly width: number
   readonly isNumber?: true
-  /** What the server sends first, of more rows than an event has. */
+  /** The server's sort key, which decides which rows an event contains. */
   readonly first: Sort
   cell(row: RatedRow, cells: Cells): string
-  /** By which rows are sorted: the largest number first, or texts from a to z. */
+  /** The sort value: numbers descending, texts ascending. */
   value(row: RatedRow, cells: Cells): number | string
 }
 
-/** '1.2 Mbit': of a second, as rates of rules are. */
+/** Formats a rate per second: '1.2 Mbit'. */
 export const rate = (bytesPerSec: number | null): string =>
   bytesPerSec === null ? '-' : formatSize(Math.round(bytesPerSec * 8)).replace('B', 'bit')
 
@@ -37,7 +37,7 @@ const units = [
   ['m', 60]
 ] as const
 
-/** '12s', '5m': in four columns. */
+/** Formats a duration in four characters at most: '12s', '5m'. */
 export function duration(secs: number): string {
   const [unit, length] = units.find(([, length]) => secs >= length) ?? ['s', 1]
   return `${Math.max(0, Math.floor(secs / length))}${unit}`
@@ -50,14 +50,21 @@ const legs = (both: ConnectionRow['rtt_ms']): string =>
 
 type Text = 'source' | 'listen' | 'target' | 'owner' | 'held_by' | 'protocol' | 'rule_id'
 const text = (key: string, name: ColumnName, width: number, field: Text): Column => ({
-  ...{ key, name, width, first: 'rate' },
+  key,
+  name,
+  width,
+  first: 'rate',
   cell: row => row[field] ?? '-',
   value: row => row[field] ?? ''
 })
 
 type Amount = Omit<Column, 'first' | 'isNumber' | 'key' | 'name' | 'width'>
 const amount = (key: string, name: ColumnName, width: number, first: Sort, more: Amount): Column => ({
-  ...{ key, name, width, first, isNumber: true },
+  key,
+  name,
+  width,
+  first,
+  isNumber: true,
   ...more
 })
 
@@ -70,7 +77,10 @@ export const columns: readonly Column[] = [
   amount('a', 'age', 4, 'age', { cell: (row, cells) => duration(ageSecs(row, cells)), value: ageSecs }),
   amount('d', 'idle', 4, 'idle', { cell: row => duration(row.idle_secs), value: row => row.idle_secs }),
   {
-    ...{ key: 'c', name: 'client', width: 10, first: 'rate' },
+    key: 'c',
+    name: 'client',
+    width: 10,
+    first: 'rate',
     cell: (row, { clientName }) => clientName(row.client_id),
     value: (row, { clientName }) => clientName(row.client_id)
   },
@@ -98,19 +108,20 @@ export function columnNamed(name: ColumnName): Column {
 export function sorted(
   rows: readonly RatedRow[],
   { value }: Column,
-  isTurned: boolean,
+  isReversed: boolean,
   cells: Cells
 ): RatedRow[] {
   const compare = (a: RatedRow, b: RatedRow): number => {
-    const [left, right] = [value(a, cells), value(b, cells)]
+    const left = value(a, cells)
+    const right = value(b, cells)
     return typeof left === 'number' && typeof right === 'number'
       ? right - left
       : String(left).localeCompare(String(right), 'en', { numeric: true })
   }
-  return rows.toSorted(isTurned ? (a, b) => compare(b, a) : compare)
+  return rows.toSorted(isReversed ? (a, b) => compare(b, a) : compare)
 }
 
-/** Returns the columns that fit, with their widths: what is left over goes to source and target. */
+/** Returns the columns that fit, with their widths. Source and target get the remaining width. */
 export function fitting(width: number): readonly { readonly column: Column; readonly width: number }[] {
   const fitted: { column: Column; width: number }[] = []
   let left = width

@@ -1,15 +1,16 @@
-// The filter as it is typed and shown: 'source=198.51.100.0/24 owner=ann'.
+// The filter as text: 'source=198.51.100.0/24 owner=ann'.
 const keys = ['source', 'rule', 'client', 'owner', 'protocol', 'target'] as const
 export type Filters = { readonly [K in (typeof keys)[number]]?: string }
 
-/** Returns the filter, or what is wrong with the text. The server judges the values. */
+/** Returns the filter, or the problem of the text. The server validates the values. */
 export function parseFilter(text: string): Filters | { readonly problem: string } {
   const pairs = text
     .split(/\s+/)
     .filter(word => word !== '')
     .map(word => [word.slice(0, Math.max(0, word.indexOf('='))), word.slice(word.indexOf('=') + 1)] as const)
   const wrong = pairs.find(([key, value]) => !keys.some(known => known === key) || value === '')
-  if (wrong) return { problem: `a filter is ${keys.join('=, ')}=, each with a value; empty: all` }
+  if (wrong)
+    return { problem: `write filters as ${keys.join('=, ')}=, each with a value; leave empty for all` }
   return Object.fromEntries(pairs)
 }
 
@@ -18,7 +19,7 @@ export const filterText = (filter: Filters): string =>
     .map(([key, value]) => `${key}=${value}`)
     .join(' ')
 
-/** Returns the query of the API. */
+/** Returns the API query. */
 export function queryOf({ rule, protocol, ...filter }: Filters) {
   return {
     ...filter,

@@ -1,4 +1,4 @@
-// What `sluice top` shows, as lines of the terminal's width.
+// The frame of `sluice top`: lines of the terminal's width.
 import { escapeControlChars } from '../../../kernel/base/log.ts'
 import { formatSize } from '../../../platform/format-size.ts'
 import { cut, pad, widthOf } from '../../cli/command-exports.ts'
@@ -14,15 +14,15 @@ export interface Line {
 
 export interface State {
   readonly origin: string
-  readonly event: ConnectionsEvent | null // null: none yet
+  readonly event: ConnectionsEvent | null // null: none received
   readonly rows: readonly RatedRow[]
   readonly lost: { readonly since: number; readonly cause: string } | null // ms since 1970
   readonly filter: string
   readonly sort: Column
-  readonly isTurned: boolean
+  readonly isReversed: boolean
   readonly index: number // of the selected row
   readonly page: 'connections' | 'clients' | 'help'
-  /** The last line: what is asked or was done; '' has the keys. */
+  /** The last line: a question or a result; '' shows the keys. */
   readonly message: string
 }
 
@@ -35,8 +35,8 @@ const headLines = 5
 
 export const rowsOnPage = ({ height }: Size): number => Math.max(1, height - headLines - 1)
 
-export function shownRows({ rows, sort, isTurned, event }: State): readonly RatedRow[] {
-  return event ? sorted(rows, sort, isTurned, cellsOf(event)) : []
+export function shownRows({ rows, sort, isReversed, event }: State): readonly RatedRow[] {
+  return event ? sorted(rows, sort, isReversed, cellsOf(event)) : []
 }
 
 const cellsOf = ({ at, clients }: ConnectionsEvent) => {
@@ -62,7 +62,7 @@ function titleOf({ origin, event, lost }: State, now: number): Line {
   const title = `sluice top  ${origin}  `
   if (lost)
     return {
-      text: `${title}LOST ${duration((now - lost.since) / 1000)} ago, connecting again: ${lost.cause}`,
+      text: `${title}LOST ${duration((now - lost.since) / 1000)} ago, reconnecting: ${lost.cause}`,
       style: 'red'
     }
   return { text: `${title}${event ? `live  ${event.at.slice(11, 19)} UTC` : 'connecting'}`, style: 'bold' }
@@ -80,8 +80,7 @@ function totalsOf({ event, rows, lost }: State): Line {
 function clientsOf({ event }: State): Line {
   if (!event) return plain('')
   const { clients, clients_answered: answered, clients_silent: silent } = event
-  if (silent === 0)
-    return plain(`clients: ${answered === 1 ? 'the only one answers' : `all ${answered} answer`}`)
+  if (silent === 0) return plain(`clients: all ${answered} answer`)
   const named = clients
     .filter(({ matched }) => matched === null)
     .slice(0, 5)
@@ -93,8 +92,8 @@ function clientsOf({ event }: State): Line {
   }
 }
 
-function filterOf({ filter, sort, isTurned, event, rows }: State): Line {
-  const order = `sort ${sort.name}${isTurned ? ', turned' : ''}`
+function filterOf({ filter, sort, isReversed, event, rows }: State): Line {
+  const order = `sort ${sort.name}${isReversed ? ', turned' : ''}`
   const part = event && rows.length < event.matched ? `  first ${rows.length} by ${sort.first}` : ''
   return plain(`filter ${filter || 'none'}  ${order}${part}`)
 }
@@ -119,7 +118,7 @@ function connectionLines(state: State, size: Size): readonly Line[] {
     text: pad(` ${lineOf(({ name }) => name.toUpperCase())}`, size.width),
     style: 'inverse'
   }
-  if (!event) return [head, plain(''), plain(' waiting for the first answer')]
+  if (!event) return [head, plain(''), plain(' waiting for the first event')]
   const rows = shownRows(state)
   if (rows.length === 0) return [head, plain(''), plain(` ${emptyText(state, event)}`)]
   const { from, to, index } = pageOf(state, rows.length, size)
@@ -137,7 +136,7 @@ function emptyText({ filter }: State, { clients_silent }: ConnectionsEvent): str
   return clients_silent === 0 ? text : `${text}, on the clients that answer`
 }
 
-/** Returns the rows of the page on which the selected one is. */
+/** Returns the page that contains the selected row. */
 export function pageOf({ index }: Pick<State, 'index'>, count: number, size: Size) {
   const length = rowsOnPage(size)
   const selected = Math.max(0, Math.min(index, count - 1))
@@ -154,7 +153,7 @@ export function pageOf({ index }: Pick<State, 'index'>, count: number, size: Siz
 function clientLines({ event }: State): readonly Line[] {
   const head: Line = { text: ' CLIENT                          STATE              OPEN', style: 'inverse' }
   const lines = (event?.clients ?? []).map(({ client_name, state, matched }): Line => {
-    const open = matched === null ? 'not known' : String(matched)
+    const open = matched === null ? 'unknown' : String(matched)
     return {
       text: ` ${pad(cut(escapeControlChars(client_name), 30), 30)}  ${pad(state.replace('_', ' '), 12)} ${open.padStart(10)}`,
       style: matched === null ? 'yellow' : 'plain'
@@ -169,16 +168,16 @@ const help = (): readonly Line[] => {
   const sorts = [names.slice(0, 8), names.slice(8)].map(some => plain(`   ${some.join('   ')}`))
   return [
     { text: ' KEYS', style: 'inverse' },
-    plain(' sort, the same key again turns the order:'),
+    plain(' sort; press the same key again to reverse:'),
     ...sorts,
     plain(' f  filter: source=, rule=, client=, owner=, protocol=, target=; empty: all'),
     plain(' up down  select   PgUp PgDn < > space  page   Home End'),
-    plain(' k  close the selected connection   K  close all that the filter matches'),
+    plain(' k  close the selected connection   K  close all that match the filter'),
     plain(' e  clients   ? h  help   ^Z  suspend   q ^C  quit   Esc  back'),
     plain(''),
-    plain(' Rates are bit/s between two events. in: to the target, out: to the caller.'),
-    plain(' held_by: the limit or quota for which it waits.'),
-    plain(' rtt (ms), resent: of the caller / of the target.')
+    plain(' Rates are bit/s between two events. in: caller to target, out: target to caller.'),
+    plain(' held_by: the limit or quota that delays it.'),
+    plain(' rtt (ms), resent: caller / target.')
   ]
 }
 

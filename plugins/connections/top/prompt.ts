@@ -1,4 +1,4 @@
-// A line that is typed at the foot of the screen.
+// A line of input at the bottom of the screen.
 import type { Key } from './screen.ts'
 
 const maxChars = 400
@@ -9,8 +9,8 @@ export interface Prompt {
   done(text: string): void
 }
 
-/** Returns the prompt after a key, or with `done` its text; neither: it was left. */
-export function typed(
+/** Returns the prompt after a key, or its text as `done` after Enter; neither after Escape. */
+export function editPrompt(
   prompt: Prompt,
   key: Key
 ): { readonly prompt: Prompt } | { readonly done: string } | object {

@@ -1,10 +1,10 @@
-// The terminal as one full screen. It is as it was before on every exit, and while the program is suspended.
+// The terminal as one full screen. Restores the terminal on every exit and while the program is suspended.
 import { emitKeypressEvents } from 'node:readline'
 import type { ReadStream, WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
 import type { Line, Size } from './frame.ts'
 
-const enter = '\x1b[?1049h\x1b[?25l' // another screen, without a cursor
+const enter = '\x1b[?1049h\x1b[?25l' // alternate screen, hidden cursor
 const leave = '\x1b[?25h\x1b[?1049l'
 
 export interface Key {
@@ -18,15 +18,22 @@ interface Options {
   readonly input: ReadStream
   readonly output: WriteStream
   onKey(key: Key): void
-  /** Called when the size has changed, or the screen is to be drawn again. */
+  /** Called when the screen must be redrawn, for example after a resize. */
   onChange(): void
   /** Called when the terminal is gone. */
   onGone(): void
 }
 
-export type Screen = ReturnType<typeof openScreen>
+export interface Screen {
+  size(): Size
+  /** Draws all lines; skips the frame if the terminal has not accepted the previous one. */
+  draw(lines: readonly Line[]): void
+  /** Restores the terminal and stops the process (SIGTSTP). SIGCONT opens the screen again. */
+  suspend(): void
+  close(): void
+}
 
-export function openScreen({ input, output, onKey, onChange, onGone }: Options) {
+export function openScreen({ input, output, onKey, onChange, onGone }: Options): Screen {
   let isOpen = false
 
   function open(): void {
@@ -46,13 +53,12 @@ export function openScreen({ input, output, onKey, onChange, onGone }: Options) 
   emitKeypressEvents(input)
   input.on('keypress', keyPressed).on('end', onGone).on('error', onGone).resume()
   output.on('resize', onChange).on('error', onGone)
-  process.on('SIGCONT', open) // also of a stop that came from elsewhere
+  process.on('SIGCONT', open) // after any stop, not only our own
   process.on('exit', restore)
   open()
 
   return {
-    size: (): Size => ({ width: output.columns || 80, height: output.rows || 24 }),
-    /** Draws all lines, unless the terminal has not yet taken those before. */
+    size: () => ({ width: output.columns || 80, height: output.rows || 24 }),
     draw(lines: readonly Line[]): void {
       if (!isOpen || output.writableNeedDrain) return
       const texts = lines.map(({ text, style }) =>

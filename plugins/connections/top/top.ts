@@ -1,4 +1,4 @@
-// `sluice top`: keys, stream and screen tied together.
+// `sluice top`: connects keys, stream and screen.
 import { systemClock } from '../../../kernel/base/clock.ts'
 import { Fault, serverUnreachable, wrongUsage } from '../../../kernel/base/errors.ts'
 import type { Release } from '../../../kernel/base/releases.ts'
@@ -6,22 +6,22 @@ import type { Api, CommandCall } from '../../../kernel/cli/command.ts'
 import type { ConnectionsEvent } from '../schema.ts'
 import type { ColumnName } from './column-names.ts'
 import { type Column, columnNamed, columns } from './columns.ts'
-import { follow } from './feed.ts'
 import { type Filters, filterText, parseFilter, queryOf } from './filter.ts'
+import { followStream } from './follow-stream.ts'
 import { frame, rowsOnPage, type State, shownRows } from './frame.ts'
-import { type Prompt, typed } from './prompt.ts'
-import { withRates } from './rates.ts'
+import { editPrompt, type Prompt } from './prompt.ts'
 import { type Key, openScreen, type Screen } from './screen.ts'
+import { withRates } from './with-rates.ts'
 
 export interface TopOptions
   extends Pick<CommandCall<object>, 'api' | 'print' | 'signal' | 'onReload' | 'env'> {
   readonly filter: Filters
   readonly sort: ColumnName
-  readonly limit: number // of rows in an event
+  readonly limit: number // maximum number of rows in an event
   readonly once: boolean
 }
 
-/** Runs until a key, the signal or the end of the terminal ends it. Throws what the server refuses. */
+/** Runs until a key, the signal or a hangup ends it. Throws if the server refuses the query. */
 export async function runTop(options: TopOptions): Promise<void> {
   if (options.once) return printOnce(options)
   if (!process.stdin.isTTY || !process.stdout.isTTY || options.env['TERM'] === 'dumb')
@@ -34,7 +34,7 @@ export async function runTop(options: TopOptions): Promise<void> {
   }
 }
 
-/** Prints one frame of all rows: that of the second event, as rates need two. */
+/** Prints one frame of all rows after the second event, since rates need two. */
 async function printOnce({ api, print, signal, filter, sort, limit }: TopOptions): Promise<void> {
   const state = openState(api, filter, sort)
   const query = { ...queryOf(filter), sort: state.sort.first, limit }
@@ -48,12 +48,20 @@ async function printOnce({ api, print, signal, filter, sort, limit }: TopOptions
     }
     before = event
   }
-  if (!signal.aborted) throw new Fault(serverUnreachable, 'the server has ended the stream')
+  if (!signal.aborted) throw new Fault(serverUnreachable, 'the server ended the stream')
 }
 
 const openState = ({ origin }: Api, filter: Filters, sort: ColumnName): State => ({
-  ...{ origin, event: null, rows: [], lost: null, filter: filterText(filter) },
-  ...{ sort: columnNamed(sort), isTurned: false, index: 0, page: 'connections', message: '' }
+  origin,
+  event: null,
+  rows: [],
+  lost: null,
+  filter: filterText(filter),
+  sort: columnNamed(sort),
+  isReversed: false,
+  index: 0,
+  page: 'connections',
+  message: ''
 })
 
 class Top {
@@ -74,12 +82,13 @@ class Top {
     options.signal.addEventListener('abort', quit)
     options.onReload(quit) // SIGHUP: the terminal is gone
     this.#screen = openScreen({
-      ...{ input: process.stdin, output: process.stdout },
+      input: process.stdin,
+      output: process.stdout,
       onKey: key => this.#try(() => this.#onKey(key)),
       onChange: () => this.#try(() => this.#draw()),
       onGone: quit
     })
-    this.#stopClock = systemClock.every(1000, () => this.#try(() => this.#draw())) // since when it is lost
+    this.#stopClock = systemClock.every(1000, () => this.#try(() => this.#draw())) // updates the time since the loss
     if (options.signal.aborted) quit()
     this.#follow(this.#filter)
   }
@@ -94,7 +103,7 @@ class Top {
     this.#screen.close()
   }
 
-  /** What fails in a listener ends the command, with the terminal as it was. */
+  /** An error in a listener ends the command and restores the terminal. */
   #try(work: () => void): void {
     try {
       work()
@@ -113,19 +122,19 @@ class Top {
     this.#screen?.draw(frame({ ...this.#state, message }, this.#screen.size(), systemClock.now()))
   }
 
-  /** Follows another question from now on. A filter that the server refuses leaves the one before. */
+  /** Follows another query. If the server refuses the filter, the previous one stays. */
   #follow(filter: Filters): void {
     this.#stream.abort()
     const stream = new AbortController()
     this.#stream = stream
     const { sort } = this.#state
-    const question = { filter, sort: sort.first, limit: this.#options.limit }
+    const query = { filter, sort: sort.first, limit: this.#options.limit }
     const isCurrent = (): boolean => this.#stream === stream
     const feed = {
       onEvent: (event: ConnectionsEvent) => isCurrent() && this.#onEvent(event, filter),
       onLost: (cause: string) => isCurrent() && this.#onLost(cause)
     }
-    follow(this.#options.api, question, feed, stream.signal).catch((error: unknown) => {
+    followStream(this.#options.api, query, feed, stream.signal).catch((error: unknown) => {
       if (!isCurrent()) return
       const { errorCode, message } = error as Partial<Fault>
       if (errorCode?.http !== 400 || this.#filter === filter) return this.#end.reject(error)
@@ -139,7 +148,10 @@ class Top {
     this.#filter = filter
     const before = isNew || this.#state.lost ? null : this.#state.event
     this.#set({
-      ...{ event, rows: withRates(before, event), lost: null, filter: filterText(filter) },
+      event,
+      rows: withRates(before, event),
+      lost: null,
+      filter: filterText(filter),
       ...(isNew && { index: 0, message: '' })
     })
   }
@@ -191,7 +203,7 @@ class Top {
 
   #sortBy(sort: Column): void {
     const before = this.#state.sort
-    this.#set({ sort, isTurned: sort === before && !this.#state.isTurned, index: 0, page: 'connections' })
+    this.#set({ sort, isReversed: sort === before && !this.#state.isReversed, index: 0, page: 'connections' })
     if (sort.first !== before.first) this.#follow(this.#filter)
   }
 
@@ -201,7 +213,7 @@ class Top {
   }
 
   #onAnswer(prompt: Prompt, key: Key): void {
-    const answer = typed(prompt, key)
+    const answer = editPrompt(prompt, key)
     this.#prompt = 'prompt' in answer ? answer.prompt : null
     if ('done' in answer) prompt.done(answer.done)
     this.#draw()
@@ -217,7 +229,7 @@ class Top {
     const rows = shownRows(this.#state)
     const row = rows[Math.min(this.#state.index, rows.length - 1)]
     if (!row) {
-      this.#set({ message: 'there is no connection to close' })
+      this.#set({ message: 'no connection to close' })
       return
     }
     const { connection_id, source, target, owner } = row
@@ -225,13 +237,13 @@ class Top {
       await this.#options.api.call('DELETE /v1/connections/{connection_id}', { path: { connection_id } })
       this.#set({ message: `closed: ${source}` })
     }
-    this.#confirm(`Close ${source} to ${target ?? 'no target yet'}, of ${owner}?`, close)
+    this.#confirm(`Close ${source} to ${target ?? 'no target yet'}, owner ${owner}?`, close)
   }
 
   async #closeMatching(): Promise<void> {
     const filter = this.#filter
     const text = filterText(filter)
-    if (text === '') return this.#set({ message: 'give a filter first: f' })
+    if (text === '') return this.#set({ message: 'set a filter first: press f' })
     const query = queryOf(filter)
     const { matched } = await this.#options.api.call('DELETE /v1/connections', {
       query: { ...query, dry_run: true }
@@ -245,15 +257,16 @@ class Top {
 
   #confirm(question: string, work: () => Promise<void>): void {
     this.#ask({
-      ...{ question: `${question} [y/N] `, text: '' },
+      question: `${question} [y/N] `,
+      text: '',
       done: text => {
         if (/^y(es)?$/i.test(text.trim())) this.#run(work())
-        else this.#set({ message: 'nothing is closed' })
+        else this.#set({ message: 'nothing closed' })
       }
     })
   }
 
-  /** What is refused is shown, and ends nothing. */
+  /** Shows a refusal in the last line and continues. */
   #run(work: Promise<void>): void {
     work.catch((error: unknown) => {
       const { errorCode, message } = error as Partial<Fault>

@@ -1,21 +1,21 @@
-// Live connections as events. Each question is asked once a second, for all who watch the same; else nobody is asked.
+// Streams open connections as events. Equal queries share one poll per second; without streams there is no poll.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { ServerEvent } from '../http/exports.ts'
-import type { Looking, Meant, Services } from './look.ts'
-import { openRounds } from './rounds.ts'
+import type { ClientQuery, ResolvedFilter, Services } from './client-query.ts'
+import { openPollRound } from './poll-round.ts'
 import type { ConnectionsEvent, Filter, StreamQuery } from './schema.ts'
 
-const everyMs = 1_000
+const pollMs = 1_000
 
 type Events = AsyncGenerator<ServerEvent<ConnectionsEvent>>
 
-/** One question, and those who wait for its next answer; null: they have left. */
+/** A shared query and the streams that wait for its next answer. A stream that has left gets null. */
 class Watch {
   streams = 0
   readonly waiting = new Set<PromiseWithResolvers<ConnectionsEvent | null>>()
 
-  /** Resolves with the next answer, or with null when the signal aborts. One that is slow misses answers. */
+  /** Resolves with the next answer, or null when the signal aborts. A slow reader skips answers. */
   async next(signal: AbortSignal): Promise<ConnectionsEvent | null> {
     const turn = Promise.withResolvers<ConnectionsEvent | null>()
     const leave = (): void => turn.resolve(null)
@@ -30,11 +30,11 @@ class Watch {
   }
 }
 
-/** Returns the function that opens a stream of events, which ends when its signal aborts. */
-export function openWatches(
+/** Returns a function that opens a stream of events, which ends when its signal aborts. */
+export function openConnectionWatches(
   services: Services,
-  look: Looking,
-  meant: (filter: Filter, principal: Principal, em: EntityManager) => Promise<Meant>
+  query: ClientQuery,
+  resolveFilter: (filter: Filter, principal: Principal, em: EntityManager) => Promise<ResolvedFilter>
 ) {
   const active = new Map<string, Watch>()
 
@@ -44,11 +44,15 @@ export function openWatches(
     principal: Principal
   ): Watch {
     const watch = new Watch()
-    const round = openRounds(services, look, { sort, limit, meant: em => meant(filter, principal, em) })
+    const round = openPollRound(services, query, {
+      sort,
+      limit,
+      resolve: em => resolveFilter(filter, principal, em)
+    })
     const run = async (): Promise<void> => {
       while (watch.streams > 0) {
         const rest = Promise.withResolvers<void>()
-        services.clock.after(everyMs, rest.resolve)
+        services.clock.after(pollMs, rest.resolve)
         const answer = await round().catch((error: unknown) => ({ error }))
         for (const { resolve, reject } of watch.waiting)
           if ('error' in answer)
@@ -58,12 +62,12 @@ export function openWatches(
       }
     }
     active.set(key, watch)
-    queueMicrotask(() => void run()) // its first stream is counted and waits
+    queueMicrotask(() => void run()) // after the first stream has joined
     return watch
   }
 
   return async function* watch(query: StreamQuery, principal: Principal, signal: AbortSignal): Events {
-    // Superadmins see the same; of the others each one his own.
+    // Superadmins share a watch; other users have their own.
     const who = principal.role === 'superadmin' ? null : principal.userId
     const key = JSON.stringify([who, Object.entries(query).sort()])
     const watch = active.get(key) ?? begin(key, query, principal)

@@ -1,4 +1,4 @@
-// The events of the stream, for as long as somebody looks: a connection that is lost is made again.
+// Follows the event stream and reconnects when it is lost.
 import { systemClock } from '../../../kernel/base/clock.ts'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
@@ -6,8 +6,8 @@ import type { ConnectionsEvent } from '../schema.ts'
 import type { Sort } from '../wire.ts'
 import { type Filters, queryOf } from './filter.ts'
 
-const silenceMs = 5_000 // events come each second
-const againMs = 1_000
+const silenceMs = 5_000 // events arrive every second
+const retryMs = 1_000
 
 export interface Question {
   readonly filter: Filters
@@ -17,35 +17,35 @@ export interface Question {
 
 interface Feed {
   onEvent(event: ConnectionsEvent): void
-  /** Called for each attempt that has failed, and when the connection is lost. */
+  /** Called when the connection is lost, and after each failed attempt. */
   onLost(cause: string): void
 }
 
-/** Resolves when the signal aborts. Throws what the server refuses: the question, the credential, or the caller. */
-export async function follow(
+/** Resolves when the signal aborts. Throws if the server refuses the query, the credential or the caller. */
+export async function followStream(
   api: Api,
   question: Question,
   { onEvent, onLost }: Feed,
   signal: AbortSignal
 ): Promise<void> {
   while (!signal.aborted) {
-    const cause = await once(api, question, onEvent, signal)
+    const cause = await readStream(api, question, onEvent, signal)
     if (signal.aborted) return
     onLost(cause)
-    await rest(signal)
+    await pause(signal)
   }
 }
 
-/** Resolves after a while, or when the signal aborts. */
-function rest(signal: AbortSignal): Promise<void> {
+/** Resolves after `retryMs`, or when the signal aborts. */
+function pause(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const cancel = systemClock.after(againMs, resolve)
+  const cancel = systemClock.after(retryMs, resolve)
   signal.addEventListener('abort', () => resolve(), { once: true })
   return promise.finally(cancel)
 }
 
-/** Reads one connection to its end, and returns why it has ended. */
-async function once(
+/** Reads one connection to its end, and returns why it ended. */
+async function readStream(
   api: Api,
   { filter, sort, limit }: Question,
   onEvent: Feed['onEvent'],
@@ -62,7 +62,7 @@ async function once(
       unwatch = watch()
       onEvent(data)
     }
-    return silent.signal.aborted ? `no event for ${silenceMs / 1000} s` : 'the server has ended the stream'
+    return silent.signal.aborted ? `no event for ${silenceMs / 1000} s` : 'the server ended the stream'
   } catch (error) {
     if (!(error instanceof Fault) || isRefusal(error)) throw error
     return error.message
@@ -71,5 +71,5 @@ async function once(
   }
 }
 
-/** What would be refused again. */
+/** True if a retry would be refused again. */
 const isRefusal = ({ errorCode: { http } }: Fault): boolean => http >= 400 && http < 500 && http !== 429

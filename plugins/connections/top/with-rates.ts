@@ -1,7 +1,7 @@
 import type { ConnectionsEvent } from '../schema.ts'
 import type { RatedRow } from './columns.ts'
 
-/** Returns the rows of an event with their rates since the event before. */
+/** Returns the rows of an event with their rates since the previous event. */
 export function withRates(before: ConnectionsEvent | null, now: ConnectionsEvent): readonly RatedRow[] {
   const secs = before ? (Date.parse(now.at) - Date.parse(before.at)) / 1000 : 0
   const earlier = new Map(before?.connections.map(row => [row.connection_id, row]))
