@@ -40,51 +40,51 @@ export type { AgentQueue } from './state/queues.ts'
 export { ruleKind } from './wire/rule-kind.ts'
 
 /**
- * The agent half of a plugin. It is data, like the server half; functions are called by the agent. An error in one is
- * logged as `plugin.failed` with the plugin's name. Where a rule, an object or a request of the server depends on the
- * result, that one is refused; nothing else is affected.
+ * The agent half of a plugin: data and functions that the agent calls. An error in a function is logged as
+ * `plugin.failed` with the plugin's name. If a rule, an object or a request of the server depends on the result, the agent
+ * refuses it. Nothing else is affected.
  */
 export interface AgentPlugin {
   readonly name: string // as in the server half
   readonly agent: string // semver range of the contract's version: '^1.0.0'
-  /** Capabilities that the agent announces in Hello, beside those of `fields`: id to the version that this half supports. */
+  /** Capabilities that the agent announces in Hello besides those of `fields`: id to supported version. */
   readonly capabilities?: Readonly<Record<string, string>>
-  /** Of its section [plugins.<name>] in the agent's configuration; unknown keys are refused. `call.config` has the values. */
+  /** The keys of its section [plugins.<name>] in the agent's configuration. `call.config` has the values. */
   readonly config?: TObject
-  readonly messages?: readonly Message[] // beside those of `fields`
+  readonly messages?: readonly Message[] // besides those of `fields`
   /** Handlers of the server's messages; each has 15 s. */
   readonly handlers?: readonly Handler<AgentCall>[]
   readonly fields?: readonly AgentField[]
   readonly shapes?: readonly AgentShape[]
-  /** Returns the meters that a rule's traffic passes, in order, after those of plugins loaded earlier. */
+  /** Returns the meters that a rule's traffic passes, in order. They follow those of plugins that were loaded before. */
   meters?(rule: RuleSpec): readonly MeterUse[]
-  /** Changes the draft of every rule, behind its fields. Without effects; what it says changes by `AgentRules.replan`. */
+  /** Changes the draft of every rule after its fields. Must be pure; call `AgentRules.replan` if its result changes. */
   plan?(draft: EngineRuleDraft, rule: RuleSpec, call: AgentCall): void
-  /** Makes the draft of every rule stricter, when all plugins have planned. As `plan`. */
+  /** Makes the draft of every rule stricter after all plugins have planned. Must be pure, like `plan`. */
   tighten?(draft: EngineRuleDraft, rule: RuleSpec, call: AgentCall): void
   /** Kinds of managed objects that this half applies. */
   readonly kinds?: readonly AgentObjectKind[]
-  /** Receives every event of the engine, before the agent itself acts on it, and what `setShares` has changed. */
+  /** Receives every event of the engine before the agent handles it, and the changes of `setShares`. */
   event?(event: EngineEvent | TargetEvent, call: AgentCall): void
-  /** Called when a control stream is up. Work for this stream ends when `stream.signal` is aborted. */
+  /** Called when a control stream is up. End the work for this stream when `stream.signal` is aborted. */
   connected?(stream: ControlStream, call: AgentCall): void
-  /** Sends last reports when the agent stops in order. The agent waits for 3 s; the stream may be down. */
+  /** Sends last reports when the agent stops in order. The agent waits for 3 s. The stream can be down. */
   stopping?(call: AgentCall): Promise<void>
   /**
-   * Called for each scrape of the agent's /metrics. A name gets the prefix svc_agent_<plugin>_; with more than 1,000 series
-   * together the plugin's metrics are missing.
+   * Called for each scrape of the agent's /metrics. Names get the prefix svc_agent_<plugin>_. If the plugin has more than
+   * 1,000 series, its metrics are missing.
    */
   metrics?(call: AgentCall): readonly Metric[] | Promise<readonly Metric[]>
   /**
-   * Returns what this half decides about a caller, for somebody who asks why nothing happens: what lets them pass, what
-   * is worth knowing, what stops them. Without effects. What the filters of a plan refuse need not be said.
+   * Explains what this half decides about a caller: each step passes, informs or stops. Must be pure. Refusals by the
+   * filters of a plan are explained elsewhere.
    */
   explain?(asked: AskedCaller, call: AgentCall): readonly ExplainStep[]
   /** Commands that run in the agent, for the operator of its host: `sluice agent <name>`. */
   readonly commands?: readonly AgentCommand[]
   /**
-   * Acquires resources within 10 s; gives each release to `defer`. An error ends the start of the agent. A reload that
-   * changes the plugin or its configuration releases them and starts the new plugin.
+   * Acquires resources within 10 s and passes each release to `defer`. An error aborts the start of the agent. A reload
+   * that changes the plugin or its configuration releases them and starts the new plugin.
    */
   start?(scope: AgentScope): Promise<void>
 }
@@ -92,9 +92,9 @@ export interface AgentPlugin {
 export interface AgentScope {
   readonly call: AgentCall
   readonly defer: (release: Release) => void
-  /** The metrics of all plugins as they are now, for the one that serves them. */
+  /** The current metrics of all plugins, for the plugin that serves them. */
   readonly metrics: readonly PluginMetrics[]
-  /** The explanations of all plugins as they are now, for the one that is asked. */
+  /** The current explainers of all plugins, for the plugin that answers. */
   readonly explainers: readonly PluginExplainer[]
 }
 
@@ -110,21 +110,21 @@ export interface PluginMetrics {
 
 /** A control stream to the server that has been welcomed. */
 export interface ControlStream extends MessageChannel {
-  /** Returns what the server half of a plugin has put into Welcome under this key. */
+  /** Returns the part of Welcome that the server half of a plugin set under this key. */
   welcomePart(key: string): Uint8Array | undefined
   readonly signal: AbortSignal // aborted when the stream has ended
 }
 
 /**
- * A command of the running agent. The command line on the agent's host parses `args` as those of a server half's command,
- * sends them to the agent, and prints the result as a table, or as JSON.
+ * A command of the running agent. The command line on the agent's host parses `args` like those of other commands, sends
+ * them to the agent, and prints the result as a table or as JSON.
  */
 export interface AgentCommand<A extends TObject = TObject> {
   readonly name: string // one word: 'deny-list'
   readonly summary: string
   readonly args?: A
   readonly positional?: readonly string[]
-  /** Returns a record, or rows, of at most 1 MiB as JSON, within 10 s. Throws Refused with a code and a remedy. */
+  /** Returns a record or rows within 10 s, at most 1 MiB of JSON. Throws Refused with a code and a remedy. */
   run(given: { readonly args: Static<A>; readonly call: AgentCall }): object | Promise<object>
 }
 
@@ -138,23 +138,29 @@ export interface AgentField<B extends TSchema = TSchema> {
   readonly key: string
   readonly message: Message<B> // the type of its value
   readonly capability?: Capability // announced in Hello
-  /** Writes the value into the draft of the engine rule. A later value with another draft gives the rule a new engine rule, which takes over its ports. */
+  /**
+   * Writes the value into the draft of the engine rule. If a later value changes the draft, a new engine rule takes over
+   * the ports.
+   */
   plan?(value: Static<B>, draft: EngineRuleDraft, rule: RuleSpec): void
   /**
-   * Sets meters from the value, before the rule opens and at every change. null: the rule does not
-   * have the field, or has ended. Throws Refused where the rule must not be open.
+   * Sets meters from the value, before the rule opens and at every change. null: the rule does not have the field, or has
+   * ended. Throws Refused if the rule must not open.
    */
   setMeters?(value: Static<B> | null, rule: RuleSpec, meters: AgentMeters): void
   /**
-   * The rule comes into force with this field: called before its ports accept, also for the saved rules of a restart. What
-   * it closes is closed for the first caller. Throws Refused where the rule must not be open.
+   * Called when a rule with this field comes into force, before its ports accept; after a restart also for saved rules. If
+   * it closes the rule, the first caller is refused. Throws Refused if the rule must not open.
    */
   opened?(rule: FieldRule<B>, call: AgentCall): void
-  /** A new revision of the rule comes into force, or the time was set back. Its timers are cancelled before. As `opened`. */
+  /**
+   * Called when a new revision of the rule comes into force, or the time was set back. Timers are cancelled before.
+   * Throws like `opened`.
+   */
   changed?(rule: FieldRule<B>, call: AgentCall): void
   /**
-   * The rule has left the agent, could not be opened, or has lost the field; its timers are cancelled. Not called where a
-   * new revision replaces it, nor when the agent stops. Live connections may still drain.
+   * Called when the rule was removed, could not open, or has lost the field. Timers are cancelled. Not called for a new
+   * revision, nor when the agent stops. Live connections can still drain.
    */
   gone?(rule: FieldRule<B>, call: AgentCall): void
 }
@@ -184,15 +190,15 @@ export const capabilitiesOf = ({ capabilities = {}, fields = [] }: AgentPlugin):
   ...capabilities
 })
 
-/** Supports rules beyond one TCP port with one target. A rule with a shape that no plugin supports is refused. */
+/** Supports rules other than one TCP port with one target. The agent refuses shapes that no plugin supports. */
 export interface AgentShape {
   readonly shape: 'udp' | 'range' | 'targets'
 }
 
 /**
- * One kind of object that the server keeps on this agent. The agent decodes pushes and removals, saves objects, answers
- * the server and retries what failed; the kind says what a message asks for and how an object comes into force.
- * P, R: bodies of push and removal; A: of the answer; S: what is saved, by default the push.
+ * One kind of object that the server manages on this agent. The agent decodes pushes and removals, saves objects, answers
+ * the server and retries failures. The kind interprets messages and puts objects in force.
+ * P, R: bodies of push and removal; A: body of the answer; S: the saved body, by default the push.
  */
 export interface AgentObjectKind<
   P extends TSchema = TSchema,
@@ -203,33 +209,33 @@ export interface AgentObjectKind<
   readonly kind: string
   readonly push: Request<P, A>
   readPush(push: Static<P>): ObjectChange
-  /** Absent where a push can also ask for a removal. */
+  /** Absent if pushes also request removals. */
   readonly remove?: Request<R, A>
   readRemove?(removal: Static<R>): ObjectChange
-  /** The answer to a push or a removal; `revision` is the one that the agent has now. */
+  /** Returns the answer to a push or a removal; `revision` is the one that the agent has now. */
   answer(id: string, revision: number): Static<A>
-  /** Derives, when a push arrives, the object to save and apply in its place. */
+  /** Derives the object to save and apply instead of the push, when the push arrives. */
   readonly saved?: {
     readonly message: Message<S>
     from(push: Static<P>, call: AgentCall): Static<S>
   }
   /**
-   * Objects of this kind limit what others do. They come into force before those and are dropped after them, and one
-   * that cannot replace another leaves that in force.
+   * Objects of this kind limit others. They come into force before the others and are removed after them. If a new one
+   * cannot be applied, the old one stays in force.
    */
   readonly isLimit?: true
-  /** An object that is equal to the one in force is saved, and not applied. Default: deep equality. */
+  /** An object that equals the one in force is saved, but not applied. Default: deep equality. */
   isEqual?(object: Static<S>, other: Static<S>): boolean
-  /** Puts the object in force; throws Refused where it cannot. At a restart it is called for every saved object. */
+  /** Puts the object in force, or throws Refused. Called for every saved object after a restart. */
   apply(id: string, object: Static<S>, call: AgentCall): Promise<void>
   /** Called when a push is in force, before its answer is sent. */
   applied?(push: Static<P>, call: AgentCall): void
   /**
    * Objects of one `group` come into force together: `apply` is called for them in one turn of the event loop, the lowest
-   * `rank` first. Default: each by itself, and at a restart all together.
+   * `rank` first. Default: each alone, and after a restart all together.
    */
   applyOrder?(object: Static<S>, call: AgentCall): ApplyOrder
-  /** Resolves when the object is out of force for new connections; `done` settles when its drain has ended. */
+  /** Resolves when the object is out of force for new connections. `done` settles when its drain has ended. */
   withdraw(id: string, removal: 'drain' | 'cut', call: AgentCall): Promise<{ readonly done: Promise<void> }>
 }
 
@@ -243,18 +249,18 @@ export function defineObjectKind<
   return kind
 }
 
-/** The change that a push or a removal asks for. */
+/** The change that a push or a removal requests. */
 export interface ObjectChange {
   readonly id: string
   readonly revision: number
-  readonly removal?: 'drain' | 'cut' // absent: the object is put in force
-  /** What to do with an object that cannot be applied now, see `AgentObjects.put`. Default: 'retry'. */
+  readonly removal?: 'drain' | 'cut' // absent: apply the object
+  /** How to handle an object that cannot be applied now, see `AgentObjects.put`. Default: 'retry'. */
   readonly attempts?: Attempts
 }
 
 export type Attempts = 'retry' | 'once' | 'held'
 
-/** The services of the agent. A plugin gets the same object at every call and may use it as a key. C: its configuration. */
+/** The services of the agent. A plugin gets the same object at every call and can use it as a key. C: its configuration. */
 export interface AgentCall<C = unknown> {
   readonly config: C
   readonly clientId: string
@@ -271,24 +277,24 @@ export interface AgentCall<C = unknown> {
   readonly connections: AgentConnections
   readonly paths: AgentPaths
   /**
-   * Changes a set of addresses and prefixes in the engine, which guards in drafts name; begin its name with the plugin's.
-   * It is not saved. Throws for an invalid prefix, and changes nothing.
+   * Changes a named set of addresses and prefixes in the engine, to which guards in drafts refer. Start the name with the
+   * plugin's. The set is not saved. An invalid prefix throws and changes nothing.
    */
   changeAddresses(name: string, change: AddressChange): void
-  /** Returns a queue on disk; begin its name with the plugin's. Any call with one name returns the same queue. */
+  /** Returns a queue on disk. Start the name with the plugin's. Calls with the same name return the same queue. */
   queue(name: string): AgentQueue
 }
 
-/** Which connections and flows are meant; null: all. All members must match. */
+/** Selects connections and flows; null: all. All members must match. */
 export interface ConnectionFilter extends Omit<ConnectionSelection, 'rules'> {
   readonly rule: ((rule: RuleSpec) => boolean) | null
 }
 
-/** Connections and flows that are open now, of this agent's rules. */
+/** The open connections and flows of this agent's rules. */
 export interface AgentConnections {
-  /** Returns a page of what is selected, the largest of `sort` first. `heldBy` is the key of a meter. */
+  /** Returns a page of the selection, in descending order of `sort`. `heldBy` is the key of a meter. */
   list(query: ConnectionFilter & Pick<ConnectionQuery, 'sort' | 'after' | 'limit'>): {
-    readonly matched: number // on all pages, as the sums
+    readonly matched: number // on all pages, like the sums
     readonly bytesIn: number
     readonly bytesOut: number
     readonly rows: readonly (Omit<OpenConnection, 'heldBy'> & {
@@ -296,7 +302,7 @@ export interface AgentConnections {
       readonly heldBy: string | null
     })[]
   }
-  /** Resets what is selected; returns how many. */
+  /** Resets the selection; returns the number. */
   end(filter: ConnectionFilter): number
 }
 
@@ -304,20 +310,20 @@ export type AgentApplyResult =
   | { readonly status: 'applied'; readonly revision: number }
   | { readonly status: 'refused'; readonly revision: number; readonly code: string; readonly message: string }
 
-/** The objects that the server keeps on this agent. They are on disk before a result is returned. */
+/** The objects that the server manages on this agent. They are on disk before a result is returned. */
 export interface AgentObjects {
   /**
-   * Saves and applies an object. An older revision than the present one changes nothing; the result has the present one.
-   * 'retry': an object that cannot be applied now is kept, tried again with backoff (1 s doubling to 60 s), and its
-   * status reported. 'once': it is refused, and the object before it stays. 'held': as 'retry', but one that is not in
-   * force and shares its group is only saved, with the result's revision 0, until `applyHeld`.
+   * Saves and applies an object. An older revision than the current one changes nothing; the result has the current one.
+   * 'retry': an object that cannot be applied now is saved, retried with backoff (1 s doubling to 60 s), and its status
+   * reported. 'once': it is refused, and the previous object stays. 'held': like 'retry', but an object that is not in
+   * force and shares its group is only saved until `applyHeld`; the result has revision 0.
    */
   put(object: AgentObject, attempts: Attempts): Promise<AgentApplyResult>
-  /** Applies the held objects of a kind together, and reports the status of each. */
+  /** Applies the held objects of a kind together and reports their status. */
   applyHeld(kind: string): Promise<void>
-  /** Takes an object out of force and deletes it; reports its removal when the drain has ended. */
+  /** Takes an object out of force and deletes it. Reports the removal when the drain has ended. */
   drop(object: Omit<AgentObject, 'value' | 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult>
-  /** Returns the objects that failed or wait, with the reason of each. */
+  /** Returns the failed and held objects with their reasons. */
   notInForce(): readonly ObjectFailure[]
 }
 
@@ -332,6 +338,6 @@ export interface AgentObject {
   readonly kind: string
   readonly id: string
   readonly revision: number
-  readonly value: unknown // body of the message that the kind saves
-  readonly bytes?: Uint8Array // the encoded value, where the caller has it
+  readonly value: unknown // the saved body of the kind
+  readonly bytes?: Uint8Array // the encoded value, if available
 }

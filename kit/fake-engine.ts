@@ -4,10 +4,8 @@ import {
   type Counters,
   type Engine,
   type EngineEvent,
-  type EngineFault,
   type EngineOptions,
   type EngineRule,
-  engineFault,
   type Filters,
   type Meter,
   type MeterCounters,
@@ -15,6 +13,7 @@ import {
   type Resolved,
   type Sample
 } from '../agent/engine/engine.ts'
+import { type EngineFault, engineFault } from '../agent/engine/engine-fault.ts'
 import type { ConnectionSelection, OpenConnection, OpenConnections } from '../agent/engine/open-connection.ts'
 import { zeroCounters } from '../agent/portable-engine/live-counters.ts'
 

@@ -1,13 +1,13 @@
 /**
- * A TCP connection or UDP flow that has ended, or a TCP caller that was refused: by its rule, or before it had one, as on a
- * port of TLS names. Such callers belong to the rule that counts them, see `Counters.rejected`.
+ * A TCP connection or UDP flow that has ended, or a TCP caller that was refused. A caller that was refused before it
+ * matched a rule, as on a port of TLS names, belongs to the rule that counts it: see `Counters.rejected`.
  */
 export interface EndedConnection {
   readonly ruleId: number
-  readonly source: SocketAddress // as a first read says it
-  readonly listen: SocketAddress // where the caller has connected, or a flow's last datagram has arrived
+  readonly source: SocketAddress // from the header, if there is a first read
+  readonly listen: SocketAddress // where the caller connected, or a flow's last datagram arrived
   readonly target: (SocketAddress & { readonly index: number }) | null // null: none was connected
-  readonly serverName: string | null // for which the caller's TLS has asked, where the engine has read it
+  readonly serverName: string | null // the TLS name that the caller asks for, if the engine has read it
   readonly openedAt: number // ms since 1970, by the wall clock at the end
   readonly durationMs: number
   readonly bytesIn: number // delivered, as in Counters
@@ -21,7 +21,7 @@ export interface SocketAddress {
   readonly port: number
 }
 
-/** Why a connection or flow has ended. The order is that of `ConnectionEnd` in native/src/engine-events.h. */
+/** Why a connection or flow has ended. The order must match `ConnectionEnd` in native/src/engine-events.h. */
 export const connectionEnds = [
   'caller_closed', // the caller sent its FIN first
   'target_closed',
@@ -29,10 +29,10 @@ export const connectionEnds = [
   'target_reset',
   'idle',
   'rule_closed', // cut, or still open after the drain time
-  'budget_spent', // and not raised within `Budget.holdMs`
-  'dial_failed', // no target could be connected
+  'budget_spent', // for longer than `Budget.holdMs`
+  'dial_failed', // no target connected
   'target_unreachable', // a flow: ICMP
-  'refused', // by a filter, a meter, 'loop' or 'descriptors', also while it was open
+  'refused', // by a filter, a meter, 'loop' or 'descriptors'; filters can also end an open connection
   'operator_closed' // by `endConnections`
 ] as const
 export type ConnectionEnd = (typeof connectionEnds)[number]

@@ -1,19 +1,33 @@
+import { parsePrefix } from '../net/address-prefix.ts'
+import { type EngineFault, engineFault } from './engine-fault.ts'
+
 /**
- * What a sender in front of the callers, such as a load balancer, writes before a caller's first byte. The address that it
- * gives is the caller's from then on: for filters, balances, records and preambles. Its bytes count nowhere.
+ * A header that a sender in front of the callers, such as a load balancer, writes before a caller's first byte. The
+ * engine uses the address in it as the caller's: for filters, balances, records and preambles. Its bytes are not counted.
  */
 export interface FirstRead {
   /**
    * The PROXY protocol of HAProxy (proxy-protocol.txt), version 1 or 2, in at most 536 bytes within 3 s. `UNKNOWN`, LOCAL
-   * and an unspecified family stand for the sender's own address; what else HAProxy refuses is wrong. UDP: version 2 in
-   * the first datagram of a flow; where later ones have it, too, it is taken off.
+   * and an unspecified family mean the sender's own address. Headers that HAProxy refuses are wrong. UDP: version 2 in
+   * the first datagram of a flow; the engine also removes it from later datagrams that have it.
    */
   readonly form: 'proxy_protocol'
   /** Address prefixes of the senders that must write it, such as '10.0.0.0/8'. Connections of others are refused. */
   readonly from: readonly string[]
   /**
-   * The reasons under which `Counters.rejected` counts refusals. 'header': wrong, missing, too long or late, or 1,024 are
-   * awaited on the port; of UDP, datagrams. 'untrusted': not from these senders.
+   * The reasons under which `Counters.rejected` counts refusals. 'header': the header is wrong, missing, too long or too
+   * late, or the port awaits 1,024 of them already. 'untrusted': the sender is not one of `from`. UDP counts datagrams.
    */
   readonly refusals: Readonly<Record<'header' | 'untrusted', string>>
 }
+
+/** Throws EngineFault EINVAL for an unknown form, or if there are no senders or reasons. */
+export function checkFirstRead({ form, from, refusals }: FirstRead): void {
+  if (form !== 'proxy_protocol') throw invalid(`firstRead.form must be 'proxy_protocol', got ${form}`)
+  if (from.length === 0) throw invalid('firstRead.from is empty: give the prefixes of the senders')
+  for (const cidr of from) parsePrefix(cidr)
+  for (const key of ['header', 'untrusted'] as const)
+    if (!refusals[key]) throw invalid(`firstRead.refusals.${key} is empty: give a reason to count under`)
+}
+
+const invalid = (message: string): EngineFault => engineFault('EINVAL', message)

@@ -1,7 +1,7 @@
 // Sets of address prefixes. A lookup costs one step for each length of prefix that the set has.
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { engineFault } from '../engine/engine.ts'
+import { engineFault } from '../engine/engine-fault.ts'
 import { canonicalAddress } from './address.ts'
 
 interface Prefix {

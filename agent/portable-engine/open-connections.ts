@@ -8,7 +8,7 @@ import type {
   OpenConnections
 } from '../engine/open-connection.ts'
 import { canonicalAddress, familyOf } from '../net/address.ts'
-import { parsePrefix } from '../net/compile-filters.ts'
+import { parsePrefix } from '../net/address-prefix.ts'
 import type { ConnectionRecord } from './connection-record.ts'
 
 /** A connection or flow as it is looked at. */

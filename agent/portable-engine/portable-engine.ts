@@ -1,11 +1,12 @@
 // The data plane over Node's net and dgram, for any platform. It runs where the native engine does not load, and is
 // the reference that the native engine is tested against.
-import { type Engine, type EngineOptions, type EngineRule, engineFault } from '../engine/engine.ts'
+import type { Engine, EngineOptions, EngineRule } from '../engine/engine.ts'
+import { engineFault } from '../engine/engine-fault.ts'
 import { AddressSet } from '../net/address-set.ts'
 import { batchEvents } from './batch-events.ts'
+import { checkRule } from './check-rule.ts'
 import { EndedConnections } from './ended-connections.ts'
 import type { EngineContext } from './engine-context.ts'
-import { checkRule } from './engine-fault.ts'
 import { snapshot } from './live-counters.ts'
 import { Meters } from './meters/meters.ts'
 import { Descriptors } from './net/descriptors.ts'

@@ -1,11 +1,11 @@
 // State that both TCP and UDP rules have: counters, filters, meters, target health, DNS.
 import { isIP } from 'node:net'
+import { checkShares, checkWeights } from '../engine/balance.ts'
 import type { SocketAddress } from '../engine/ended-connection.ts'
 import type { EngineRule, EngineTarget, Filters } from '../engine/engine.ts'
 import type { SourceLimit } from '../engine/source-guard.ts'
 import { canonicalAddress } from '../net/address.ts'
 import type { AddressSet } from '../net/address-set.ts'
-import { checkShares, checkWeights } from '../net/balance.ts'
 import { type CompiledFilters, compileFilters } from '../net/compile-filters.ts'
 import { type CompiledGuard, compileGuards } from './address-guards.ts'
 import { ConnectionRecord } from './connection-record.ts'

@@ -1,6 +1,6 @@
 import type { FirstRead } from '../engine/first-read.ts'
 import { canonicalAddress, familyOf } from '../net/address.ts'
-import { parsePrefix } from '../net/compile-filters.ts'
+import { parsePrefix } from '../net/address-prefix.ts'
 
 export interface SenderCheck extends Pick<FirstRead, 'refusals'> {
   /** Tells whether the header of this sender is read. */

@@ -1,7 +1,8 @@
 // The way of a caller through a rule, as the engine goes it, for a plugin that tells where it ends.
 import type { FirstRead } from '../engine/first-read.ts'
 import { canonicalAddress, dialedAddress, familyOf, interleave, isOwnAddress } from '../net/address.ts'
-import { compileFilters, parsePrefix } from '../net/compile-filters.ts'
+import { parsePrefix } from '../net/address-prefix.ts'
+import { compileFilters } from '../net/compile-filters.ts'
 import type { Resolver } from '../resolver/resolver.ts'
 import type { AgentPaths, RuleSpec } from './contract.ts'
 import type { Plan } from './planner.ts'

@@ -5,9 +5,10 @@ import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { lowPortRemedy } from '../../platform/low-port.ts'
-import type { Engine, EngineFault, Filters } from '../engine/engine.ts'
+import { checkShares } from '../engine/balance.ts'
+import type { Engine, Filters } from '../engine/engine.ts'
+import type { EngineFault } from '../engine/engine-fault.ts'
 import type { Journal } from '../journal/journal.ts'
-import { checkShares } from '../net/balance.ts'
 import type {
   AgentRules,
   Closing,

@@ -1,9 +1,5 @@
-import {
-  type Budget,
-  engineFault,
-  type MeterCounters,
-  type Meter as MeterLimits
-} from '../../engine/engine.ts'
+import type { Budget, MeterCounters, Meter as MeterLimits } from '../../engine/engine.ts'
+import { engineFault } from '../../engine/engine-fault.ts'
 import { Meter } from './meter.ts'
 import { MeterChain } from './meter-chain.ts'
 

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import type { DialFrom } from '../../engine/engine.ts'
+import type { DialFrom } from '../../engine/dial-from.ts'
 import { familyOf } from '../../net/address.ts'
 import { type DialFailure, failureOf, lackOf } from '../net/dial-failure.ts'
 import type { LocalPorts } from '../net/local-ports.ts'

@@ -1,5 +1,5 @@
 // The TCP listeners of an engine: a rule has its ports alone, or shares one port with other rules by name.
-import { engineFault } from '../../engine/engine.ts'
+import { engineFault } from '../../engine/engine-fault.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { type Acceptor, SharedPort } from './shared-port.ts'
 import { listenTcp, type PortRange, type TcpPort } from './tcp-port.ts'

@@ -1,7 +1,7 @@
 // A port or range of one rule, or a port that several rules share: the TLS name that a caller asks for selects the rule.
 import type { Socket } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
-import { engineFault } from '../../engine/engine.ts'
+import { engineFault } from '../../engine/engine-fault.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { RuleState } from '../rule-state.ts'
 import type { SenderCheck } from '../sender-check.ts'

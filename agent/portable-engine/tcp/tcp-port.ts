@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, isIPv6, type Server, type Socket } from 'node:net'
 import type { EngineRule } from '../../engine/engine.ts'
-import { faultOf } from '../engine-fault.ts'
+import { systemFault } from '../system-fault.ts'
 
 export const socketOptions = {
   allowHalfOpen: true,
@@ -62,7 +62,7 @@ export async function listenTcp(
   if (failure === undefined && isListening) return ports
 
   for (const port of ports.values()) port.close()
-  throw failure ?? faultOf(new Error(`no address of ${bind.join(', ')} is usable`), `port ${numbers[0]}`)
+  throw failure ?? systemFault(new Error(`no address of ${bind.join(', ')} is usable`), `port ${numbers[0]}`)
 }
 
 /** Returns null without IPv6. libuv sets SO_REUSEADDR: a port in TIME_WAIT is free, a listening one is not. */
@@ -78,7 +78,7 @@ async function listen(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException // net rejects with nothing else
     if (address === '::' && (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL')) return null
-    throw faultOf(error, `${address} port ${port}`)
+    throw systemFault(error, `${address} port ${port}`)
   }
   server.on('error', () => {}) // failed accepts: libuv drops those callers, and the listener stays open
   return server

@@ -1,9 +1,10 @@
 import { networkInterfaces } from 'node:os'
-import { type EngineRule, engineFault } from '../../engine/engine.ts'
+import type { EngineRule } from '../../engine/engine.ts'
+import { engineFault } from '../../engine/engine-fault.ts'
 import { type Family, familyOf, isUnspecified } from '../../net/address.ts'
 import type { EngineContext } from '../engine-context.ts'
-import { faultOf } from '../engine-fault.ts'
 import type { Descriptors } from '../net/descriptors.ts'
+import { systemFault } from '../system-fault.ts'
 import { bindSocket, type SocketAddress, type UdpSocket } from './udp-socket.ts'
 
 const rescanMs = 5_000
@@ -86,7 +87,7 @@ class UdpPort {
         this.#openAddress(address)
       } catch (error) {
         if (address === '::' && hasNoIpv6(error)) continue
-        throw faultOf(error, `${address} port ${this.#port}`)
+        throw systemFault(error, `${address} port ${this.#port}`)
       }
     if (this.#sockets.size === 0)
       throw engineFault('EINVAL', `port ${this.#port}: no address of ${bind.join(', ')} is usable`)

@@ -1,18 +1,11 @@
-import { type EngineFault, type EngineRule, engineFault } from '../engine/engine.ts'
-import { checkBalance } from '../net/balance.ts'
-import { checkDialFrom } from '../net/dial-from.ts'
-import { checkFirstRead } from '../net/first-read.ts'
-import { checkPreamble } from '../net/preamble.ts'
+import { checkBalance } from '../engine/balance.ts'
+import { checkDialFrom } from '../engine/dial-from.ts'
+import type { EngineRule } from '../engine/engine.ts'
+import { engineFault } from '../engine/engine-fault.ts'
+import { checkFirstRead } from '../engine/first-read.ts'
+import { checkPreamble } from '../engine/preamble.ts'
 
-/** Turns a system error of node:net or node:dgram into an EngineFault; `where` begins its message. */
-export function faultOf(cause: unknown, where: string): EngineFault {
-  const { code, message } = cause as NodeJS.ErrnoException // net rejects with nothing else
-  if (code === 'EADDRINUSE' || code === 'EACCES') return engineFault(code, `${where}: ${message}`, { cause })
-  if (code === 'EMFILE' || code === 'ENFILE') return engineFault('EMFILE', `${where}: ${message}`, { cause })
-  return engineFault('EINVAL', `${where}: ${message}`, { cause })
-}
-
-/** Throws EINVAL for a rule that no engine can open. */
+/** Throws EngineFault EINVAL for a rule that no engine can open. */
 export function checkRule(rule: EngineRule): void {
   const { from, to, targets, protocol, name, fallback, dialFrom, firstRead, preamble, balance } = rule
   const isPort = (port: number) => Number.isInteger(port) && port >= 1 && port <= 65_535
