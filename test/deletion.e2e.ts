@@ -1,5 +1,5 @@
 // Deleting the folder of an optional plugin, and its lines in the lists, removes the feature and breaks nothing else.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { cpSync, globSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t, { type Test } from 'tap'
@@ -11,6 +11,7 @@ import { hashOf } from '../kernel/identity/secret.ts'
 import { testServer } from '../kit/test-server.ts'
 import type { Builtin } from '../platform/plugins/load-plugins.ts'
 import { startTestAgent } from './agent/test-agent.ts'
+import { spawnChild } from './support/child-process.ts'
 
 /** Plugins that cannot be deleted, and why. */
 const required: Readonly<Record<string, string>> = {
@@ -120,7 +121,7 @@ function treeWithout(t: Test, names: readonly string[]): string {
 
 /** Starts the server of the tree, and resolves with its output once that contains the event. */
 function outputUntil(t: Test, dir: string, event: string): Promise<string> {
-  const child = spawn(
+  const child = spawnChild(
     process.execPath,
     [join(dir, 'kernel/bin.ts'), 'server', '--data-dir', join(dir, 'data')],
     {

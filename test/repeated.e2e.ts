@@ -1,8 +1,8 @@
 // Bodies of changes run twice, in tests that make changes of most kinds; npm run test:repeated does so in all.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
+import { spawnChild } from './support/child-process.ts'
 
 const root = join(import.meta.dirname, '..')
 const preload = join(import.meta.dirname, 'repeated', 'preload.ts')
@@ -10,7 +10,7 @@ const preload = join(import.meta.dirname, 'repeated', 'preload.ts')
 /** Runs a test file as npm run test:repeated does. */
 async function run(file: string): Promise<{ code: number | null; output: string }> {
   const env = { ...process.env, TAP_TIMEOUT: '280' } // in place of tap's own 30 s
-  const child = spawn(process.execPath, [`--import=${preload}`, join(root, file)], { cwd: root, env })
+  const child = spawnChild(process.execPath, [`--import=${preload}`, join(root, file)], { cwd: root, env })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', text => {

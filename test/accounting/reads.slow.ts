@@ -1,10 +1,10 @@
 // Reads counters during traffic: the stream over HTTP, and the commands.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import t from 'tap'
 import type { RuleStats } from '../../plugins/stats/schema.ts'
+import { spawnChild } from '../support/child-process.ts'
 import { start } from '../support/process.ts'
 import { token } from '../support/test-cluster.ts'
 import { openWorld } from './world.ts'
@@ -17,7 +17,13 @@ t.test(
     const [rule] = world.rules
     if (!rule) throw new Error('there is no rule')
     const url = `${world.origin}/v1/rules/${rule.id}/stats/stream?per_port=true`
-    const curl = spawn('curl', ['--silent', '--no-buffer', '--header', `authorization: Bearer ${token}`, url])
+    const curl = spawnChild('curl', [
+      '--silent',
+      '--no-buffer',
+      '--header',
+      `authorization: Bearer ${token}`,
+      url
+    ])
     t.teardown(() => curl.kill('SIGKILL'))
     const lines = createInterface({ input: curl.stdout })[Symbol.asyncIterator]()
     async function until(fits: (stats: RuleStats) => boolean): Promise<RuleStats> {

@@ -1,13 +1,13 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
+import { spawnChild } from '../support/child-process.ts'
 import { batches, rowsOf, startJournal } from './journal-fixture.ts'
 
 t.test('after kill -9 nothing that a tick has written is lost', async t => {
   const dir = t.testdir()
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'journal-child.ts'), dir], {
+  const child = spawnChild(process.execPath, [join(import.meta.dirname, 'journal-child.ts'), dir], {
     stdio: ['pipe', 'pipe', 'inherit']
   })
   t.teardown(() => child.kill('SIGKILL'))

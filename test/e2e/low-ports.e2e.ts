@@ -1,8 +1,9 @@
 // Without CAP_NET_BIND_SERVICE a low port is refused with the name of the capability, on server and agent.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
+import { spawnChild } from '../support/child-process.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
 
 const setpriv = ['--bounding-set', '-net_bind_service', '--inh-caps', '-net_bind_service']
@@ -21,7 +22,7 @@ t.test('the listeners of a server', { skip }, async t => {
     SVC_METRICS_LISTEN: '127.0.0.1:0'
   }
   for (const key of Object.keys(free)) {
-    const child = spawn(
+    const child = spawnChild(
       'setpriv',
       [...setpriv, process.execPath, bin, 'server', '--data-dir', join(dir, 'data')],
       {
@@ -50,7 +51,7 @@ t.test('a rule of an agent, with each engine', { skip }, async t => {
     agent.signal('SIGTERM')
     await agent.exit
     const connected = cluster.server.events.length
-    const bare = spawn(
+    const bare = spawnChild(
       'setpriv',
       [
         ...setpriv,

@@ -1,5 +1,5 @@
 // Ordinary programs work through rules: curl, a DNS resolver, PostgreSQL and its clients.
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { spawnChild } from '../support/child-process.ts'
 import { openDns } from '../support/dns.ts'
 import { freePort } from '../support/ports.ts'
 import { startAgent, testCluster, token } from '../support/test-cluster.ts'
@@ -172,7 +173,7 @@ async function openPostgres(t: Test, { bin, user }: Postgres): Promise<number> {
   const options = { cwd: dir, ...user }
   await run(join(bin, 'initdb'), ['-D', dir, '-A', 'trust', '-U', 'postgres', '--no-sync'], options)
   const settings = [`listen_addresses=${host}`, `port=${port}`, 'unix_socket_directories=', 'fsync=off']
-  const server = spawn(
+  const server = spawnChild(
     join(bin, 'postgres'),
     ['-D', dir, ...settings.flatMap(setting => ['-c', setting])],
     options
@@ -189,7 +190,7 @@ async function openPostgres(t: Test, { bin, user }: Postgres): Promise<number> {
 
 /** Starts a psql session: `ask` sends a query and reads a line. */
 function openSession(t: Test, program: string, at: readonly string[]) {
-  const child = spawn(program, [...at, '--no-psqlrc', '--quiet', '-At', 'postgres'], { stdio: 'pipe' })
+  const child = spawnChild(program, [...at, '--no-psqlrc', '--quiet', '-At', 'postgres'], { stdio: 'pipe' })
   t.teardown(() => child.kill('SIGKILL'))
   const replies = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   return {

@@ -1,10 +1,10 @@
 // The command line of a systemd unit, run as systemd would: its own environment, a state directory, a stop signal.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
+import { spawnChild } from '../support/child-process.ts'
 import { sluice } from '../support/process.ts'
 
 t.test('the unit of service install starts a server from an empty state directory', async t => {
@@ -26,7 +26,7 @@ t.test('the unit of service install starts a server from an empty state director
   const unit = readFileSync(join(units, 'sluice-server.service'), 'utf8')
   const [program = '', ...args] = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.split(' ') ?? []
 
-  const server = spawn(program, args, {
+  const server = spawnChild(program, args, {
     env: {
       STATE_DIRECTORY: join(dir, 'state'),
       SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',

@@ -1,5 +1,4 @@
 // An engine that records its events, with real callers and real targets.
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -13,6 +12,7 @@ import type {
   EngineTarget,
   Resolved
 } from '../../agent/engine/engine.ts'
+import { spawnChild } from '../support/child-process.ts'
 import { freePort } from '../support/ports.ts'
 
 export type OpenEngine = (options: EngineOptions) => Engine
@@ -128,7 +128,7 @@ export async function openUnresponsiveTarget(t: Test, host: string): Promise<num
   const port = await freePort()
   const listen = 'require("net").createServer().listen({ port, host, backlog: 1 }, () => console.log())'
   const code = `const [port, host] = [${port}, '${host}']; ${listen}`
-  const listener = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const listener = spawnChild(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => listener.kill('SIGKILL'))
   await once(listener.stdout, 'data')
   listener.kill('SIGSTOP')

@@ -1,9 +1,10 @@
 // The native engine on systems that refuse what its fast path needs.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { EngineEvent } from '../../agent/engine/engine.ts'
+import { spawnChild } from '../support/child-process.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
@@ -14,7 +15,7 @@ const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '
 
 async function eventsOf(t: Test, env: NodeJS.ProcessEnv): Promise<readonly EngineEvent[]> {
   const preload = [process.env['LD_PRELOAD'], library].filter(Boolean).join(' ')
-  const child = spawn(process.execPath, [script], {
+  const child = spawnChild(process.execPath, [script], {
     env: { ...process.env, LD_PRELOAD: preload, ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc']
   })

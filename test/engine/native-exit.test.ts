@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
+import { spawnChild } from '../support/child-process.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const file = join(import.meta.dirname, 'native-exit.ts')
@@ -17,7 +17,7 @@ if (!native.ok) t.plan(0, native.reason)
 else
   for (const [how, code, subject] of exits)
     t.test(`${subject} ends at once, in the middle of traffic`, { timeout: 240_000 }, async t => {
-      const child = spawn(process.execPath, [file, how], { stdio: ['ignore', 'inherit', 'ignore'] })
+      const child = spawnChild(process.execPath, [file, how], { stdio: ['ignore', 'inherit', 'ignore'] })
       t.teardown(() => child.kill('SIGKILL'))
 
       t.same(await once(child, 'exit'), [code, null])

@@ -1,10 +1,11 @@
 // The native engine on a system that has no local port left towards a target. There each dial stops its thread, and all its
 // rules, while the system looks at every port.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { spawnChild } from '../support/child-process.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
@@ -18,7 +19,7 @@ else if (status !== 0) t.plan(0, 'there is no C compiler')
 else
   t.test('twenty callers of a target without local ports are refused after one dial, or few', async t => {
     const preload = [process.env['LD_PRELOAD'], library].filter(Boolean).join(' ')
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'native-no-ports.ts')], {
+    const child = spawnChild(process.execPath, [join(import.meta.dirname, 'native-no-ports.ts')], {
       env: { ...process.env, LD_PRELOAD: preload, CONNECTS: connects },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc']
     })

@@ -1,8 +1,9 @@
 // Urgent data, which Node cannot send: the kernel ends a read at the urgent mark, though more bytes follow it.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
+import { spawnChild } from '../support/child-process.ts'
 import { engineFixture, openTarget, ruleTo, until } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
@@ -21,7 +22,7 @@ else
     const rule = await ruleTo([{ host: 'late.test', port }])
     await engine.open(rule)
     const { LD_PRELOAD: _, ...env } = process.env
-    const caller = spawn(program, [String(rule.from)], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+    const caller = spawnChild(program, [String(rule.from)], { env, stdio: ['pipe', 'pipe', 'inherit'] })
     t.teardown(() => caller.kill())
     await once(caller.stdout, 'data') // all bytes are sent before the target is dialed
 

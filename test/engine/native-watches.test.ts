@@ -1,8 +1,9 @@
 // The native engine on a system that has no memory for a watch of epoll.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { spawnChild } from '../support/child-process.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
@@ -12,7 +13,7 @@ const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '
 
 async function seenWithout(t: Test, what: 'connections' | 'listener'): Promise<unknown> {
   const preload = [process.env['LD_PRELOAD'], library].filter(Boolean).join(' ')
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'native-watches.ts')], {
+  const child = spawnChild(process.execPath, [join(import.meta.dirname, 'native-watches.ts')], {
     env: { ...process.env, LD_PRELOAD: preload, WATCH_NO: what },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc']
   })

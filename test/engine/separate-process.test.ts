@@ -1,8 +1,9 @@
 // Limits and leaks that show only when an engine has its own process.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { spawnChild } from '../support/child-process.ts'
 import { freePort } from '../support/ports.ts'
 import { echo, endOf, exchange, openCaller, openTarget } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
@@ -15,7 +16,7 @@ async function openInProcess(t: Test, engine: string): Promise<{ child: ChildPro
   const port = await freePort()
   const target = await openTarget(t, echo)
   const command = `ulimit -n ${descriptorLimit} && exec "$0" "$@"`
-  const child = spawn('sh', ['-c', command, process.execPath, file, `${port}`, `${target}`, engine], {
+  const child = spawnChild('sh', ['-c', command, process.execPath, file, `${port}`, `${target}`, engine], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc']
   })
   t.teardown(() => child.kill('SIGKILL'))

@@ -1,9 +1,9 @@
 // One attack against a server of its own, and what must hold during and after it.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { spawnChild } from '../support/child-process.ts'
 import type { TestFolder } from '../support/test-cluster.ts'
 import { token } from '../support/test-cluster.ts'
 import { type Measured, probe, watchMemory } from './probe.ts'
@@ -108,7 +108,9 @@ async function during<T extends readonly unknown[]>(
 }
 
 async function runAttack(name: AttackName, target: Target): Promise<Record<string, number>> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'attacker.ts'), name], { stdio: 'pipe' })
+  const child = spawnChild(process.execPath, [join(import.meta.dirname, 'attacker.ts'), name], {
+    stdio: 'pipe'
+  })
   child.stdin.end(JSON.stringify(target))
   const [output, errors, [code]] = await Promise.all([
     text(child.stdout),

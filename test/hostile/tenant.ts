@@ -1,9 +1,10 @@
 // A tenant with a token and a password uses all that the API offers him, and all that it does not.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { seededRandom } from '../bench/soak/seeded-random.ts'
+import { spawnChild } from '../support/child-process.ts'
 import { isFuzzed, mutator, type Operation, operationsOf } from './mutation.ts'
 import type { Attack, Target } from './target.ts'
 
@@ -201,7 +202,10 @@ async function redeem({ enrollmentUri }: Target): Promise<number> {
   const start = performance.now()
   const bin = join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
   const env = { ...process.env, SVC_ENROLL_URI: enrollmentUri }
-  const agent = spawn(process.execPath, [bin, 'agent', 'run', '--state-dir', dir], { env, stdio: 'pipe' })
+  const agent = spawnChild(process.execPath, [bin, 'agent', 'run', '--state-dir', dir], {
+    env,
+    stdio: 'pipe'
+  })
   try {
     await Promise.race([printed(agent, 'agent.enrolled'), late()])
     return Math.round(performance.now() - start)

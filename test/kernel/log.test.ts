@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
+import { spawnChild } from '../support/child-process.ts'
 
 const formats = ['auto', 'json', 'pretty'] as const
 
@@ -12,7 +13,7 @@ function startLogging(format: (typeof formats)[number], code: string, path?: str
     import { openLog } from ${JSON.stringify(import.meta.resolve('../../platform/log.ts'))}
     const log = await openLog({ level: 'info', format: '${format}' })
     ${code}`
-  const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], {
+  const child = spawnChild(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], {
     stdio: ['pipe', 'pipe', path === undefined ? 'pipe' : openSync(path, 'w')]
   })
   return {

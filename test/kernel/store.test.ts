@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +10,7 @@ import { openDataDir } from '../../kernel/store/data-dir.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
 import { areNeighbours, type PluginStore, refuseNewer } from '../../kernel/store/sql/migrations.ts'
+import { spawnChild } from '../support/child-process.ts'
 import { notRepeated } from '../support/store.ts'
 
 const allStores = async (): Promise<PluginStore[]> => [
@@ -126,7 +126,7 @@ t.test(
 t.test('a data directory has one process, and is free again after a kill', async t => {
   const dir = join(t.testdir(), 'data')
   const module = join(import.meta.dirname, '../../kernel/store/data-dir.ts')
-  const holder = spawn(process.execPath, [
+  const holder = spawnChild(process.execPath, [
     '--input-type=module',
     '-e',
     `const { openDataDir } = await import('${module}'); openDataDir('${dir}', () => {}); console.log('open'); setInterval(() => {}, 1e6)`

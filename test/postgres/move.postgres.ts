@@ -1,5 +1,4 @@
 // What a move copies and compares, and that it leaves nothing where it fails or is killed.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,6 +12,7 @@ import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
 import type { Place, PostgresPlace } from '../../kernel/store/sql/database.ts'
 import { type Move, moveStore } from '../../plugins/backup/move/move.ts'
+import { spawnChild } from '../support/child-process.ts'
 import { connectTo, emptyDatabase, onEachRow } from './empty-database.ts'
 
 const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
@@ -198,7 +198,7 @@ t.test('a move that is killed leaves no store, and is made again', { timeout: 12
   await client.query(onEachRow('traffic_series', 'perform pg_advisory_xact_lock(4);'))
   await client.query('select pg_advisory_lock(4)')
   const program = join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
-  const child = spawn(process.execPath, [program, 'store', 'migrate', '--to', at.url, '--data-dir', dir])
+  const child = spawnChild(process.execPath, [program, 'store', 'migrate', '--to', at.url, '--data-dir', dir])
   t.teardown(() => child.kill('SIGKILL'))
   const waits = async (): Promise<boolean> => {
     const { rows } = await client.query(`select 1 from pg_locks where locktype = 'advisory' and not granted

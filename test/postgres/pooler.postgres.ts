@@ -1,5 +1,4 @@
 // Servers behind PgBouncer of Debian in transaction mode: it gives each transaction any of its connections.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +10,7 @@ import { run } from '../../kernel/store/postgres/transaction.ts'
 import { acceptingScript } from '../../kit/accepting-agent.ts'
 import { connectAgent } from '../../kit/scripted-agent.ts'
 import { makeCertificate } from '../../plugins/certificate/make-certificate.ts'
+import { spawnChild } from '../support/child-process.ts'
 import { freePort } from '../support/ports.ts'
 import { start } from '../support/process.ts'
 import { startedServer, until } from '../support/started-server.ts'
@@ -45,7 +45,7 @@ ignore_startup_parameters = options
 `
   )
   const own = process.getuid?.() === 0 ? ['-u', 'postgres'] : [] // it does not run as root
-  const child = spawn('pgbouncer', [...own, file], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawnChild('pgbouncer', [...own, file], { stdio: ['ignore', 'ignore', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   let log = ''
   while (!log.includes('process up')) log += String((await once(child.stderr, 'data'))[0])

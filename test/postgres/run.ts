@@ -1,6 +1,5 @@
 // Runs tests on a PostgreSQL of their own: npm run test:postgres. Those of the store, and of plugins that use it most; with
 // --whole, all of npm test that may open a store. Arguments are options of tap, and test files in place of these.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { plugins as builtin } from '../../config/plugins.ts'
@@ -8,6 +7,7 @@ import { inDependencyOrder } from '../../kernel/dependency-order.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
+import { spawnChild } from '../support/child-process.ts'
 import { makeCluster } from './cluster.ts'
 import { testsOnPostgres } from './tests.ts'
 
@@ -28,7 +28,7 @@ async function test(): Promise<number> {
   const options = given.filter(word => word !== '--whole')
   const files = testsOnPostgres(root, given.includes('--whole') ? 'whole' : 'chosen')
   const words = options.every(word => word.startsWith('-')) ? [...options, ...files] : options
-  const run = spawn(join(root, 'node_modules/.bin/tap'), ['--disable-coverage', ...words], {
+  const run = spawnChild(join(root, 'node_modules/.bin/tap'), ['--disable-coverage', ...words], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, SLUICE_TEST_STORE_URL: at('sluice').url }

@@ -1,7 +1,8 @@
 // A way between two processes that can be stopped, cut, and led elsewhere.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { spawnChild } from '../support/child-process.ts'
 import { freePort } from '../support/ports.ts'
 
 export interface Link {
@@ -24,9 +25,13 @@ export async function openLink(): Promise<Link> {
       const before = child
       end()
       if (before && before.exitCode === null && before.signalCode === null) await once(before, 'exit')
-      child = spawn(process.execPath, [join(import.meta.dirname, 'forwarder.ts'), String(port), String(to)], {
-        stdio: ['ignore', 'pipe', 'inherit']
-      })
+      child = spawnChild(
+        process.execPath,
+        [join(import.meta.dirname, 'forwarder.ts'), String(port), String(to)],
+        {
+          stdio: ['ignore', 'pipe', 'inherit']
+        }
+      )
       if (child.stdout) await once(child.stdout, 'data')
     },
     signal: name => void child?.kill(name)

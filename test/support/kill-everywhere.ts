@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { spawnChild } from './child-process.ts'
 
 const preload = join(import.meta.dirname, 'kill-at.ts')
 
@@ -16,7 +16,7 @@ export async function killEverywhere(
   check: (kill: number, end: 'killed' | 'completed') => Promise<void>
 ): Promise<number> {
   for (let kill = 1; ; kill++) {
-    const child = spawn(process.execPath, ['--import', preload, module, ...prepare(kill)], {
+    const child = spawnChild(process.execPath, ['--import', preload, module, ...prepare(kill)], {
       env: { ...process.env, KILL_AT: String(kill) },
       stdio: ['ignore', 'inherit', 'inherit']
     })

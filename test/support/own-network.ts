@@ -1,7 +1,8 @@
 // Runs a script in a network namespace of its own, where it may change addresses and settings (unshare(1)).
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import type { Test } from 'tap'
+import { spawnChild } from './child-process.ts'
 
 const arguments_ = [process.getuid?.() === 0 ? '-n' : '-rn', 'sh', '-c']
 const start = 'ip link set lo up'
@@ -18,7 +19,7 @@ export async function runInOwnNetwork(
   script: string,
   env: NodeJS.ProcessEnv = {}
 ): Promise<unknown> {
-  const child = spawn('unshare', [...arguments_, `${start}; exec "$0" "$1"`, process.execPath, script], {
+  const child = spawnChild('unshare', [...arguments_, `${start}; exec "$0" "$1"`, process.execPath, script], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc']
   })

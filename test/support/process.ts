@@ -1,15 +1,16 @@
-// Real processes for end-to-end tests. `start` gives each a process group of its own, and parses log lines as events.
-import { type ChildProcess, spawn } from 'node:child_process'
+// Processes of sluice for end-to-end tests. `start` parses their log lines as events.
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
+import { killChild, signalGroup, spawnChild } from './child-process.ts'
 import { storeOf } from './process-store.ts'
 
-/** The limit of a wait. It is shorter than the timeout of a test file, so that the error contains the log. */
+/** Limits a wait. It is shorter than the timeout of a test file, so that the error contains the log. */
 const timeoutMs = 120_000
 
-/** TEST_PROGRAM: that of an installed package or of a build, instead of the checkout. */
+/** TEST_PROGRAM: the program of an installed package or of a build, instead of the checkout. */
 const bin = (): string =>
   process.env['TEST_PROGRAM'] ?? join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
 
@@ -23,7 +24,7 @@ export interface Event {
 export interface Process {
   readonly child: ChildProcess
   readonly pid: number
-  /** Every event so far. */
+  /** All events so far. */
   readonly events: readonly Event[]
   readonly output: () => string
   /** Resolves with the first event of this name that `fits`; ignores the first `after` events. */
@@ -49,9 +50,8 @@ export function start(
   env: Env = {},
   program = bin()
 ): Process {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawnChild(process.execPath, [program, ...args], {
     env: envOf(args, env),
-    detached: true,
     stdio: ['ignore', 'pipe', 'pipe']
   })
   const pid = child.pid
@@ -64,12 +64,10 @@ export function start(
     return (code ?? signal) as number | NodeJS.Signals
   })
   const signal = (name: NodeJS.Signals): void => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    process.kill(-pid, name)
+    if (child.exitCode === null && child.signalCode === null) signalGroup(pid, name)
   }
   t.teardown(async () => {
-    signal('SIGCONT')
-    signal('SIGKILL')
+    await killChild(child)
     await exit
   })
 
@@ -150,7 +148,7 @@ export interface CommandResult {
 
 /** Runs a command and returns its exit code and output. */
 export async function sluice(args: readonly string[], env: Env = {}, input = ''): Promise<CommandResult> {
-  const child = spawn(process.execPath, [bin(), ...args], { env: envOf(args, env), stdio: 'pipe' })
+  const child = spawnChild(process.execPath, [bin(), ...args], { env: envOf(args, env), stdio: 'pipe' })
   child.stdin.on('error', () => {}) // the process may end without reading
   child.stdin.end(input)
   let stdout = ''

@@ -1,6 +1,5 @@
 // A web server in a process of its own (a page, and bodies of any size with known content), a server that sends zeros,
 // and downloads.
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { get as httpGet } from 'node:http'
@@ -8,6 +7,7 @@ import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
+import { spawnChild } from './child-process.ts'
 
 const program = `
 import { createServer } from 'node:http'
@@ -29,7 +29,7 @@ server.listen({ host: process.argv[1], port: 0 }, () => console.log(server.addre
 
 /** Starts the web server. Returns its port. */
 export async function startWebServer(t: Test, host = '127.0.0.1'): Promise<number> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program, host], { stdio: 'pipe' })
+  const child = spawnChild(process.execPath, ['--input-type=module', '-e', program, host], { stdio: 'pipe' })
   t.teardown(async () => {
     child.kill('SIGKILL')
     await once(child, 'exit')

@@ -1,10 +1,11 @@
 // A small Debian with systemd running in it, beside that of this machine: a container of systemd-nspawn, with its network.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { spawnChild } from '../../../test/support/child-process.ts'
 import { run } from '../run.ts'
 import { type Debian, hostIn, noDebian, unpacked } from './debian.ts'
 import { type Daemon, follow, type Machine } from './machine.ts'
@@ -38,7 +39,7 @@ export async function bootedDebian(t: Test): Promise<Debian> {
   const pipe = join(dir, 'ready')
   run('mkfifo', [pipe])
   const options = ['--boot', '--register=no', '--keep-unit', '--quiet', '--console=pipe']
-  const container = spawn(
+  const container = spawnChild(
     'setpriv',
     ['--pdeathsig=KILL', 'systemd-nspawn', `--directory=${dir}`, ...options],
     { stdio: ['ignore', 'ignore', 'inherit'] }

@@ -1,9 +1,9 @@
 // The command that `sluice client enroll` prints, run in a fresh Debian without sluice, against a real server.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { spawnChild } from '../../../test/support/child-process.ts'
 import { outDir, root, version } from '../run.ts'
 import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted.ts'
 import { debian, noDebian as skip } from './debian.ts'
@@ -34,7 +34,7 @@ t.test('install.sh: installs, enrolls, runs; twice; a wrong hash; uninstalls', {
   t.match(again, `sluice ${version} is installed already`)
   t.match(again, /this host is enrolled already/)
 
-  const agent = spawn(
+  const agent = spawnChild(
     'env',
     ['-i', ...prefix, '/usr/local/bin/sluice', 'agent', 'run', '--state-dir', '/var/lib/sluice-agent'],
     {

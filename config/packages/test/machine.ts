@@ -1,9 +1,10 @@
 // An installed sluice, used as on a new machine: a server and an agent start, the agent enrolls, a byte goes through.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, connect as dial } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
+import { spawnChild } from '../../../test/support/child-process.ts'
 
 /** Where the program runs. */
 export interface Machine {
@@ -82,7 +83,7 @@ export interface Daemon {
 
 /** Runs a command that logs to standard error, until the test ends. */
 export function follow(t: Test, machine: Machine, words: readonly string[], env: Used['env']): Daemon {
-  const child = spawn('env', bare(machine, words, env), { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawnChild('env', bare(machine, words, env), { stdio: ['ignore', 'ignore', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   return daemonOf(child, words.join(' '))
 }

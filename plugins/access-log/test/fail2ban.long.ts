@@ -1,11 +1,12 @@
 // fail2ban of the distribution with config/fail2ban, on the log of a real agent.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { until } from '../../../test/engine/engine-fixture.ts'
+import { spawnChild } from '../../../test/support/child-process.ts'
 import { get } from '../../../test/support/web.ts'
 import { openAgent, scan } from './fixture.ts'
 
@@ -28,7 +29,7 @@ function startFail2ban(t: Test, dir: string, log: string) {
   const short = mkdtempSync(join(tmpdir(), 'fail2ban-')) // a socket's path has at most 107 bytes
   t.teardown(() => rmSync(short, { recursive: true }))
   const files = ['-s', join(short, 'socket'), '-p', join(short, 'pid')]
-  const program: ChildProcess = spawn(
+  const program: ChildProcess = spawnChild(
     'fail2ban-server',
     ['-c', config, ...files, '-f', '--logtarget', join(dir, 'fail2ban.log'), 'start'],
     { stdio: 'ignore' }

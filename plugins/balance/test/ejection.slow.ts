@@ -1,10 +1,11 @@
 // Real processes under load: no caller is lost while a target dies and returns, and shares are as the weights say.
 // BALANCE_CONNECTIONS: how many connections are counted for the weights, 600 by default; 100000 for the gate.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { spawnChild } from '../../../test/support/child-process.ts'
 import { freePort } from '../../../test/support/ports.ts'
 import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
 
@@ -19,7 +20,7 @@ const script = `require('net').createServer(socket => socket.on('error', () => {
 
 /** A target in a process of its own, which tells callers its port. */
 async function startTarget(t: Test, port: number): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['-e', script, String(port)], {
+  const child = spawnChild(process.execPath, ['-e', script, String(port)], {
     stdio: ['ignore', 'pipe', 'inherit']
   })
   t.teardown(() => child.kill('SIGKILL'))

@@ -1,5 +1,4 @@
 // What a command loads before it does its work: that is nearly all of its time.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -8,6 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { index } from '../../../config/command-index.ts'
+import { spawnChild } from '../../../test/support/child-process.ts'
 import { sluice } from '../../../test/support/process.ts'
 
 const preload = `--import=${import.meta.resolve('../../../test/support/list-modules.ts')}`
@@ -72,7 +72,7 @@ t.test('no command of the API needs manifests, ORM, schemas, wire or log, whatev
     const { run } = await import(${JSON.stringify(import.meta.resolve('../main.ts'))})
     for (const line of ${JSON.stringify(lines)}) await run(line).catch(error => console.error(String(error)))
     process.exit()`
-  const child = spawn(process.execPath, [preload, '--input-type=module', '-e', script], {
+  const child = spawnChild(process.execPath, [preload, '--input-type=module', '-e', script], {
     env: { ...process.env, HOME: dir, SVC_TOKEN: 'x', EDITOR: 'true', LOADED_MODULES: file },
     stdio: ['ignore', 'ignore', 'pipe']
   })

@@ -1,5 +1,5 @@
 // Runs a program in a pseudo-terminal: script(1) makes the pty, xterm interprets the output.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import xterm from '@xterm/headless'
 import type { Test } from 'tap'
+import { spawnChild } from '../../../test/support/child-process.ts'
 
 /** The reason why this host has no pseudo-terminal; null: it has one. */
 export const noTerminal: string | null = /util-linux/.test(
@@ -45,7 +46,7 @@ export async function openTerminal(
 ): Promise<TestTerminal> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-terminal-'))
   const line = `stty rows ${rows} cols ${columns}; tty > ${dir}/tty; echo $$ > ${dir}/pid; exec ${[process.execPath, bin, ...args].map(quoted).join(' ')}`
-  const child = spawn('script', ['-qefc', line, '/dev/null'], {
+  const child = spawnChild('script', ['-qefc', line, '/dev/null'], {
     stdio: 'pipe',
     env: { ...process.env, TERM: 'xterm-256color', ...env }
   })

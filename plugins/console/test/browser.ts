@@ -1,11 +1,12 @@
 // A real server with a real agent, and Chromium in front of it.
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import axe from 'axe-core'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { spawnChild } from '../../../test/support/child-process.ts'
 
 export const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(path => existsSync(path))
 export const isBuilt = existsSync(new URL('../dist/index.html', import.meta.url))
@@ -36,7 +37,7 @@ export async function startUp(
     SVC_METRICS_LISTEN: anyPort,
     SVC_CONTROL_LISTEN: anyPort
   }
-  const child = spawn(process.execPath, [bin, 'up', '--data-dir', dataDir, ...args], {
+  const child = spawnChild(process.execPath, [bin, 'up', '--data-dir', dataDir, ...args], {
     env: { ...process.env, ...listen, ...env },
     stdio: ['ignore', 'pipe', 'pipe']
   })
@@ -59,7 +60,7 @@ export function startAgent(
   uri: string,
   args: readonly string[] = []
 ): Pick<Running, 'child' | 'kill'> {
-  const child = spawn(process.execPath, [bin, 'agent', 'run', '--state-dir', stateDir, ...args], {
+  const child = spawnChild(process.execPath, [bin, 'agent', 'run', '--state-dir', stateDir, ...args], {
     env: { ...process.env, SVC_ENROLL_URI: uri, SVC_METRICS_LISTEN: anyPort },
     stdio: 'ignore'
   })

@@ -1,5 +1,5 @@
 // Targets with faults, on this host.
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
 import type { Test } from 'tap'
+import { spawnChild } from '../../../test/support/child-process.ts'
 
 export interface Certificate {
   readonly key: string
@@ -88,7 +89,7 @@ const listener = `
 
 /** Returns a port whose listener takes no more connections: the system drops the packets that begin one. */
 export async function openSilentPort(t: Folder): Promise<number> {
-  const child = spawn(process.execPath, ['-e', listener], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawnChild(process.execPath, ['-e', listener], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => void child.kill('SIGKILL'))
   const port = Number(String((await once(child.stdout, 'data'))[0]))
   child.kill('SIGSTOP')

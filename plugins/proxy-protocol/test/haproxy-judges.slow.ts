@@ -1,5 +1,4 @@
 // HAProxy, both parsers of headers and both engines judge alike. PROXY_HEADERS: how many generated headers.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect, isIP, type Socket } from 'node:net'
@@ -16,6 +15,7 @@ import { compileJudge, judgeInTypeScript } from '../../../test/engine/judged-hea
 import { nativeUnderTest } from '../../../test/engine/native-under-test.ts'
 import { proxyV1 } from '../../../test/engine/preambles.ts'
 import { headerCases } from '../../../test/engine/proxy-headers.ts'
+import { spawnChild } from '../../../test/support/child-process.ts'
 import { freePort } from '../../../test/support/ports.ts'
 import { missing } from './proxies.ts'
 
@@ -50,7 +50,7 @@ listen judge
   server target 127.0.0.1:${target} send-proxy
 `
   )
-  const program = spawn('haproxy', ['-db', '-f', file], { stdio: 'inherit' })
+  const program = spawnChild('haproxy', ['-db', '-f', file], { stdio: 'inherit' })
   t.teardown(async () => {
     const ended = once(program, 'exit')
     program.kill('SIGKILL')

@@ -1,5 +1,5 @@
 // nginx and HAProxy as receivers, which answer with the addresses that a header names, and as senders of headers.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Test } from 'tap'
+import { spawnChild } from '../../../test/support/child-process.ts'
 import { openCertificate } from '../../certificate/certificate.ts'
 
 const streamModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
@@ -54,7 +55,10 @@ export async function startProxies(t: Test, dir: string, ports: Ports): Promise<
   }
   const nginx = ['-p', dir, '-c', file('nginx.conf', nginxConfig(ports, tls)), '-e', 'stderr']
   const haproxy = ['-db', '-f', file('haproxy.cfg', haproxyConfig(ports, tls.both))]
-  const programs = [spawn('nginx', nginx, { stdio: 'pipe' }), spawn('haproxy', haproxy, { stdio: 'pipe' })]
+  const programs = [
+    spawnChild('nginx', nginx, { stdio: 'pipe' }),
+    spawnChild('haproxy', haproxy, { stdio: 'pipe' })
+  ]
   const logged: string[] = []
   for (const program of programs) {
     t.teardown(() => end(program))

@@ -1,5 +1,4 @@
 // The files of nginx and HAProxy that the README shows, before and behind a real agent, at addresses of this host.
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -7,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openTarget, until } from '../../../test/engine/engine-fixture.ts'
+import { spawnChild } from '../../../test/support/child-process.ts'
 import { freePort, isFree } from '../../../test/support/ports.ts'
 import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
 import { missing } from './proxies.ts'
@@ -44,7 +44,7 @@ async function start(
 
   const nginx = ['-c', file, '-e', 'stderr', '-g', `daemon off; pid ${dir}/pid;`]
   const isNginx = name.endsWith('.conf')
-  const program = isNginx ? spawn('nginx', nginx) : spawn('haproxy', ['-db', '-f', file])
+  const program = isNginx ? spawnChild('nginx', nginx) : spawnChild('haproxy', ['-db', '-f', file])
   let output = ''
   for (const stream of [program.stdout, program.stderr]) stream.on('data', chunk => (output += chunk))
   t.teardown(async () => {

@@ -1,13 +1,14 @@
 // In and out over UDP, each kind of rule, first datagram and each, IPv4 and IPv6, both engines: real server and agents,
 // and dnsdist as receiver and sender. Not nginx, which reads no header of UDP and writes version 1 there, which has no
 // datagrams; not HAProxy, which forwards no UDP. Rules by TLS names are TCP.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
+import { spawnChild } from '../../../test/support/child-process.ts'
 import { freePort } from '../../../test/support/ports.ts'
 import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
 
@@ -52,7 +53,7 @@ newServer({address = "127.0.0.1:${port}", pool = "${sender}", useProxyProtocol =
 async function startDnsdist(file: string, config: string): Promise<ChildProcess> {
   writeFileSync(file, config)
   const args = ['--supervised', '--disable-syslog', '-C', file]
-  const program = spawn('dnsdist', args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const program = spawnChild('dnsdist', args, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(async () => {
     const ended = once(program, 'exit')
     if (program.kill('SIGKILL')) await ended

@@ -1,0 +1,78 @@
+// Processes that tests start. Each leads a process group, which ends at the latest when this process ends.
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+
+/** Starts a process as `spawn` of Node does. It is killed with its own children if this process ends first, even by SIGKILL. */
+export const spawnChild = ((program: string, args: readonly string[], options: object = {}) =>
+  guardChild(() => spawn(program, args, { ...options, detached: true }))) as typeof spawn
+
+/** Starts a module as `spawnChild` does, with an IPC channel. Its output goes to stderr. */
+export const forkChild = (module: string, env: NodeJS.ProcessEnv): ChildProcess =>
+  guardChild(() => fork(module, { env, detached: true, stdio: ['ignore', 2, 2, 'ipc'] }))
+
+/** Kills a process and its own children. Resolves when it has ended. */
+export async function killChild(child: ChildProcess): Promise<void> {
+  const { pid } = child
+  if (pid === undefined) return // it did not start
+  const hasEnded = child.exitCode !== null || child.signalCode !== null
+  const ended = hasEnded ? null : once(child, 'exit')
+  signalGroup(pid, 'SIGKILL')
+  await ended
+}
+
+/** Sends a signal to a process group, unless it has ended. */
+export function signalGroup(group: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-group, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+function guardChild<C extends ChildProcess>(start: () => C): C {
+  guard ??= startGuard() // first, so that the child is never without it for long
+  const { write } = guard
+  const child = start()
+  const { pid } = child
+  if (pid === undefined) return child // its `error` event follows
+  write(`add ${pid}\n`)
+  child.once('exit', () => {
+    signalGroup(pid, 'SIGKILL') // its own children
+    write(`release ${pid}\n`)
+  })
+  return child
+}
+
+/** Kills a process group when this process ends in any way. */
+export function guardGroup(group: number): void {
+  guard ??= startGuard()
+  guard.write(`add ${group}\n`)
+}
+
+let guard: Guard | null = null
+
+interface Guard {
+  write(line: string): void
+}
+
+/** Reads until the other end of the pipe closes, which the kernel does when this process ends. */
+const guardProgram = `
+groups=
+while read -r word group; do
+  others=
+  for each in $groups; do [ "$each" = "$group" ] || others="$others $each"; done
+  groups=$others
+  [ "$word" = release ] || groups="$groups $group"
+done
+for group in $groups; do kill -s KILL -- "-$group"; done 2> /dev/null
+`
+
+function startGuard(): Guard {
+  const child = spawn('sh', ['-c', guardProgram], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  const stdin = child.stdin as Socket // which a pipe to a child is
+  stdin.on('error', () => {}) // the guard itself was killed
+  child.unref()
+  stdin.unref()
+  return { write: line => void stdin.write(line) }
+}
