@@ -56,12 +56,12 @@ export async function openRunningAgent(
   name: string,
   { plugins: given = [], sections = {}, guardrails = {} }: RunningAgentOptions = {}
 ): Promise<RunningAgent> {
-  const stateDir = mkdtempSync(join(tmpdir(), 'sluice-agent-')) // short, as a socket's path must be
   const clientId = await insertClient(server, name)
   const plugins = [...(await builtinHalves()), ...given]
   checkPlugins(plugins)
   const configs = configsOf(plugins, sections)
   const lines = new Lines()
+  const stateDir = mkdtempSync(join(tmpdir(), 'sluice-agent-')) // short, as a socket's path must be
   const bundleFile = join(stateDir, 'bundle.json')
   const { control } = server.server
   writeBundle(bundleFile, {

@@ -8,6 +8,7 @@ import { type Decision, decisionSlot } from '../plugins/http/exports.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { type LogLine, recordLog } from './record-log.ts'
 import type { Teardown } from './scripted-agent.ts'
+import { openFromTemplate } from './store-template.ts'
 import { operatorToken } from './test-identities.ts'
 import { openTestStore, tellingWork } from './test-store.ts'
 
@@ -94,6 +95,7 @@ export async function testServer(
       version: '2.0.0',
       log: recordLog(log),
       clock,
+      openStore: openFromTemplate,
       storeOf: opened => storeOf(tellingWork(opened))
     })
   let server = await open({})

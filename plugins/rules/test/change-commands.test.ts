@@ -1,5 +1,7 @@
 // `rule set`, `rule edit`, `rule pause` and `rule resume`, against a server.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type ErrorCode, Fault } from '../../../kernel/base/errors.ts'
 import type { Api, CommandCall } from '../../../kernel/cli/command.ts'
@@ -145,7 +147,20 @@ t.test('an edited rule is changed by what differs; unchanged, nothing is sent', 
   t.match(await app.get(id), { listen_port: 9000, rate_limit: null })
 })
 
-t.test('what was edited is kept when it is refused, and may be edited again at a terminal', async t => {
+/** Sets TMPDIR, where edited files stay if the server refuses them. */
+function useOwnTmp(t: Test): void {
+  const { TMPDIR: before } = process.env
+  const dir = mkdtempSync(join(tmpdir(), 'edited-'))
+  process.env['TMPDIR'] = dir
+  t.teardown(() => {
+    rmSync(dir, { recursive: true })
+    if (before === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = before
+  })
+}
+
+t.test('a refused edit keeps its file, and may be repeated at a terminal', async t => {
+  useOwnTmp(t)
   const { app, id, run } = await commandFixture(t)
   const edit = (EDITOR: string, more = {}) => run('rule edit', { rule: id }, { env: { EDITOR }, ...more })
   const keptIn = (failure: Fault | null) => /kept in (\S+)$/.exec(failure?.message ?? '')?.[1] ?? ''
@@ -174,7 +189,8 @@ t.test('what was edited is kept when it is refused, and may be edited again at a
   t.match(await app.get(id), { listen_port: 9001 })
 })
 
-t.test('an edit of a rule that was changed meanwhile is refused, and kept', async t => {
+t.test('an edit of a rule that has changed since is refused, and keeps its file', async t => {
+  useOwnTmp(t)
   const { app, id, run, patch } = await commandFixture(t)
   const { etag } = await app.get(id)
   await patch({ prefer_ipv6: true })
