@@ -6,9 +6,6 @@ import { openAuditLog } from './audit-log.ts'
 import { commands } from './commands.ts'
 import { Entry } from './entities.ts'
 import { Audit0001 } from './migrations/0001-entry.ts'
-import { Audit0002 } from './migrations/0002-actor-index.ts'
-import { Audit0003 } from './migrations/0003-changes.ts'
-import { Audit0004 } from './migrations/0004-filters.ts'
 import { keys } from './retention.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { invalidOutcome } from './schema.ts'
@@ -26,12 +23,7 @@ export default definePlugin<RouteDeps>({
   codes: [invalidOutcome],
   store: {
     entities: [Entry],
-    migrations: [
-      { name: '0001-entry', class: Audit0001 },
-      { name: '0002-actor-index', class: Audit0002 },
-      { name: '0003-changes', class: Audit0003 },
-      { name: '0004-filters', class: Audit0004 }
-    ]
+    migrations: [{ name: '0001-entry', class: Audit0001 }]
   },
   services: { auditLog: asFunction(openAuditLog).singleton() },
   fills: [

@@ -1,11 +1,7 @@
 import { Failures, Password, Session } from './entities.ts'
 import { Auth0001 } from './migrations/0001-auth.ts'
-import { Auth0002 } from './migrations/0002-session-method.ts'
 
 export const store = {
   entities: [Password, Session, Failures],
-  migrations: [
-    { name: '0001-auth', class: Auth0001 },
-    { name: '0002-session-method', class: Auth0002 }
-  ]
+  migrations: [{ name: '0001-auth', class: Auth0001 }]
 }

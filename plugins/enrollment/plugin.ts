@@ -12,7 +12,6 @@ import { commands } from './commands.ts'
 import { enrollmentNotFound, openEnrollments } from './enrollments.ts'
 import { Enrollment } from './entities.ts'
 import { Enrollment0001 } from './migrations/0001-enrollment.ts'
-import { Enrollment0002 } from './migrations/0002-fields.ts'
 import { redeem, welcomeParts } from './redeem.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { invalidEnrollmentTtl, keys } from './schema.ts'
@@ -31,10 +30,7 @@ export default definePlugin<Deps>({
   codes: [invalidEnrollmentTtl, enrollmentNotFound, ...redeemCodes],
   store: {
     entities: [Enrollment],
-    migrations: [
-      { name: '0001-enrollment', class: Enrollment0001 },
-      { name: '0002-fields', class: Enrollment0002 }
-    ]
+    migrations: [{ name: '0001-enrollment', class: Enrollment0001 }]
   },
   services: { enrollments: asFunction(openEnrollments).singleton() },
   slots: [recordFieldSlots.enrollment, recordOptionSlots.enrollment, installSlot],

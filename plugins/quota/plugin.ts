@@ -13,10 +13,6 @@ import { explains } from './explain.ts'
 import { levelSlot } from './exports.ts'
 import { openMetrics } from './metrics.ts'
 import { Quota0001 } from './migrations/0001-quota.ts'
-import { Quota0002 } from './migrations/0002-level.ts'
-import { Quota0003 } from './migrations/0003-bounds.ts'
-import { Quota0004 } from './migrations/0004-enforced.ts'
-import { Quota0005 } from './migrations/0005-instance.ts'
 import { openQuotas, type Quotas, type Services } from './quotas.ts'
 import { quotaNotFound } from './reading.ts'
 import { requirement, unsupported } from './requirement.ts'
@@ -40,13 +36,7 @@ export default definePlugin<Deps>({
   codes: [quotaNotFound, unsupported, invalidQuotaSize, invalidBillingAnchor],
   store: {
     entities: [Quota],
-    migrations: [
-      { name: '0001-quota', class: Quota0001 },
-      { name: '0002-level', class: Quota0002 },
-      { name: '0003-bounds', class: Quota0003 },
-      { name: '0004-enforced', class: Quota0004 },
-      { name: '0005-instance', class: Quota0005 }
-    ]
+    migrations: [{ name: '0001-quota', class: Quota0001 }]
   },
   services: { quotas: asFunction(openQuotas).singleton() },
   slots: [levelSlot],

@@ -18,7 +18,7 @@ import { closedHandler } from './delivery/closed-rules.ts'
 import { FieldValue, RefusedMember, Rule } from './entities.ts'
 import { requirementCodes } from './fields/requirements.ts'
 import { fieldUnsupported } from './fields/rule-field.ts'
-import { migrations } from './migrations.ts'
+import { Rules0001 } from './migrations/0001-rules.ts'
 import { openRules } from './rules.ts'
 import { keys } from './settings.ts'
 import { clientNotGranted, ruleNotFound, slots } from './slots.ts'
@@ -42,7 +42,10 @@ export default definePlugin<Deps>({
     ...[validationProtocol, ...requirementCodes, ...targetCodes],
     ...[bodyEmpty, immutableField]
   ],
-  store: { entities: [Rule, RefusedMember, FieldValue], migrations },
+  store: {
+    entities: [Rule, RefusedMember, FieldValue],
+    migrations: [{ name: '0001-rules', class: Rules0001 }]
+  },
   exports: { rules: asFunction(openRules).singleton() },
   slots: [...slots, listFilterSlots.rule, listOptionSlots.rule],
   fills: [

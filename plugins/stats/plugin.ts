@@ -11,10 +11,6 @@ import { fills as commandFills, commands } from './commands.ts'
 import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from './entities.ts'
 import { committedSlot } from './exports.ts'
 import { Stats0001 } from './migrations/0001-stats.ts'
-import { Stats0002 } from './migrations/0002-datagrams.ts'
-import { Stats0003 } from './migrations/0003-minute.ts'
-import { Stats0004 } from './migrations/0004-whole.ts'
-import { Stats0005 } from './migrations/0005-bounds.ts'
 import { routes } from './routes.ts'
 import { forgetClient } from './rule-owners.ts'
 import { openStats, type Stats } from './stats.ts'
@@ -35,13 +31,7 @@ export default definePlugin<Deps>({
   needs: { clients: '^1.0.0', http: '^1.0.0', rules: '^1.0.0', users: '^1.0.0' },
   store: {
     entities: [StatsRow, StatsTotal, StatsEpoch, StatsRemovedRule],
-    migrations: [
-      { name: '0001-stats', class: Stats0001 },
-      { name: '0002-datagrams', class: Stats0002 },
-      { name: '0003-minute', class: Stats0003 },
-      { name: '0004-whole', class: Stats0004 },
-      { name: '0005-bounds', class: Stats0005 }
-    ]
+    migrations: [{ name: '0001-stats', class: Stats0001 }]
   },
   exports: { stats: asFunction(openStats).singleton() },
   slots: [committedSlot],

@@ -4,60 +4,12 @@ import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { withAcme, writeAcme } from '../support/acme.ts'
+import { acmeRelease, withAcme, writeAcme } from '../support/acme.ts'
 import { freePort } from '../support/ports.ts'
 import { startAgent, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 import { download, get, hashOfMib, startWebServer } from '../support/web.ts'
 
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-
-/** Writes a row at each start. Its second version adds a column. */
-const acme = (version: 1 | 2): string => `
-import { defineEntity, defineList, definePlugin, Migration, p, Type } from 'sluice/plugin'
-
-const hasWord = ${version > 1}
-class Acme0001 extends Migration {
-  up() {
-    this.addSql('create table "acme_start" ("id" int not null primary key)')
-  }
-}
-class Acme0002 extends Migration {
-  up() {
-    this.addSql(\`alter table "acme_start" add column "word" varchar(8) not null default 'old'\`)
-  }
-}
-const Start = defineEntity({
-  name: 'AcmeStart',
-  tableName: 'acme_start',
-  properties: { id: p.integer().primary(), ...(hasWord && { word: p.string().length(8).default('old') }) }
-})
-export default definePlugin({
-  name: 'acme',
-  version: '${version}.0.0',
-  kernel: '^2.0.0',
-  store: {
-    entities: [Start],
-    migrations: [
-      { name: '0001-start', class: Acme0001 },
-      ...(hasWord ? [{ name: '0002-word', class: Acme0002 }] : [])
-    ]
-  },
-  routes: [
-    defineList({
-      url: '/v1/acme',
-      action: 'acme.list',
-      access: 'superadmin',
-      summary: 'Starts.',
-      schema: () => ({ row: Type.Object({ id: Type.Integer(), word: Type.Optional(Type.String()) }) }),
-      run: ({ store }) => store.read(em => em.find(Start, {}, { orderBy: { id: 'asc' } }))
-    })
-  ],
-  start: ({ deps: { store } }) =>
-    store.change(async em => {
-      await em.insert(Start, { id: (await em.count(Start)) + 1, ...(hasWord && { word: 'new' }) })
-    })
-})
-`
 
 async function stop({ server }: TestCluster): Promise<void> {
   server.signal('SIGTERM')
@@ -72,12 +24,12 @@ t.test('a plugin is added, upgraded after trust, removed and added again, and ke
   await stop(cluster)
 
   cluster.configure(withAcme)
-  writeAcme(cluster.dir, 'plugin', acme(1))
+  writeAcme(cluster.dir, 'plugin', acmeRelease(1))
   await cluster.restart()
   t.same(await rows(), [{ id: 1 }])
   await stop(cluster)
 
-  writeAcme(cluster.dir, 'plugin', acme(2), 2)
+  writeAcme(cluster.dir, 'plugin', acmeRelease(2), 2)
   await t.rejects(
     cluster.restart(),
     { message: /sluice plugin trust \.\/acme/ },
@@ -98,10 +50,10 @@ t.test('a plugin is added, upgraded after trust, removed and added again, and ke
   await stop(cluster)
 
   cluster.configure(withAcme)
-  writeAcme(cluster.dir, 'plugin', acme(1))
+  writeAcme(cluster.dir, 'plugin', acmeRelease(1))
   await trust()
   await t.rejects(cluster.restart(), { message: /acme: the database has schema 2, this build knows 1/ })
-  writeAcme(cluster.dir, 'plugin', acme(2), 2)
+  writeAcme(cluster.dir, 'plugin', acmeRelease(2), 2)
   await trust()
   await cluster.restart()
   t.same(await rows(), [...upgraded, { id: 3, word: 'new' }])

@@ -1,13 +1,15 @@
-// A newer build starts on the tables of the first release and keeps all data. An older build refuses a newer store.
-import { cpSync, mkdirSync, renameSync } from 'node:fs'
+// A newer build starts on the store of an older release and keeps all data. An older build refuses a newer store.
+import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { Migration } from '@mikro-orm/migrations'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
+import { acmeRelease, withAcme, writeAcme } from '../support/acme.ts'
 import { freePort } from '../support/ports.ts'
 import { start } from '../support/process.ts'
 import { startAgent, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
@@ -18,49 +20,26 @@ const current: readonly PluginStore[] = [
   ...(await Promise.all(Object.values(builtin).map(async load => (await load()).default)))
 ]
 
-/** The plugins as in the first release: each with its first migration only. */
-const firstRelease = current.map(
-  ({ name, store }): PluginStore => ({
-    name,
-    ...(store && { store: { ...store, migrations: (store.migrations ?? []).slice(0, 1) } })
-  })
-)
+/** Plugins that the older release does not have. Their tables are made by the start that upgrades it. */
+const addedPlugins = ['journal', 'labels', 'under-attack']
 
-const laterMigrations = current.flatMap(({ name, store }) =>
-  (store?.migrations ?? []).slice(1).map(migration => `${name}/${migration.name}`)
-)
+const laterMigrations = [
+  ...current
+    .filter(({ name }) => addedPlugins.includes(name))
+    .flatMap(({ name, store }) => (store?.migrations ?? []).map(migration => `${name}/${migration.name}`)),
+  'acme/0002-word'
+]
 
-const columns = (db: Database.Database, schema: string, table: string): string[] =>
-  db
-    .prepare<[string, string], { name: string }>('select name from pragma_table_info(?, ?)')
-    .all(table, schema)
-    .map(({ name }) => name)
-
-/** Columns of the first release that are gone, with their values. */
-const removedSince = new Map([['placed_by_superadmin', '"placed_by" <> "owner"']])
-
-/** Rewrites the store of a stopped server as the first release would have written it. */
-async function downgrade(dir: string): Promise<void> {
-  const [store, old] = [join(dir, 'sluice.db'), join(dir, 'first.db')]
-  await (await openStore(old, firstRelease)).close()
-  const db = new Database(old)
-  db.prepare('attach ? as newer').run(store)
-  const tables = db
-    .prepare<[], { name: string }>(
-      `select name from sqlite_master
-       where type = 'table' and name not like 'sqlite_%' and name <> 'schema_migration'`
-    )
-    .all()
-  for (const { name } of tables) {
-    const kept = columns(db, 'main', name)
-    const list = kept.map(column => `"${column}"`).join(', ')
-    const values = kept.map(column => removedSince.get(column) ?? `"${column}"`).join(', ')
-    db.exec(`insert into main."${name}" (${list}) select ${values} from newer."${name}"`)
-  }
-  db.exec('detach newer')
-  db.pragma('journal_mode = delete')
+/** Undoes the later migrations in the store of a stopped server. */
+function downgrade(dir: string): void {
+  const db = new Database(join(dir, 'sluice.db'))
+  for (const { name, store } of current)
+    if (addedPlugins.includes(name))
+      for (const { meta } of store?.entities ?? []) db.exec(`drop table "${meta.tableName}"`)
+  db.exec('alter table "acme_start" drop column "word"')
+  const forget = db.prepare<[string]>('delete from schema_migration where name = ?')
+  for (const migration of laterMigrations) forget.run(migration)
   db.close()
-  renameSync(old, store)
 }
 
 const migrationsOf = (dir: string): string[] => {
@@ -94,8 +73,18 @@ async function bytesOut(cluster: TestCluster, rule: string, connections: number)
   }
 }
 
-async function openClusterWithData(t: Test) {
+/** Starts a server with the second release of the plugin acme. */
+async function openCluster(t: Test): Promise<TestCluster> {
   const cluster = await testCluster(t)
+  await stop(cluster)
+  cluster.configure(withAcme)
+  writeAcme(cluster.dir, 'plugin', acmeRelease(2), 2)
+  await cluster.restart()
+  return cluster
+}
+
+async function openClusterWithData(t: Test) {
+  const cluster = await openCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
   const [target, port] = [await startWebServer(t), await freePort()]
   await api(cluster, '/users', { user_id: 'ann', display_name: 'Ann', role: 'superadmin' })
@@ -111,12 +100,12 @@ async function openClusterWithData(t: Test) {
   return { cluster, paris, port, ann: issued.token, rule, push, bytes: await bytesOut(cluster, rule, 1) }
 }
 
-t.test('a start migrates a store of the first release', { timeout: 200_000 }, async t => {
-  t.not(laterMigrations.length, 0)
+t.test('a start migrates the store of an older release', { timeout: 200_000 }, async t => {
+  t.ok(laterMigrations.length > addedPlugins.length, 'each added plugin has a migration')
   const { cluster, paris, port, ann, rule, push, bytes } = await openClusterWithData(t)
   const dir = join(cluster.dir, 'server')
   await stop(cluster)
-  await downgrade(dir)
+  downgrade(dir)
   t.notOk(
     migrationsOf(dir).some(name => laterMigrations.includes(name)),
     'it has no later migration'
@@ -131,6 +120,14 @@ t.test('a start migrates a store of the first release', { timeout: 200_000 }, as
     [],
     'every migration has run'
   )
+  t.match(
+    await api(cluster, '/acme'),
+    [
+      { id: 1, word: 'old' },
+      { id: 2, word: 'new' }
+    ],
+    'a row from before the added column has its default'
+  )
   t.match(await api(cluster, '/users/ann'), { user_id: 'ann', display_name: 'Ann' })
   const me = await fetch(`${cluster.origin}/v1/users/me`, { headers: { authorization: `Bearer ${ann}` } })
   t.match(await me.json(), { user_id: 'ann' }, 'her token is still valid')
@@ -144,16 +141,20 @@ t.test('a start migrates a store of the first release', { timeout: 200_000 }, as
 })
 
 t.test('an older build refuses a newer store and does not change it', async t => {
-  const cluster = await testCluster(t)
+  const cluster = await openCluster(t)
   await stop(cluster)
   const dir = join(cluster.dir, 'server')
   const copy = join(cluster.dir, 'copy')
   mkdirSync(copy, { mode: 0o700 })
   cpSync(join(dir, 'sluice.db'), join(copy, 'sluice.db'))
 
-  await t.rejects(openStore(join(copy, 'sluice.db'), firstRelease), {
+  const older: PluginStore = {
+    name: 'acme',
+    store: { entities: [], migrations: [{ name: '0001-start', class: Migration as never }] }
+  }
+  await t.rejects(openStore(join(copy, 'sluice.db'), [...current, older]), {
     errorCode: { code: 'startup.schema_version_too_new', exit: 78 },
-    message: /^kernel: the database has schema 2, this build knows 1; start the newer build again$/
+    message: /^acme: the database has schema 2, this build knows 1; start the newer build again$/
   })
 
   const db = new Database(join(dir, 'sluice.db'))
@@ -161,13 +162,13 @@ t.test('an older build refuses a newer store and does not change it', async t =>
     new Date(0).toISOString()
   )
   db.close()
-  const older = start(t, ['server', '--data-dir', dir], {
+  const server = start(t, ['server', '--data-dir', dir], {
     SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
     SVC_CONTROL_LISTEN: '127.0.0.1:0',
     SVC_METRICS_LISTEN: '127.0.0.1:0'
   })
 
-  t.equal(await older.exit, 78)
-  t.match(older.output(), /startup\.schema_version_too_new: rules: the database has schema 99/)
+  t.equal(await server.exit, 78)
+  t.match(server.output(), /startup\.schema_version_too_new: rules: the database has schema 99/)
   t.ok(migrationsOf(dir).includes('rules/0099-later'))
 })

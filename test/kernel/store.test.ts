@@ -41,7 +41,7 @@ t.test('a database newer than this build is refused', async t => {
 
   await t.rejects(openStore(file, [{ ...kernelStore, store: { entities: [User], migrations: [] } }]), {
     errorCode: { code: 'startup.schema_version_too_new', exit: 78 },
-    message: /kernel: the database has schema 2, this build knows 0/
+    message: /kernel: the database has schema 1, this build knows 0/
   })
 })
 

@@ -33,7 +33,9 @@ export class Kernel0001 extends Migration {
       "enrolled_at" bigint not null,
       "connected_at" bigint null,
       "last_seen_at" bigint null,
-      "revoked_at" bigint null)`)
+      "revoked_at" bigint null,
+      "changed" bigint not null default 0)`)
+    this.addSql('create index "kernel_client_changed_index" on "kernel_client" ("changed")')
     this.addSql('create index "kernel_client_name_index" on "kernel_client" ("name")')
     this.addSql('create unique index "kernel_client_token_hash_unique" on "kernel_client" ("token_hash")')
     this.addSql(`create table "kernel_spent_token" (

@@ -9,7 +9,7 @@ import type { WatchOf } from '../sql/watch.ts'
 import { faultOf } from './failures.ts'
 import { changeOn, Groups } from './groups.ts'
 import { type Query, queryOf } from './query.ts'
-import { changedTable, schemaStatement } from './schema.ts'
+import { schemaStatement } from './schema.ts'
 import { type Place, Sessions, shareLock } from './sessions.ts'
 import { PostgresSignals } from './signals.ts'
 import { Group, type Result, run, Transaction } from './transaction.ts'
@@ -97,12 +97,7 @@ export class StoreConnection extends AbstractSqlConnection {
   >(sql: Sql, params: Params = [], method: Method = 'all', transaction?: Runs): Promise<T> {
     const query = this.#queryOf(sql, params)
     try {
-      const result =
-        this.#isMigrating && (await this.#changesNothing(query.text, transaction))
-          ? { rows: [], affectedRows: 0 }
-          : transaction
-            ? await transaction.run(query)
-            : await this.#runAlone(query)
+      const result = transaction ? await transaction.run(query) : await this.#runAlone(query)
       return shaped(result, method) as T
     } catch (error) {
       throw faultOf(error)
@@ -120,13 +115,6 @@ export class StoreConnection extends AbstractSqlConnection {
     return new Set(
       all.filter(({ runtimeType }) => runtimeType === 'boolean').flatMap(({ fieldNames }) => fieldNames)
     )
-  }
-
-  async #changesNothing(sql: string, transaction?: Runs): Promise<boolean> {
-    const table = changedTable(sql)
-    if (table === null || !transaction) return false
-    const { rows } = await transaction.run({ text: `select 1 from "${table}" limit 1`, values: [] })
-    return rows.length === 0
   }
 
   async #runAlone(query: Query): Promise<Result> {

@@ -18,10 +18,3 @@ export function schemaStatement(sql: string, booleans: ReadonlySet<string>): str
     booleans.has(name) ? column.replace(/bigint$/, 'boolean') : column
   )
 }
-
-/**
- * Returns the table whose rows a statement changes. Of an empty one it changes none: then it is left out, so that a new store
- * begins with what older ones have come to, whatever the words of that statement are.
- */
-export const changedTable = (sql: string): string | null =>
-  /^\s*(?:update|delete\s+from)\s+"?(\w+)"?/i.exec(sql)?.[1] ?? null

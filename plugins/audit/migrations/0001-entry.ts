@@ -2,6 +2,7 @@ import { Migration } from '@mikro-orm/migrations'
 
 export class Audit0001 extends Migration {
   override up(): void {
+    const json = this.driver.getPlatform().getJsonDeclarationSQL()
     this.addSql(`create table "audit_entry" (
       "id" varchar(26) not null primary key,
       "timestamp" bigint not null,
@@ -18,10 +19,16 @@ export class Audit0001 extends Migration {
       "status" int null,
       "reason" varchar(64) null,
       "request_id" varchar(64) not null,
-      "count" bigint not null)`)
+      "count" bigint not null,
+      "changes" ${json} null)`)
     this.addSql('create index "audit_entry_timestamp_id_index" on "audit_entry" ("timestamp", "id")')
     this.addSql(
       'create index "audit_entry_outcome_timestamp_id_index" on "audit_entry" ("outcome", "timestamp", "id")'
     )
+    this.addSql(`create index "audit_entry_actor_outcome_timestamp_id_index"
+      on "audit_entry" ("actor", "outcome", "timestamp", "id")`)
+    this.addSql(`create index "audit_entry_action_timestamp_id_index"
+      on "audit_entry" ("action", "timestamp", "id")`)
+    this.addSql(`create index "audit_entry_request_id_index" on "audit_entry" ("request_id")`)
   }
 }

@@ -15,7 +15,8 @@ export class Auth0001 extends Migration {
       "token_hash" varchar(64) not null,
       "remote_addr" varchar(45) not null,
       "created_at" bigint not null,
-      "last_seen_at" bigint not null)`)
+      "last_seen_at" bigint not null,
+      "method" varchar(16) not null default 'session')`)
     this.addSql('create index "auth_session_user_id_index" on "auth_session" ("user_id")')
     this.addSql('create unique index "auth_session_token_hash_unique" on "auth_session" ("token_hash")')
     this.addSql(`create table "auth_throttle" (

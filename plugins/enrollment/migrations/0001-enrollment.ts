@@ -2,6 +2,7 @@ import { Migration } from '@mikro-orm/migrations'
 
 export class Enrollment0001 extends Migration {
   override up(): void {
+    const json = this.driver.getPlatform().getJsonDeclarationSQL()
     this.addSql(`create table "enrollment" (
       "id" varchar(26) not null primary key,
       "code_hash" varchar(64) not null,
@@ -13,7 +14,8 @@ export class Enrollment0001 extends Migration {
       "created_at" bigint not null,
       "expires_at" bigint not null,
       "used_at" bigint null,
-      "token_hash" varchar(64) null)`)
+      "token_hash" varchar(64) null,
+      "fields" ${json} null)`)
     this.addSql('create unique index "enrollment_code_hash_unique" on "enrollment" ("code_hash")')
     this.addSql('create index "enrollment_client_id_index" on "enrollment" ("client_id")')
   }

@@ -14,6 +14,9 @@ export class Quota0001 extends Migration {
       "hold_secs" int not null,
       "created_at" bigint not null,
       "updated_at" bigint not null,
+      "level_told" int null,
+      "enforced" integer not null default false,
+      "instance_id" varchar(64) null,
       primary key ("user_id", "client_id"))`)
     this.addSql('create index "quota_client_id_index" on "quota" ("client_id")')
   }

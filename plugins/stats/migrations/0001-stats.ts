@@ -4,6 +4,10 @@ const counts = ['bytes_in', 'bytes_out', 'connections', 'dns_failures', 'failove
   .map(name => `"${name}" bigint not null`)
   .join(', ')
 
+const datagrams = ['datagrams_in', 'datagrams_out', 'overflows']
+  .map(name => `"${name}" bigint not null default 0`)
+  .join(', ')
+
 export class Stats0001 extends Migration {
   override up(): void {
     this.addSql(`create table "stats_row" (
@@ -13,6 +17,7 @@ export class Stats0001 extends Migration {
       "kind" varchar(16) not null,
       "key" varchar(264) not null,
       ${counts},
+      ${datagrams},
       primary key ("client_id", "epoch", "rule_id", "kind", "key"))`)
     this.addSql('create index "stats_row_kind_key_index" on "stats_row" ("kind", "key")')
     this.addSql(`create table "stats_total" (
@@ -23,6 +28,7 @@ export class Stats0001 extends Migration {
       "owner" varchar(32) not null,
       ${counts},
       "updated_at" bigint not null,
+      ${datagrams},
       primary key ("rule_id", "kind", "key"))`)
     this.addSql('create index "stats_total_client_id_index" on "stats_total" ("client_id")')
     this.addSql('create index "stats_total_owner_index" on "stats_total" ("owner")')
@@ -31,6 +37,8 @@ export class Stats0001 extends Migration {
       "epoch" varchar(32) not null,
       "seq" bigint not null,
       "booked_at" bigint not null,
+      "minute" bigint not null default 0,
+      "whole" bigint not null default 0,
       primary key ("client_id", "epoch"))`)
     this.addSql(`create table "stats_holder" (
       "rule_id" varchar(26) not null primary key,
