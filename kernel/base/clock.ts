@@ -1,6 +1,6 @@
 import type { Release } from './releases.ts'
 
-/** A service, so that tests can advance time. In milliseconds. README.md says which hand judges what. */
+/** A service, so that tests can advance time. In milliseconds. docs/CLOCKS.md says which clock decides what. */
 export interface Clock {
   /** Wall time since 1970, UTC: for what is shown or stored as a date. People and NTP set it, in both directions. */
   now(): number
