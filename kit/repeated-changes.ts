@@ -181,7 +181,8 @@ const own = ['kernel', 'kit', 'plugins', 'agent', 'platform', 'config'].map(fold
 const isOwn = ({ file }: Caller): boolean =>
   file.includes(`${sep}node_modules${sep}`) || own.some(folder => file.startsWith(folder))
 /** `change` of a route's call, and of `act`: their bodies call hooks of other plugins. */
-const sharedChange = /at (?:async )?change \(.*[/\\]plugins[/\\]http[/\\](?:request-decisions|act)\.[jt]s/
+const sharedChange =
+  /at (?:async )?change \(.*[/\\]plugins[/\\]http[/\\](?:pipeline[/\\]request-decisions|change[/\\]act-without-request)\.[jt]s/
 
 /**
  * Returns the line of the plugin's file that makes the change, or the name of the built-in plugin whose route does. Null for

@@ -1,6 +1,6 @@
 // Two plugins of one kind beside each other: each is enabled, upgraded and disabled while the other's callers go on.
 import { once } from 'node:events'
-import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -154,12 +154,11 @@ async function startCollector(t: Test) {
   }
 }
 
-/** Copies the example under another name: to sluice another plugin, with a field, a table and a message of its own. */
+/** Copies the example under another name: to sluice another plugin, with another field. */
 function copyConnectionLog(dir: string, name: string): void {
   const folder = join(dir, name)
   cpSync(join(examples, 'connection-log'), folder, { recursive: true })
   const snake = name.replaceAll('-', '_')
-  renameSync(join(folder, 'connection_log.proto'), join(folder, `${snake}.proto`))
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
     if (entry.isFile()) {
       const file = join(entry.parentPath, entry.name)

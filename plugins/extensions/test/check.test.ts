@@ -220,12 +220,12 @@ t.test('routes are called with the examples of their schemas; the others are not
 })
 
 t.test('a rule is made with the example of each field, whose hooks run twice', { skip }, async t => {
-  const fieldWith = async (name: string, from: string, to: string): Promise<Conformance> => {
+  const fieldWith = async (name: string, half: string, from: string, to: string): Promise<Conformance> => {
     const dir = join(t.testdir(), name)
     scaffold(name, dir)
-    const file = join(dir, 'field.ts')
+    const file = join(dir, half)
     const text = readFileSync(file, 'utf8')
-    if (!text.includes(from)) throw new TypeError(`field.ts has no ${from}`)
+    if (!text.includes(from)) throw new TypeError(`${half} has no ${from}`)
     writeFileSync(file, text.replace(from, to))
     return conform(dir)
   }
@@ -234,20 +234,22 @@ t.test('a rule is made with the example of each field, whose hooks run twice', {
 
   const throwing = await fieldWith(
     'acme-throws',
-    'async check() {}',
-    `async check(secs: number) { ${again} }`
+    'plugin.ts',
+    "change: 'frozen',",
+    `change: 'frozen', async check(secs: number) { ${again} },`
   )
   t.match(throwing.problems, [
-    /^field acme_throws_idle_secs: a rule with its example is refused: Error: again +at .*field\.ts/,
+    /^field acme_throws_idle_secs: a rule with its example is refused: Error: again +at .*plugin\.ts/,
     /^acme-throws, in rules\.field: this change is not repeatable.* the second time it throws "again"/
   ])
   const wrong = await fieldWith(
     'acme-wrong',
-    'encode: secs => ({ secs })',
-    'encode: secs => ({ secs: -secs })'
+    'plugin.ts',
+    "if (protocol === 'tcp') return secs",
+    "if (protocol === 'tcp') return -secs"
   )
   t.match(wrong.problems, [/^field acme_wrong_idle_secs: .*cannot be encoded/])
-  const bare = await fieldWith('acme-bare', /^ *examples: .*$/m.exec(template)?.[0] ?? '', '')
+  const bare = await fieldWith('acme-bare', 'field.ts', /^ *examples: .*$/m.exec(template)?.[0] ?? '', '')
   t.same(bare, {
     ...{ name: 'acme-bare', version: '1.0.0', problems: [] },
     notes: ['field acme_bare_idle_secs was not tried: its schema has no examples']

@@ -57,10 +57,18 @@ t.test('the name of a built-in plugin and a path that cannot be a folder are ref
 
 t.test('all problems of a plugin are reported at once', async t => {
   const dir = scaffolded(t, 'acme-bad')
-  replace(dir, 'entities.ts', "tableName: 'acme_bad_idle'", "tableName: 'idle'")
+  const entity =
+    "defineEntity({ name: 'AcmeBad', tableName: 'idle', properties: { id: p.integer().primary() } })"
+  replace(dir, 'plugin.ts', 'defineCode, definePlugin', 'defineCode, defineEntity, definePlugin, p')
+  replace(
+    dir,
+    'plugin.ts',
+    'codes: [notTcp],',
+    `codes: [notTcp], store: { entities: [${entity}], migrations: [] },`
+  )
   replace(dir, 'list.ts', "url: '/v1/acme-bad'", "url: '/acme-bad'")
   replace(dir, 'agent.ts', "name: 'acme-bad',", "name: 'acme-worse',")
-  replace(dir, 'agent.ts', 'capabilities: { [capability.id]: capability.since },', '')
+  replace(dir, 'agent.ts', '...field,', '...field, capability: undefined,')
   rmSync(join(dir, 'README.md'))
 
   const { problems } = await conform(dir)
@@ -99,8 +107,8 @@ t.test(
   'a syntax error is reported with file and line, a missing export with the versions that have it',
   async t => {
     const dir = scaffolded(t, 'acme-slip')
-    replace(dir, 'field.ts', "change: 'frozen',", "change: 'frozen',,")
-    t.match((await conform(dir)).problems, [/^plugin: file:.*acme-slip\/field\.ts:\d+: /])
+    replace(dir, 'plugin.ts', "change: 'frozen',", "change: 'frozen',,")
+    t.match((await conform(dir)).problems, [/^plugin: file:.*acme-slip\/plugin\.ts:\d+: /])
 
     const newer = scaffolded(t, 'acme-newer')
     replace(newer, 'plugin.ts', 'metricsSlot, type Kernel', 'metricsSlot, muchLater, type Kernel')
@@ -110,14 +118,29 @@ t.test(
 
 t.test('tables that differ from the entities are reported with the missing statement', async t => {
   const dir = scaffolded(t, 'acme-drift')
-  replace(dir, 'migrations/0001-idle.ts', '"secs" int not null', '"secs" int null')
+  const migration = `class First extends Migration {
+      override up() {
+        this.addSql('create table "acme_drift" ("id" varchar(26) not null primary key, "secs" int null)')
+      }
+    }\n`
+  const entity = `defineEntity({ name: 'AcmeDrift', tableName: 'acme_drift',
+    properties: { id: p.string().length(26).primary(), secs: p.integer() } })`
+  const store = `store: { entities: [${entity}], migrations: [{ name: '0001-first', class: First }] },`
+  replace(
+    dir,
+    'plugin.ts',
+    'defineCode, definePlugin',
+    'defineCode, defineEntity, definePlugin, Migration, p'
+  )
+  replace(dir, 'plugin.ts', 'export default', `${migration}export default`)
+  replace(dir, 'plugin.ts', 'codes: [notTcp],', `codes: [notTcp], ${store}`)
   const { problems } = await conform(dir)
   t.match(problems, [/migrations and entities differ.*secs/s])
 })
 
 t.test('a plugin that throws at import or at start is named', async t => {
   const thrower = scaffolded(t, 'acme-throw')
-  replace(thrower, 'wire.ts', 'export const key', "throw new Error('no such day')\nexport const key")
+  replace(thrower, 'field.ts', 'export const field', "throw new Error('no such day')\nexport const field")
   t.match((await conform(thrower)).problems, [/plugin: no such day/])
 
   const starter = scaffolded(t, 'acme-start')

@@ -1,4 +1,4 @@
-// The agent half: it posts batches of JSON lines to a collector. What the collector does not take is counted, not kept.
+// The agent half: it posts batches of JSON lines to a collector. Lines that the collector does not take are counted and dropped.
 import {
   type AgentCall,
   type AgentPlugin,
@@ -9,7 +9,7 @@ import {
   type Static,
   Type
 } from 'sluice/agent-plugin'
-import { capability, key, Logged } from './wire.ts'
+import { field } from './field.ts'
 
 const config = Type.Object({
   collector: Type.String({ pattern: '^https?://', description: 'URL that takes JSON lines by POST.' })
@@ -53,14 +53,11 @@ const lineOf = ({ ruleId, openedAt, ...record }: EndedConnection, call: Call): o
 
 export default {
   name: 'connection-log',
-  agent: '^1.1.0',
+  agent: '^1.5.0',
   config,
-  capabilities: { [capability.id]: capability.since },
-  messages: [Logged],
   fields: [
     defineField({
-      key,
-      message: Logged,
+      ...field,
       plan(_value, draft) {
         draft.reportEnds = true
       }

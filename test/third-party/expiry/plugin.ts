@@ -1,8 +1,7 @@
 import { type Act, definePlugin, type Kernel, type rules } from 'sluice/plugin'
 import { Expiry } from './entities.ts'
-import { field, inPast, missing } from './field.ts'
 import { Expiry0001 } from './migrations/0001-expiry.ts'
-import { Expires } from './wire.ts'
+import { endsAt, inPast, missing } from './rule-field.ts'
 
 interface Deps extends Kernel {
   readonly act: Act
@@ -28,8 +27,7 @@ export default definePlugin<Deps>({
   needs: { rules: '^1.0.0', http: '^1.0.0' },
   codes: [inPast, missing],
   store: { entities: [Expiry], migrations: [{ name: '0001-expiry', class: Expiry0001 }] },
-  fills: [field],
-  messages: [Expires],
+  fills: [endsAt],
   async start({ deps, defer }) {
     let isBusy = false
     const sweep = async (): Promise<void> => {

@@ -1,16 +1,13 @@
-// The agent half: the engine chooses the target, by what the server half sends.
+// The agent half: the engine chooses the target, by the weights of the server half.
 import { type AgentPlugin, defineField } from 'sluice/agent-plugin'
-import { capability, key, Spread } from './wire.ts'
+import { field } from './field.ts'
 
 export default {
   name: 'least-connections',
-  agent: '^1.1.0',
-  capabilities: { [capability.id]: capability.since },
-  messages: [Spread],
+  agent: '^1.5.0',
   fields: [
     defineField({
-      key,
-      message: Spread,
+      ...field,
       plan({ tiers, weights }, draft) {
         draft.balance = { by: 'least_connections', tiers, weights }
       }

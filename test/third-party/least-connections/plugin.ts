@@ -1,32 +1,18 @@
-// The rule field `least_connections`: the weights of the rule's targets, which may change while it runs.
-import { defineCode, defineEntity, definePlugin, Fault, p, rules, Type } from 'sluice/plugin'
-import { LeastConnections0001 } from './migrations/0001-weights.ts'
-import { capability, key, maxWeight, Spread } from './wire.ts'
+// The server half: the weights of the rule's targets, which may change while it runs.
+import { defineCode, definePlugin, Fault, rules } from 'sluice/plugin'
+import { field } from './field.ts'
 
 const invalid = defineCode('validation.least_connections', 400, 3)
 const missing = defineCode('validation.least_connections_missing', 400, 3)
 
-const Weights = defineEntity({
-  name: 'LeastConnections',
-  tableName: 'least_connections',
-  properties: { rule: rules.ruleKey, weights: p.json().$type<number[]>() }
-})
-
 function refuse(why: string): never {
-  throw new Fault(invalid, `/${key} ${why}`, { details: { field: `/${key}`, reason: 'weights' } })
+  throw new Fault(invalid, `/${field.key} ${why}`, { details: { field: `/${field.key}`, reason: 'weights' } })
 }
 
-const field = rules.ruleField({
-  key,
+const leastConnections = rules.ruleField({
+  ...field,
   change: 'hot',
   updateEmpty: missing,
-  body: Type.Array(Type.Integer({ minimum: 0, maximum: maxWeight }), {
-    maxItems: 64,
-    description: 'Weights of the targets, in their order. 0 keeps new connections away.',
-    examples: [[2, 1]]
-  }),
-  requires: { capability, refusal: rules.fieldUnsupported },
-  message: Spread,
   parse(weights, { targets }) {
     if (targets.length < 2) refuse('spreads connections over several targets, and there is one; leave it out')
     if (weights.length !== targets.length)
@@ -34,17 +20,6 @@ const field = rules.ruleField({
     if (weights.every(weight => weight === 0))
       refuse('is 0 for every target; give one that takes connections')
     return weights
-  },
-  async check() {},
-  async save(rule, weights, em) {
-    await em.upsert(Weights, { rule, weights })
-  },
-  async clear(rule, em) {
-    await em.nativeDelete(Weights, { rule })
-  },
-  async load(ids, em) {
-    const rows = await em.find(Weights, { rule: { $in: [...ids] } })
-    return new Map(rows.map(({ rule, weights }) => [rule, weights]))
   },
   encode(weights, { targets }) {
     const rows = targets.map(({ priority }, i) => ({ tier: priority, weight: weights[i] ?? 0 }))
@@ -59,7 +34,5 @@ export default definePlugin({
   kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [invalid, missing],
-  store: { entities: [Weights], migrations: [{ name: '0001-weights', class: LeastConnections0001 }] },
-  fills: [field],
-  messages: [Spread]
+  fills: [leastConnections]
 })

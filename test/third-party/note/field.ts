@@ -16,9 +16,11 @@ export const field = ruleField({
     if (protocol === 'tcp') return secs
     throw new Fault(notTcp, `/${key} is for TCP rules`, { details: { field: `/${key}`, reason: 'protocol' } })
   },
-  async check() {},
   async save(rule, secs, em) {
-    await em.insert(NoteIdle, { rule, secs })
+    await em.upsert(NoteIdle, { rule, secs })
+  },
+  async clear(rule, em) {
+    await em.nativeDelete(NoteIdle, { rule })
   },
   async load(ids, em) {
     const rows = await em.find(NoteIdle, { rule: { $in: [...ids] } })

@@ -1,19 +1,16 @@
 // The agent half. The engine checks the caller's address of a connection at accept (on a port shared by TLS name: when
 // the name is known), and of a flow at its first datagram. A change also ends what is no longer allowed.
 import { type AgentPlugin, defineField, type Match } from 'sluice/agent-plugin'
-import { capability, key, Lists } from './wire.ts'
+import { field } from './field.ts'
 
 const matches = (list: readonly string[]): Match[] => list.map(cidr => ({ cidr }))
 
 export default {
   name: 'source-acl',
-  agent: '^1.0.0',
-  capabilities: { [capability.id]: capability.since },
-  messages: [Lists],
+  agent: '^1.5.0',
   fields: [
     defineField({
-      key,
-      message: Lists,
+      ...field,
       plan({ allow, deny }, draft) {
         draft.source = {
           allow: allow.length > 0 ? matches(allow) : null,

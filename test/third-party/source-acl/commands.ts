@@ -1,5 +1,5 @@
 import { defineCommand, Type } from 'sluice/plugin'
-import { key } from './wire.ts'
+import { field } from './field.ts'
 
 const List = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
 
@@ -14,7 +14,7 @@ const set = defineCommand({
   positional: ['rule'],
   async run({ api, args: { rule, allow = [], deny = [] }, print }) {
     const lists = allow.length + deny.length === 0 ? null : { allow, deny }
-    print.data(await api.send<object>('PUT', `/v1/rules/${encodeURIComponent(rule)}`, { [key]: lists }))
+    print.data(await api.send<object>('PUT', `/v1/rules/${encodeURIComponent(rule)}`, { [field.key]: lists }))
   }
 })
 

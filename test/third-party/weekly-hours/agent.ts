@@ -7,7 +7,7 @@ import {
   type Static,
   Type
 } from 'sluice/agent-plugin'
-import { capability, Hours, key, type Schedule } from './wire.ts'
+import { field, type Schedule } from './field.ts'
 
 const modes = ['refuse', 'hold', 'cut'] as const
 const Config = Type.Object({
@@ -22,24 +22,22 @@ export function isOpenAt({ time_zone: timeZone, windows }: Schedule, ms: number)
 }
 
 /** Hours begin and end with a minute, in every time zone and when its clocks change. */
-function decide(rule: FieldRule<typeof Schedule>, call: AgentCall<Static<typeof Config>>): void {
+function decide(rule: FieldRule<typeof field.body>, call: AgentCall<Static<typeof Config>>): void {
   const now = call.time.now()
   if (isOpenAt(rule.value, now)) rule.open()
   else rule.close({ mode: call.config.live, reason: 'outside_schedule' })
   rule.at(now - (now % 60_000) + 60_000, () => decide(rule, call))
 }
 
-const field = defineField({ key, message: Hours, opened: decide, changed: decide })
+const weeklyHours = defineField({ ...field, opened: decide, changed: decide })
 
 export default {
   name: 'weekly-hours',
-  agent: '^1.1.0',
+  agent: '^1.5.0',
   config: Config,
-  capabilities: { [capability.id]: capability.since },
-  messages: [Hours],
-  fields: [field],
+  fields: [weeklyHours],
   metrics({ rules, time }) {
-    const closed = rules.having(field).filter(({ value }) => !isOpenAt(value, time.now())).length
+    const closed = rules.having(weeklyHours).filter(({ value }) => !isOpenAt(value, time.now())).length
     const samples = [{ labelValues: [], value: closed }]
     return [{ name: 'closed_rules', type: 'gauge', help: 'Rules outside their hours.', labels: [], samples }]
   }

@@ -1,8 +1,6 @@
-// The rule field `weekly_hours`, which may change while the rule runs.
+// The server half: the field may change while the rule runs.
 import { defineCode, definePlugin, Fault, rules } from 'sluice/plugin'
-import { RuleSchedule } from './entities.ts'
-import { WeeklyHours0001 } from './migrations/0001-weekly-hours.ts'
-import { capability, Hours, key, Schedule } from './wire.ts'
+import { field } from './field.ts'
 
 const invalid = defineCode('validation.weekly_hours', 400, 3)
 const missing = defineCode('validation.weekly_hours_missing', 400, 3)
@@ -19,32 +17,19 @@ function isTimeZone(timeZone: string): boolean {
   }
 }
 
-const field = rules.ruleField({
-  key,
+const weeklyHours = rules.ruleField({
+  ...field,
   change: 'hot',
   updateEmpty: missing,
-  body: Schedule,
-  requires: { capability, refusal: rules.fieldUnsupported },
-  message: Hours,
   parse(schedule) {
     const { time_zone, windows } = schedule
-    if (!isTimeZone(time_zone)) refuse(`/${key}/time_zone`, `${time_zone} is unknown; "UTC" is a time zone`)
+    if (!isTimeZone(time_zone))
+      refuse(`/${field.key}/time_zone`, `${time_zone} is unknown; "UTC" is a time zone`)
     const backward = windows.findIndex(({ from, to }) => from >= to)
-    if (backward >= 0) refuse(`/${key}/windows/${backward}`, 'ends before it begins; make it two windows')
+    if (backward >= 0)
+      refuse(`/${field.key}/windows/${backward}`, 'ends before it begins; make it two windows')
     return schedule
-  },
-  async check() {},
-  async save(rule, schedule, em) {
-    await em.upsert(RuleSchedule, { rule, schedule })
-  },
-  async clear(rule, em) {
-    await em.nativeDelete(RuleSchedule, { rule })
-  },
-  async load(ids, em) {
-    const rows = await em.find(RuleSchedule, { rule: { $in: [...ids] } })
-    return new Map(rows.map(({ rule, schedule }) => [rule, schedule]))
-  },
-  encode: schedule => schedule
+  }
 })
 
 export default definePlugin({
@@ -53,7 +38,5 @@ export default definePlugin({
   kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [invalid, missing],
-  store: { entities: [RuleSchedule], migrations: [{ name: '0001-weekly-hours', class: WeeklyHours0001 }] },
-  fills: [field],
-  messages: [Hours]
+  fills: [weeklyHours]
 })

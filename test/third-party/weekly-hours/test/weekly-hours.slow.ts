@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import type { AgentPlugin } from '../../../../agent/plugin.ts'
+import { type AgentPlugin, messagesOf } from '../../../../agent/plugin.ts'
 import { openCodec } from '../../../../kernel/wire/codec.ts'
 import type { Message } from '../../../../kernel/wire/message.ts'
 import { fakeClock } from '../../../../kit/fake-clock.ts'
@@ -17,7 +17,7 @@ import { scriptedServer } from '../../../agent/scripted-server.ts'
 import { startTestAgent } from '../../../agent/test-agent.ts'
 import { freePort } from '../../../support/ports.ts'
 import { startAgent, statsOf, testCluster } from '../../../support/test-cluster.ts'
-import type { Schedule } from '../wire.ts'
+import type { Schedule } from '../field.ts'
 
 const folder = join(import.meta.dirname, '..')
 const beside = join(folder, '..', 'expiry')
@@ -72,7 +72,7 @@ t.test('an agent opens and closes the rule with the minute', async t => {
   const plugins = [rules, half]
   const { engine } = startTestAgent(t, { dir: t.testdir(), server, clock, plugins, configs })
   const { channel } = await server.next()
-  const [Hours] = half.messages as readonly [Message]
+  const [Hours] = messagesOf(half) as readonly [Message]
   await channel.request(RulePush, {
     rule_id: 'rule-1',
     revision: 1,

@@ -1,0 +1,8 @@
+// The rule field `connection_log`, for server and agent.
+import { type DeclaredField, Type } from 'sluice/agent-plugin'
+
+export const field = {
+  key: 'connection_log',
+  capability: { id: 'rule.connection-log', since: '1.0.0' },
+  body: Type.Boolean({ description: 'Ship a line for each connection that has ended.', examples: [true] })
+} satisfies DeclaredField
