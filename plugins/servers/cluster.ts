@@ -1,14 +1,14 @@
-// What the other parts of this plugin have of the servers of a store.
+// The servers of a store, as the control stream uses them.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ApplyResult, ManagedObject, ObjectKey } from '../../kernel/control/managed-objects.ts'
-import type { Peer } from '../../kernel/control/peers.ts'
+import type { Peer, Peers } from '../../kernel/control/peers.ts'
 import type { Servers, Session } from '../../kernel/control/servers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 
-/** Why a session at another server has ended whose agent has one again. */
+/** Why a remote session ended if its agent has another session. */
 export const movedReason = 'moved'
 
-/** An agent that takes its session, as it is kept for other servers. */
+/** A session that an agent begins, as it is stored for peers. */
 export interface TakenSession extends Session {
   readonly tokenHash: string
   readonly instanceId: string
@@ -17,27 +17,27 @@ export interface TakenSession extends Session {
 }
 
 export interface Cluster extends Servers {
-  /** SQL of the number of a change, by which others find it. */
+  /** SQL of the number of a change, by which peers find the change. */
   readonly changeNumber: string
-  /** Resolves when all others know of this server, and it knows of their sessions: from then on it may do all that they do. */
+  /** Resolves when all peers know of this server, and it knows their sessions. From then on it may change the store. */
   joinCluster(): Promise<void>
-  /** True while others are seen to live. */
+  /** True while peers are live. */
   hasOthers(): boolean
-  /** Sessions of agents at other servers. */
-  readonly remotePeers: { find(clientId: string): Peer | undefined; all(): readonly Peer[] }
-  /** The sessions are this server's from the end of the change on. */
+  /** Agents that are connected to peers. */
+  readonly remotePeers: Peers
+  /** The sessions belong to this server from the end of the change on. */
   takeSessions(taken: readonly TakenSession[], em: EntityManager): Promise<void>
-  /** The sessions have ended. Those in force are no server's from then on, and are returned. */
+  /** Ends sessions. Returns the clients whose session was in force; they have no server from then on. */
   endSessions(sessions: readonly Session[], em: EntityManager): Promise<readonly string[]>
-  /** Tells the others that something has changed. A signal may be lost: they look by themselves, too. */
+  /** Sends a change signal to peers. It may be lost: they also poll. */
   signal(): void
-  /** Keeps results for others, who may wait for them. */
+  /** Stores results for peers that may wait for them. */
   storeResults(of: readonly RecordedResult[], em: EntityManager): Promise<void>
-  /** Looks for the result of an object that another server sends, until the promise is settled. */
+  /** Polls for the result of an object that a peer sends, until the promise is settled. */
   watchResult(object: ObjectKey, until: Promise<unknown>): void
-  /** The store is another database, or an earlier state of it. */
+  /** To be called when the store is another database, or an earlier state. */
   restored(): void
-  /** Others take the sessions and tasks of this server. */
+  /** Leaves the sessions and tasks of this server to peers. */
   close(): Promise<void>
 }
 
@@ -46,18 +46,17 @@ export interface RecordedResult {
   readonly result: ApplyResult
 }
 
-/** What happens at other servers, for what is at this one. */
+/** The sessions of this server. The cluster tells them what happens at peers. */
 export interface LocalSessions {
-  /** A session of this server. */
   find(clientId: string): Peer | undefined
-  /** It was sent to other servers, and its session counts until one has taken it. */
+  /** True if the agent was sent to peers, and none has taken it yet: its session still counts as local. */
   isHandedOver(clientId: string): boolean
   all(): readonly Peer[]
-  /** Another session has replaced it. */
+  /** Called when another session has replaced `older`. */
   replaced(older: Peer, by: Pick<Peer, 'clientId' | 'instanceId' | 'remoteAddr'>): void
-  /** Objects of its client have changed. */
+  /** Called when objects of the client have changed. */
   wake(clientId: string): void
-  /** The result of an object for which this server waits. */
+  /** Called with the result of an object for which this server waits. */
   recorded(row: ManagedObject, result: ApplyResult): void
 }
 

@@ -2,7 +2,7 @@ import { defineCommand } from '../../kernel/cli/command.ts'
 
 const list = defineCommand({
   name: 'store servers',
-  summary: 'List the servers of the store, and what each does for all.',
+  summary: 'List the servers of the store and the tasks that each leads.',
   run: async ({ api, print }) =>
     print.data(await api.call('GET /v1/servers'), [
       'server_id',

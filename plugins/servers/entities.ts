@@ -2,12 +2,12 @@ import { defineEntity, p } from '@mikro-orm/core'
 
 const time = () => p.bigint('number') // ms since 1970, UTC, by the clock of the database
 
-/** A server that runs, or ran lately. */
+/** A server that runs or ran recently. */
 export const ServerRow = defineEntity({
   name: 'ServerRow',
   tableName: 'servers_server',
   properties: {
-    boot: p.string().length(32).primary(), // of its process
+    boot: p.string().length(32).primary(), // identifies its process
     serverId: p.string().length(64),
     version: p.string().length(64),
     startedAt: time(),
@@ -16,14 +16,14 @@ export const ServerRow = defineEntity({
   }
 })
 
-/** What one server does for all. */
+/** A task that one server does for all. */
 export const TaskRow = defineEntity({
   name: 'TaskRow',
   tableName: 'servers_task',
   properties: { name: p.string().length(64).primary(), boot: p.string().length(32) }
 })
 
-/** The session of a client, its last one if none is in force. */
+/** The session of a client; the last one if none is in force. */
 export const SessionRow = defineEntity({
   name: 'SessionRow',
   tableName: 'servers_session',
@@ -41,14 +41,14 @@ export const SessionRow = defineEntity({
   }
 })
 
-/** A request to an agent at another server, then its answer. */
+/** A request to an agent at a peer, then its answer. */
 export const RequestRow = defineEntity({
   name: 'RequestRow',
   tableName: 'servers_request',
   properties: {
     id: p.string().length(26).primary(),
     asker: p.string().length(32),
-    boot: p.string().length(32).nullable(), // that is to take it
+    boot: p.string().length(32).nullable(), // the server that must take it
     clientId: p.string().length(26),
     sessionId: p.string().length(26),
     name: p.string().length(255),
@@ -58,7 +58,7 @@ export const RequestRow = defineEntity({
   }
 })
 
-/** What agents have told live: see Mirrored. */
+/** Live state of agents: see Mirrored. */
 export const MirrorRow = defineEntity({
   name: 'MirrorRow',
   tableName: 'servers_mirror',

@@ -6,8 +6,8 @@ export {
   type RecordedResult,
   type TakenSession
 } from './cluster.ts'
-export { forgetCluster } from './facts.ts'
 export { openFailover } from './failover.ts'
 export { openCluster } from './open-cluster.ts'
 export { type keys, serverIdIn } from './settings.ts'
+export { forgetCluster } from './store-facts.ts'
 export { beginGeneration, generationDigits, newGeneration } from './store-generation.ts'

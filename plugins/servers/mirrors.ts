@@ -1,4 +1,4 @@
-// What agents tell live, and no table has: shown to the other servers every 2 s, if it has changed.
+// Live state of agents that no table has, published to peers every 2 s if it has changed.
 import type { Mirrored, Servers } from '../../kernel/control/servers.ts'
 import { shared } from '../../kernel/store/postgres/words.ts'
 import type { Signals } from '../../kernel/store/sql/database.ts'
@@ -11,13 +11,13 @@ interface Options extends Pick<ClusterOptions, 'local'> {
   readonly registry: ServerRegistry
 }
 
-/** What a plugin knows of a client. */
-interface Shown {
+/** One value: what a plugin knows about a client. */
+interface MirrorKey {
   readonly clientId: string
   readonly key: string
 }
 
-interface Row extends Shown {
+interface Row extends MirrorKey {
   readonly boot: string
   readonly value: string // JSON
 }
@@ -25,9 +25,9 @@ interface Row extends Shown {
 export class Mirrors {
   readonly #options: Options
   readonly #mirrored = new Map<string, Mirrored<unknown>>()
-  readonly #changed = new Map<string, Shown>()
-  #joins = 0 // of the registry, when all was shown last
-  #seen = 0 // all changes below this number were looked at
+  readonly #changed = new Map<string, MirrorKey>()
+  #joins = 0 // of the registry, when everything was last published
+  #seen = 0 // changes below this number have been read
 
   constructor(options: Options) {
     this.#options = options
@@ -35,17 +35,17 @@ export class Mirrors {
 
   readonly mirror: Servers['mirror'] = mirrored => {
     const { key } = mirrored
-    this.#mirrored.set(key, mirrored as Mirrored<unknown>) // its values are its own, in JSON
+    this.#mirrored.set(key, mirrored as Mirrored<unknown>) // its plugin knows the type of its JSON values
     return clientId => {
       if (!this.#options.registry.isAlone()) this.#mark({ clientId, key })
     }
   }
 
-  #mark(shown: Shown): void {
-    this.#changed.set(`${shown.key} ${shown.clientId}`, shown)
+  #mark(entry: MirrorKey): void {
+    this.#changed.set(`${entry.key} ${entry.clientId}`, entry)
   }
 
-  /** Shows what has changed; all to a server that has come. What could not be shown is shown the next time. */
+  /** Publishes changed values; all of them if a peer has joined. After an error the next call publishes them again. */
   async publish(): Promise<void> {
     const { registry, local } = this.#options
     if (this.#joins !== registry.joins)
@@ -53,7 +53,7 @@ export class Mirrors {
         for (const key of this.#mirrored.keys()) this.#mark({ clientId, key })
     this.#joins = registry.joins
     const changed = [...this.#changed.values()].filter(({ clientId }) => local.find(clientId))
-    this.#changed.clear() // what changes from here on is shown once more
+    this.#changed.clear() // later changes are published again
     try {
       for (const some of slices(changed, 4)) await this.#put(some)
     } catch (error) {
@@ -62,20 +62,22 @@ export class Mirrors {
     }
   }
 
-  async #put(some: readonly Shown[]): Promise<void> {
+  async #put(some: readonly MirrorKey[]): Promise<void> {
     const { registry, signals } = this.#options
     await signals.query(
       `insert into servers_mirror (client_id, key, boot, value, changed)
        values ${some.map(() => `(?, ?, ?, ?, ${shared.changeNumber})`).join(', ')}
        on conflict (client_id, key) do update set boot = excluded.boot, value = excluded.value, changed = excluded.changed`,
       some.flatMap(({ clientId, key }) => [
-        ...[clientId, key, registry.key],
+        clientId,
+        key,
+        registry.key,
         JSON.stringify(this.#mirrored.get(key)?.value(clientId) ?? null)
       ])
     )
   }
 
-  /** What was shown may be lost, and the numbers of changes begin anew. */
+  /** Published values may be lost, and the change numbers start over. */
   readonly restored = (): void => {
     this.#joins = -1
     this.#seen = 0
@@ -95,7 +97,7 @@ export class Mirrors {
     this.#seen = rows[0]?.next ?? this.#seen
   }
 
-  /** The client's session at another server has ended. */
+  /** To be called when the remote session of the client has ended. */
   readonly forget = (clientId: string): void => {
     for (const { heard } of this.#mirrored.values()) heard(clientId, undefined)
   }

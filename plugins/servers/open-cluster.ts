@@ -1,5 +1,3 @@
-// The servers of a store, of which this process is one.
-
 import type { Cluster, ClusterOptions } from './cluster.ts'
 import { openSharedCluster } from './shared-cluster.ts'
 import { openSingleServer } from './single-server.ts'

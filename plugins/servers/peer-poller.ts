@@ -1,4 +1,4 @@
-// Looks for what other servers have done: at each signal of theirs, and every 2 s, which is what can be relied on.
+// Polls the store for changes of peers: at each of their change signals, and every 2 s because a signal may be lost.
 import { setTimeout as pause } from 'node:timers/promises'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -6,30 +6,36 @@ import type { Signals } from '../../kernel/store/sql/database.ts'
 
 interface Options extends Pick<Kernel, 'clock' | 'log'> {
   readonly signals: Signals
-  readonly work: (isTick: boolean) => Promise<void>
+  readonly poll: (isPeriodic: boolean) => Promise<void>
+}
+
+export interface PeerPoller {
+  /** Polls now, or once more if a poll runs. Resolves when it has ended, also if it failed. */
+  pollNow(): Promise<void>
+  close(): Promise<void>
 }
 
 const everyMs = 2000
-export const ticksPerMinute = 60_000 / everyMs
-const restMs = 5 // signals of several servers share a look
+export const pollsPerMinute = 60_000 / everyMs
+const restMs = 5 // signals of several peers share a poll
 
-export function openPeerPoller({ clock, log, signals, work }: Options) {
+export function openPeerPoller({ clock, log, signals, poll }: Options): PeerPoller {
   let running: Promise<void> | null = null
   let isWanted = false
-  let isTick = false
+  let isPeriodic = false
   let hasFailed = false // so that an outage is logged once
 
-  async function workAll(): Promise<void> {
+  async function pollAll(): Promise<void> {
     while (isWanted) {
+      const wasPeriodic = isPeriodic
       isWanted = false
-      const isOfTick = isTick
-      isTick = false
+      isPeriodic = false
       try {
-        await work(isOfTick)
+        await poll(wasPeriodic)
         hasFailed = false
       } catch (error) {
         if (!hasFailed)
-          log.warn('server.not_shown', `the other servers cannot be seen now: ${reasonOf(error)}`)
+          log.warn('server.poll_failed', `changes of the other servers cannot be read: ${reasonOf(error)}`)
         hasFailed = true
       }
       if (isWanted) await pause(restMs)
@@ -37,24 +43,23 @@ export function openPeerPoller({ clock, log, signals, work }: Options) {
     running = null
   }
 
-  /** Resolves when it has looked, which may have failed. */
-  function now(): Promise<void> {
+  function pollNow(): Promise<void> {
     isWanted = true
-    running ??= workAll()
+    running ??= pollAll()
     return running
   }
 
-  const stopListening = signals.onSignal(() => void now())
-  const stopTicking = clock.every(everyMs, () => {
-    isTick = true
-    void now()
+  const stopListening = signals.onSignal(() => void pollNow())
+  const stopTimer = clock.every(everyMs, () => {
+    isPeriodic = true
+    void pollNow()
   })
 
   return {
-    now,
+    pollNow,
     async close(): Promise<void> {
       stopListening()
-      await stopTicking()
+      await stopTimer()
       isWanted = false
       await running
     }

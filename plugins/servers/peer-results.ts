@@ -1,4 +1,4 @@
-// Results of agents that another server waits for: kept for a minute by the server that has the session.
+// Results of agents that a peer waits for. The server with the session stores them for a minute.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ApplyResult, ManagedObject, ObjectKey } from '../../kernel/control/managed-objects.ts'
 import { shared } from '../../kernel/store/postgres/words.ts'
@@ -13,7 +13,7 @@ interface Options extends Pick<ClusterOptions, 'local'> {
 
 interface Watched {
   readonly object: ObjectKey
-  revision: number | null // results of an older one are not waited for; null: to be looked up
+  revision: number | null // older results do not count; null: not read yet
   waits: number
 }
 
@@ -23,12 +23,22 @@ interface Row extends ObjectKey, Pick<ManagedObject, 'revision' | 'removal'> {
   readonly message: string
 }
 
-const keptMs = 60_000
+const retentionMs = 60_000
 
-export function openPeerResults({ signals, local }: Options) {
+export interface PeerResults {
+  /** Polls for the result of the object, also for one that is stored already, until the promise is settled. */
+  watch(object: ObjectKey, until: Promise<unknown>): void
+  /** Reports stored results of watched objects. */
+  poll(): Promise<void>
+  /** Stores results of this server for peers. */
+  store(recorded: readonly RecordedResult[], em: EntityManager): Promise<void>
+  /** Deletes old results. */
+  tidy(): Promise<unknown>
+}
+
+export function openPeerResults({ signals, local }: Options): PeerResults {
   const watched = new Map<string, Watched>()
 
-  /** The looks that follow find the result, also one that is there already. */
   function watch(object: ObjectKey, until: Promise<unknown>): void {
     const key = keyOf(object)
     const one = watched.get(key) ?? { object, revision: null, waits: 0 }
@@ -41,8 +51,8 @@ export function openPeerResults({ signals, local }: Options) {
     until.then(leave, leave)
   }
 
-  async function look(): Promise<void> {
-    await lookUpRevisions()
+  async function poll(): Promise<void> {
+    await readRevisions()
     for (const some of slices([...watched.values()], 3)) {
       const rows = await signals.query<Row>(
         `select client_id as "clientId", kind, id, revision, removal, status, code, message from servers_result
@@ -55,8 +65,8 @@ export function openPeerResults({ signals, local }: Options) {
     }
   }
 
-  /** Of what is watched since the last look. When it fails, the next look makes up for it. */
-  async function lookUpRevisions(): Promise<void> {
+  /** Reads the revisions of objects that are watched since the last poll. After an error the next poll reads them. */
+  async function readRevisions(): Promise<void> {
     const since = [...watched.values()].filter(({ revision }) => revision === null)
     for (const some of slices(since, 3)) {
       const rows = await signals.query<ObjectKey & { readonly revision: number }>(
@@ -69,12 +79,12 @@ export function openPeerResults({ signals, local }: Options) {
   }
 
   const tidy = (): Promise<unknown> =>
-    signals.query(`delete from servers_result where at < ${shared.now} - ${keptMs}`)
+    signals.query(`delete from servers_result where at < ${shared.now} - ${retentionMs}`)
 
-  return { keep, watch, look, tidy }
+  return { watch, poll, store, tidy }
 }
 
-async function keep(recorded: readonly RecordedResult[], em: EntityManager): Promise<void> {
+async function store(recorded: readonly RecordedResult[], em: EntityManager): Promise<void> {
   const last = new Map(recorded.map(({ row, result }) => [keyOf(row), { row, result }]))
   for (const some of slices([...last.values()], 8))
     await em.execute(
@@ -83,8 +93,14 @@ async function keep(recorded: readonly RecordedResult[], em: EntityManager): Pro
        on conflict (client_id, kind, id) do update set revision = excluded.revision, removal = excluded.removal,
        status = excluded.status, code = excluded.code, message = excluded.message, at = excluded.at`,
       some.flatMap(({ row: { clientId, kind, id, revision, removal }, result }) => [
-        ...[clientId, kind, id, revision, removal, result.status],
-        ...(result.status === 'refused' ? [result.code, result.message] : ['', ''])
+        clientId,
+        kind,
+        id,
+        revision,
+        removal,
+        result.status,
+        result.status === 'refused' ? result.code : '',
+        result.status === 'refused' ? result.message : ''
       ]),
       'run'
     )

@@ -1,4 +1,4 @@
-// Requests to agents at other servers. They go through the store: the server that has the session takes them from there.
+// Requests to agents at peers, through the store: the server with the session takes the row, and stores the answer.
 import type { Static } from 'typebox'
 import { newId } from '../../kernel/base/id.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
@@ -11,19 +11,19 @@ import type { ClusterOptions } from './cluster.ts'
 
 interface Options extends Pick<ClusterOptions, 'codec' | 'clock' | 'log' | 'local'> {
   readonly signals: Signals
-  readonly key: string // of this server
+  readonly key: string // identifies this server
 }
 
-interface Patience {
+interface WaitOptions {
   readonly deadlineMs: number | undefined
   readonly ended: AbortSignal
 }
 
 const maxWaiting = 1000
 const defaultMs = 10_000
-const keptMs = 60_000 // longer than whoever has asked waits
+const retentionMs = 60_000 // longer than any caller waits
 
-interface Asked extends Session {
+interface RequestRow extends Session {
   readonly id: string
   readonly name: string
   readonly body: string
@@ -42,14 +42,14 @@ export class RequestRelay {
   async ask(
     { clientId, sessionId, boot }: Session & { readonly boot: string },
     { name, body }: Response,
-    { deadlineMs = defaultMs, ended }: Patience
+    { deadlineMs = defaultMs, ended }: WaitOptions
   ): Promise<Response> {
     if (ended.aborted) throw closed()
     if (this.#waiting.size >= maxWaiting)
-      throw new Refused('wire.deadline', 'too many requests wait for other servers')
+      throw new Refused('wire.deadline', `${maxWaiting} requests to other servers already wait`)
     const id = newId(this.#options.clock.now())
     const answer = Promise.withResolvers<Response>()
-    answer.promise.catch(() => {}) // given up while the store does not answer, nobody awaits it yet
+    answer.promise.catch(() => {}) // may reject while the insert runs, before anybody awaits it
     const giveUp = (): void => answer.reject(closed())
     this.#waiting.set(id, answer)
     ended.addEventListener('abort', giveUp, { once: true })
@@ -71,7 +71,7 @@ export class RequestRelay {
     }
   }
 
-  /** Takes answers to what was asked here, and what others ask. */
+  /** Reads the answers to local requests, and answers the requests of peers. */
   async poll(): Promise<void> {
     if (this.#waiting.size > 0)
       for (const { id, name, body } of await this.#options.signals.query<{
@@ -83,26 +83,28 @@ export class RequestRelay {
         [this.#options.key]
       ))
         this.#waiting.get(id)?.resolve({ name, body: bytesOf(body) })
-    const asked = await this.#options.signals.query<Asked>(
+    const asked = await this.#options.signals.query<RequestRow>(
       `update servers_request set boot = null where boot = ? and deadline > ${shared.now}
        returning id, client_id as "clientId", session_id as "sessionId", name, body, deadline - ${shared.now} as "leftMs"`,
       [this.#options.key]
     )
     for (const one of asked)
       this.#answer(one).catch(error =>
-        this.#options.log.debug('server.not_relayed', String(error), { client_id: one.clientId })
+        this.#options.log.debug('server.relay_failed', String(error), { client_id: one.clientId })
       )
   }
 
-  async #answer({ id, clientId, sessionId, name, body, leftMs }: Asked): Promise<void> {
+  async #answer({ id, clientId, sessionId, name, body, leftMs }: RequestRow): Promise<void> {
     const peer = this.#options.local.find(clientId)
-    const told = await this.#exchange(
+    const answer = await this.#exchange(
       peer?.sessionId === sessionId ? peer : undefined,
       { name, body: bytesOf(body) },
       leftMs
     )
     await this.#options.signals.query('update servers_request set answer = ?, body = ? where id = ?', [
-      ...[told.name, textOf(told.body), id]
+      answer.name,
+      textOf(answer.body),
+      id
     ])
     this.#options.signals.send()
   }
@@ -119,7 +121,7 @@ export class RequestRelay {
   }
 
   readonly tidy = (): Promise<unknown> =>
-    this.#options.signals.query(`delete from servers_request where deadline < ${shared.now} - ${keptMs}`)
+    this.#options.signals.query(`delete from servers_request where deadline < ${shared.now} - ${retentionMs}`)
 }
 
 const closed = (): Refused => new Refused('wire.closed', 'the stream has ended')

@@ -1,5 +1,5 @@
-// What this server has revoked, in a file of its data directory: a store in PostgreSQL may lose what was acknowledged, when a
-// standby takes over that was behind. The store has the number of the last one that it has seen.
+// The last revocations of this server, in a file of its data directory. A PostgreSQL standby that was behind may lose
+// acknowledged changes when it takes over; this server then repeats its revocations.
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,61 +7,67 @@ import { dataDirUnusable, Fault, reasonOf } from '../../kernel/base/errors.ts'
 import type { Statement } from '../../kernel/store/sql/watch.ts'
 import { syncDir } from '../../platform/sync-file.ts'
 
-/** What one change has revoked. */
+/** The statements of one change that revoked something. */
 interface RevokingChange {
   readonly number: number
   readonly statements: readonly Statement[]
 }
 
-const maxKept = 10_000 // changes; the oldest are forgotten
-const name = 'revocations.jsonl'
+export interface RevocationLog {
+  /** The name of the fact in which the store has the number of the last change that it has seen. */
+  readonly fact: string
+  /** Returns the number of the next change, in a store that has seen `seen`. */
+  next(seen: number): number
+  /** Returns the changes that a store that has seen `seen` lacks, in their order. */
+  after(seen: number): readonly RevokingChange[]
+  /** Returns when the change is on disk. If that fails, it throws and remembers the change in memory. */
+  append(change: RevokingChange): void
+}
 
-export type RevocationLog = ReturnType<typeof openRevocationLog>
+const maxChanges = 10_000 // older ones are dropped
+const fileName = 'revocations.jsonl'
 
-/** The first line of the file names the fact of the store that has the number; each further line is a change. */
-export function openRevocationLog(dataDir: string) {
-  const file = join(dataDir, name)
-  const [head, ...found] = existsSync(file) ? linesIn(file) : []
+/** The first line of the file has the name of the fact; each further line is a change. */
+export function openRevocationLog(dataDir: string): RevocationLog {
+  const file = join(dataDir, fileName)
+  const [head, ...found] = existsSync(file) ? readLines(file) : []
   const fact = head ? String(head['fact']) : `revoked-${randomBytes(8).toString('hex')}`
-  const kept = found.slice(-maxKept) as unknown as RevokingChange[] // as they were written below
-  let last = kept.at(-1)?.number ?? 0
-  let lines = Number.POSITIVE_INFINITY // in the file, of which the last may be torn: the first write makes it anew
+  const changes = found.slice(-maxChanges) as unknown as RevokingChange[] // as written below
+  let last = changes.at(-1)?.number ?? 0
+  let lines = Number.POSITIVE_INFINITY // the last line may be torn: the first write rewrites the file
 
-  function write(one: RevokingChange): void {
-    if (lines < 2 * maxKept) {
+  function write(change: RevokingChange): void {
+    if (lines < 2 * maxChanges) {
       const before = lines
-      lines = Number.POSITIVE_INFINITY // unless all of it is written
-      appendFileSync(file, lineOf(one), { flush: true })
+      lines = Number.POSITIVE_INFINITY // if the append fails, the next write rewrites the file
+      appendFileSync(file, lineOf(change), { flush: true })
       lines = before + 1
       return
     }
     const draft = `${file}.new`
-    writeFileSync(draft, [{ fact }, ...kept].map(lineOf).join(''), { mode: 0o600, flush: true })
+    writeFileSync(draft, [{ fact }, ...changes].map(lineOf).join(''), { mode: 0o600, flush: true })
     renameSync(draft, file)
     syncDir(dirname(file))
-    lines = kept.length
+    lines = changes.length
   }
 
   return {
     fact,
-    /** Returns the number of the next one, in a store that has seen `seen`. */
-    next: (seen: number): number => Math.max(seen, last) + 1,
-    /** Returns what a store that has seen `seen` lacks, in its order. */
-    after: (seen: number): readonly RevokingChange[] => kept.filter(({ number }) => number > seen),
-    /** Returns when it is on disk. Throws if that takes no file: it is kept in memory alone. */
-    keep(one: RevokingChange): void {
-      last = one.number
-      kept.push(one)
-      if (kept.length > maxKept) kept.shift()
-      write(one)
+    next: seen => Math.max(seen, last) + 1,
+    after: seen => changes.filter(({ number }) => number > seen),
+    append(change) {
+      last = change.number
+      changes.push(change)
+      if (changes.length > maxChanges) changes.shift()
+      write(change)
     }
   }
 }
 
 const lineOf = (value: object): string => `${JSON.stringify(value)}\n`
 
-/** The last line is empty, or what a kill has torn: it was not acknowledged. */
-function linesIn(file: string): Record<string, unknown>[] {
+/** Drops the last line: it is empty, or torn by a kill and was never acknowledged. */
+function readLines(file: string): Record<string, unknown>[] {
   try {
     const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
     return lines.map(line => JSON.parse(line) as Record<string, unknown>)

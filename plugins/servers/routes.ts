@@ -7,15 +7,15 @@ import type { Kernel } from '../../kernel/plugin.ts'
 const Server = closed(
   {
     server_id: Type.String({
-      description: '`server_id` of its configuration, or made at its start.',
+      description: '`server_id` of its configuration, or a name made at its start.',
       examples: ['gate-1']
     }),
-    version: Type.String({ description: 'Of sluice.', examples: ['2.0.0'] }),
-    started_at: timeOf('When its process began, by its clock.'),
-    last_seen_at: timeOf('When the store saw it last, by the clock of the database.'),
+    version: Type.String({ description: 'Version of sluice.', examples: ['2.0.0'] }),
+    started_at: timeOf('Start of its process, by its own clock.'),
+    last_seen_at: timeOf('Last renewal in the store, by the clock of the database.'),
     sessions: Type.Integer({ minimum: 0, description: 'Connected agents.', examples: [12] }),
     leader_of: Type.Array(Type.String(), {
-      description: 'What it alone does for all servers of the store.',
+      description: 'Tasks that it alone does for all servers of the store.',
       examples: [['stats.prune']]
     })
   },
@@ -28,7 +28,7 @@ const list = defineRoute({
   action: 'server.list',
   access: 'superadmin',
   summary: 'Returns the servers of the store.',
-  description: 'One that was not seen for 60 s is not listed. With SQLite there is one.',
+  description: 'Omits servers that were not seen for 60 s. With SQLite there is one server.',
   schema: () => ({ reply: Type.Array(Server), errors: [] }),
   run: async ({ control }: Kernel): Promise<Static<typeof Server>[]> =>
     (await control.servers.list()).map(({ id, version, startedAt, lastSeenAt, sessions, tasks }) => ({

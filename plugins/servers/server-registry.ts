@@ -1,6 +1,5 @@
-// The servers of a database, each with a row that it alone writes. One that was not seen for 10 s is taken for dead, and
-// takes itself for powerless after two thirds of that. The clock of the database may step: a server that is known lives as
-// long as its row changes, and no row is younger than the time.
+// The servers of a database. Each renews its own row, a lease of 10 s; after two thirds of it without a renewal a server
+// stops trusting itself. The clock of the database may step, so a known server is live as long as its row changes.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Fault, reasonOf, startupInvalid, storeInUse } from '../../kernel/base/errors.ts'
@@ -18,7 +17,7 @@ interface Row {
   readonly id: string
   readonly version: string
   readonly seenAt: number
-  readonly age: number // ms by the clock of the database, which may have stepped either way since
+  readonly age: number // ms by the clock of the database, which may have stepped since
 }
 
 interface Seen {
@@ -29,16 +28,16 @@ interface Seen {
 const leaseMs = 10_000
 const trustedMs = (leaseMs * 2) / 3
 const listedMs = 60_000
-const keptMs = 600_000
-const knownMs = 20 // between two looks whether the others know, or whether the name is free
-const namedMs = 7_000 // in which a server that lives is seen three times
+const retentionMs = 600_000
+const retryMs = 20 // until peers know of this server, or its name is free
+const nameTimeoutMs = 7_000 // a live server renews its row three times in it
 
 const within = (ms: number): string => `abs(${shared.now} - seen_at) < ${ms}`
 
-/** Asks for the servers that live, before this one is one of them. */
+/** Selects the live servers. The store runs it before this server joins. */
 export const liveServers = `select version, knows from servers_server where ${within(leaseMs)}`
 
-/** Of a server that has it, or of one that lives no more. */
+/** Takes a task that no live server has, or renews it. Returns no row if a peer has it. */
 const takeTask = `insert into servers_task (name, boot) values (?, ?)
        on conflict (name) do update set boot = excluded.boot
        where servers_task.boot = excluded.boot or not exists (select 1 from servers_server server
@@ -46,13 +45,13 @@ const takeTask = `insert into servers_task (name, boot) values (?, ?)
        returning name`
 
 export class ServerRegistry {
-  readonly key = randomBytes(16).toString('hex') // of this process: another start has another
-  joins = 0 // how often others came, or came back
+  readonly key = randomBytes(16).toString('hex') // identifies this process
+  joins = 0 // counts how often peers joined or returned
   readonly #options: Options
   readonly #startedAt: number
-  #live: ReadonlySet<string> = new Set() // keys of the others
-  #seen: ReadonlyMap<string, Seen> = new Map() // all that have a row, by key
-  #beatAt = Number.NEGATIVE_INFINITY // when the last beat began that the others have seen
+  #live: ReadonlySet<string> = new Set() // keys of live peers
+  #seen: ReadonlyMap<string, Seen> = new Map() // by key of each peer with a row
+  #beatAt = Number.NEGATIVE_INFINITY // start of the last heartbeat that peers can have seen
   #joining: Promise<void> | null = null
   #isNamed = false
 
@@ -67,7 +66,7 @@ export class ServerRegistry {
 
   isAlone = (): boolean => this.#live.size === 0 && this.#isTrusted()
 
-  /** Resolves when this server may change the store, as one that the others know. */
+  /** Resolves when this server may change the store, because peers know of it. */
   readonly inForce = async (): Promise<void> => {
     if (this.#isTrusted()) return
     this.#joining ??= this.#join().finally(() => {
@@ -76,7 +75,7 @@ export class ServerRegistry {
     await this.#joining
   }
 
-  /** To be called every 2 s. One that comes too late joins anew: it may have been taken for dead. */
+  /** To be called every 2 s. A late call joins again, because peers may have seen this server as dead. */
   async renew(): Promise<void> {
     if (!this.#isTrusted()) return this.inForce()
     const at = this.#options.clock.monotonic()
@@ -88,14 +87,14 @@ export class ServerRegistry {
     if (await this.#hasTask(task)) await work()
   }
 
-  /** A task of which the server cannot be found now waits for its next time. */
+  /** Returns false if the store does not answer: the task waits for its next time. */
   async #hasTask(task: string): Promise<boolean> {
     const { log, signals } = this.#options
     try {
       await this.inForce()
       return (await signals.query(takeTask, [task, this.key])).length > 0
     } catch (error) {
-      log.debug('server.task_waits', reasonOf(error), { task })
+      log.debug('server.task_skipped', reasonOf(error), { task })
       return false
     }
   }
@@ -113,14 +112,15 @@ export class ServerRegistry {
   }
 
   async close(): Promise<void> {
-    await this.#options.signals.query(`delete from servers_server where boot = ? or not ${within(keptMs)}`, [
-      this.key
-    ])
+    await this.#options.signals.query(
+      `delete from servers_server where boot = ? or not ${within(retentionMs)}`,
+      [this.key]
+    )
   }
 
   #isTrusted = (): boolean => this.#options.clock.monotonic() - this.#beatAt < trustedMs
 
-  /** Shows that this server lives, and finds which others do. */
+  /** Renews the lease of this server, and finds the live peers. */
   async #beat(): Promise<readonly Row[]> {
     const { store, signals, id, version } = this.#options
     await signals.query(
@@ -134,13 +134,13 @@ export class ServerRegistry {
        abs(${shared.now} - seen_at) as age from servers_server where boot <> ?`,
       [this.key]
     )
-    const others = this.#livingOf(rows)
-    this.#hear(others)
+    const others = this.#livePeers(rows)
+    this.#updateLive(others)
     return others
   }
 
-  /** A row that is new here is judged by the clock of the database, from then on by whether it changes. */
-  #livingOf(rows: readonly Row[]): readonly Row[] {
+  /** Judges a new row by the clock of the database, and a known one by whether it changes. */
+  #livePeers(rows: readonly Row[]): readonly Row[] {
     const now = this.#options.clock.monotonic()
     const before = this.#seen
     this.#seen = new Map(
@@ -153,20 +153,19 @@ export class ServerRegistry {
     return rows.filter(({ key }) => now - (this.#seen.get(key)?.changedAt ?? now) < leaseMs)
   }
 
-  #hear(others: readonly Row[]): void {
+  #updateLive(others: readonly Row[]): void {
     const { log } = this.#options
     const came = others.filter(({ key }) => !this.#live.has(key))
     const keys = new Set(others.map(({ key }) => key))
     for (const { id: server_id, version } of came)
       log.info('server.joined', `server ${server_id} shares the store`, { server_id, version })
     const gone = [...this.#live].filter(key => !keys.has(key)).length
-    if (gone > 0)
-      log.info('server.left', `${gone} of the servers of the store are not seen any more`, { gone })
+    if (gone > 0) log.info('server.left', `${gone} servers of the store are no longer seen`, { gone })
     if (came.length > 0) this.joins++
     this.#live = keys
   }
 
-  /** Until the others know that this server lives, they may remember what it changes. */
+  /** Waits until every live peer has renewed its row, so that none relies on memory that this server may outdate. */
   async #join(): Promise<void> {
     const { store, clock, signals } = this.#options
     if (!this.#isNamed) await this.#takeName()
@@ -180,29 +179,32 @@ export class ServerRegistry {
         this.#beatAt = at
         return
       }
-      await pause(knownMs)
+      await pause(retryMs)
     }
   }
 
-  /** A row of the same name is of a process that has ended: it had the name until the database saw that. */
+  /** Takes the lock of the name. A row with the same name then belongs to a process that has ended. */
   async #takeName(): Promise<void> {
     const { clock, signals, id } = this.#options
-    const until = clock.monotonic() + namedMs
+    const until = clock.monotonic() + nameTimeoutMs
     const beats = new Set<number | null>()
     while (!(await signals.hold(id))) {
       const [row] = await signals.query<{ at: number | null }>(
         'select max(seen_at) as at from servers_server where server_id = ?',
         [id]
       )
-      const isLive = beats.add(row?.at ?? null).size > 2 // the last one of a server that has ended may come now
+      const isLive = beats.add(row?.at ?? null).size > 2 // a dead server can still have one late renewal
       if (isLive)
-        throw new Fault(startupInvalid, `server_id: another server has the name ${id}; give each its own`)
+        throw new Fault(
+          startupInvalid,
+          `server_id ${id} is in use by another server; give each server another name`
+        )
       if (clock.monotonic() > until)
         throw new Fault(
           storeInUse,
-          `server_id: the database still holds the name ${id} for a server that it does not hear; start again in some seconds`
+          `server_id ${id}: the database still holds the name for a server that does not answer; start again in a few seconds`
         )
-      await pause(knownMs)
+      await pause(retryMs)
     }
     await signals.query('delete from servers_server where server_id = ?', [id])
     this.#isNamed = true

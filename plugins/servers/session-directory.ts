@@ -1,4 +1,4 @@
-// Which server has the session of which agent. A session is a row; whoever takes it next replaces it.
+// Maps agents to the server with their session. Each client has one row; the next session replaces it.
 import type { EntityManager } from '@mikro-orm/sql'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import { isCapable, type Peer } from '../../kernel/control/peers.ts'
@@ -15,35 +15,35 @@ interface Options extends Pick<ClusterOptions, 'codec' | 'clock' | 'log' | 'loca
   readonly signals: Signals
   readonly registry: ServerRegistry
   readonly relay: RequestRelay
-  readonly dropped: (clientId: string) => void // the session of a client at another server has ended
+  readonly dropped: (clientId: string) => void // called when a remote session has ended
 }
 
-/** A session as the store has it. */
+/** A stored session. */
 interface Row extends Session {
-  readonly boot: string | null // of its server; null: it has ended
+  readonly boot: string | null // key of its server; null: the session has ended
   readonly tokenHash: string
   readonly instanceId: string
   readonly remoteAddr: string
   readonly connectedAt: number
-  readonly ending: string | null // the reason for which another server ends it
+  readonly ending: string | null // the reason for which a peer ends it
   readonly agentVersion: string | null
   readonly capabilities: string | null
 }
 
-interface Elsewhere {
+interface RemoteSession {
   readonly boot: string
   readonly peer: Peer
   readonly ended: AbortController
 }
 
-const joiningMs = 60_000 // from the answer to Hello until the session is there
+const joiningMs = 60_000 // from the answer to Hello until the session has joined
 
 export class SessionDirectory {
   readonly #options: Options
-  readonly #sessions = new Map<string, Elsewhere>() // at other servers, by client
-  readonly #woken = new WeakMap<Peer, number>() // the revision of a client for which its session was woken
-  #joins = 0 // of the registry, when it was looked at last
-  #seen = 0 // all changes below this number were looked at
+  readonly #sessions = new Map<string, RemoteSession>() // remote ones, by client
+  readonly #woken = new WeakMap<Peer, number>() // the revision for which a session was last woken
+  #joins = 0 // of the registry, at the last poll
+  #seen = 0 // changes below this number have been read
 
   constructor(options: Options) {
     this.#options = options
@@ -59,14 +59,14 @@ export class SessionDirectory {
       .filter(({ clientId }) => !this.#options.local.find(clientId))
   }
 
-  /** Of another database, or an earlier state of it, the numbers of changes begin anew. */
+  /** In another database, or an earlier state, the change numbers start over. */
   readonly restored = (): void => {
     this.#seen = 0
   }
 
-  /** Reads the sessions and clients that have changed since the last look. */
+  /** Reads the sessions and clients that have changed since the last poll. */
   async poll(): Promise<void> {
-    if (this.#joins !== this.#options.registry.joins) this.#seen = 0 // a server that was taken for dead has its sessions still
+    if (this.#joins !== this.#options.registry.joins) this.#seen = 0 // a peer that was seen as dead still has its sessions
     this.#joins = this.#options.registry.joins
     const rows = await this.#options.signals.query<
       Row & { readonly next: number; readonly clientId: string | null }
@@ -85,24 +85,24 @@ export class SessionDirectory {
        where client.changed >= ? and session.boot = ?`,
       [this.#seen, this.#options.registry.key]
     )
-    for (const row of rows) if (row.clientId !== null) await this.#hear(row)
+    for (const row of rows) if (row.clientId !== null) await this.#update(row)
     for (const { id, revision } of clients) this.#wake(id, revision)
     this.#seen = rows[0]?.next ?? this.#seen
   }
 
-  async #hear(row: Row): Promise<void> {
+  async #update(row: Row): Promise<void> {
     const { clientId, sessionId, boot, ending } = row
     const own = this.#options.local.find(clientId)
     const isElsewhere = boot !== null && boot !== this.#options.registry.key
     if (own && own.sessionId === sessionId && ending !== null) own.end(ending)
     if (own && own.sessionId !== sessionId && isElsewhere) await this.#requireOwn(own)
     if (isElsewhere && this.#sessions.get(clientId)?.peer.sessionId === sessionId) return
-    if (boot === this.#options.registry.key && !own) return // it is about to join, and counts as where it was until it has
+    if (boot === this.#options.registry.key && !own) return // about to join here; until then it counts as where it was
     this.#drop(clientId, boot === null ? 'left' : movedReason)
     if (isElsewhere) this.#sessions.set(clientId, this.#peerOf(row, boot))
   }
 
-  /** Ends the session unless it is its client's: what was read before may be older than the session. */
+  /** Ends the session if the store has another one for the client. Reads again, because a polled row may be outdated. */
   async #requireOwn(own: Peer): Promise<void> {
     const [row] = await this.#options.signals.query<Omit<TakenSession, 'at'>>(
       `select client_id as "clientId", session_id as "sessionId", token_hash as "tokenHash",
@@ -112,7 +112,7 @@ export class SessionDirectory {
     if (row && row.sessionId !== own.sessionId) this.#options.local.replaced(own, row)
   }
 
-  /** The agents of a server that has died come again. */
+  /** Drops the sessions of dead servers; their agents reconnect. */
   forgetDead(): void {
     for (const [clientId, { boot }] of this.#sessions)
       if (!this.#options.registry.isLive(boot))
@@ -134,7 +134,7 @@ export class SessionDirectory {
     this.#options.local.wake(clientId)
   }
 
-  #peerOf({ boot: _, ending, agentVersion, capabilities, ...row }: Row, boot: string): Elsewhere {
+  #peerOf({ boot: _, ending, agentVersion, capabilities, ...row }: Row, boot: string): RemoteSession {
     const { codec, relay } = this.#options
     const ended = new AbortController()
     const agent = {
@@ -157,7 +157,7 @@ export class SessionDirectory {
         void peer.forward({ name: message.name, body: codec.encode(message, body) }).catch(() => {}),
       forward: (message, deadlineMs) => relay.ask(at, message, { deadlineMs, ended: ended.signal }),
       end: reason => void this.#end(at, reason),
-      change: () => Promise.reject(new TypeError('the session is at another server'))
+      change: () => Promise.reject(new TypeError('the session belongs to another server'))
     }
     return { boot, peer, ended }
   }
@@ -170,13 +170,13 @@ export class SessionDirectory {
       )
       this.#options.signals.send()
     } catch (error) {
-      this.#options.log.warn('server.session_not_ended', `its server ends it by itself: ${reasonOf(error)}`, {
+      this.#options.log.warn('server.end_session_failed', `its server ends it later: ${reasonOf(error)}`, {
         client_id: clientId
       })
     }
   }
 
-  /** In one statement each: the session of a client is that of the last one who has written here. */
+  /** Stores the sessions. The last writer of a client's row has its session. */
   async take(taken: readonly TakenSession[], em: EntityManager): Promise<void> {
     for (const some of slices(taken, 7))
       await em.execute(
@@ -186,7 +186,13 @@ export class SessionDirectory {
          epoch = servers_session.epoch + 1, token_hash = excluded.token_hash, instance_id = excluded.instance_id,
          remote_addr = excluded.remote_addr, connected_at = excluded.connected_at, ending = null, changed = excluded.changed`,
         some.flatMap(({ clientId, sessionId, tokenHash, instanceId, remoteAddr, at }) => [
-          ...[clientId, sessionId, this.#options.registry.key, tokenHash, instanceId, remoteAddr, at]
+          clientId,
+          sessionId,
+          this.#options.registry.key,
+          tokenHash,
+          instanceId,
+          remoteAddr,
+          at
         ]),
         'run'
       )
@@ -204,7 +210,7 @@ export class SessionDirectory {
     return found
   }
 
-  readonly left: Cluster['endSessions'] = async (of, em) => {
+  readonly end: Cluster['endSessions'] = async (of, em) => {
     const ids: string[] = []
     for (const some of slices(of, 2))
       for (const { id } of await em.execute<{ id: string }[]>(
@@ -216,7 +222,7 @@ export class SessionDirectory {
     return ids
   }
 
-  /** Ends sessions whose token is no longer that of the client: the server that has revoked it may not have told. */
+  /** Ends local sessions with a revoked or replaced token, because the signal of the revoking server may be lost. */
   async endRevoked(): Promise<void> {
     const { local, signals, registry } = this.#options
     for (const clientId of this.#sessions.keys()) if (local.find(clientId)) this.#drop(clientId, movedReason)
@@ -232,7 +238,7 @@ export class SessionDirectory {
     }
   }
 
-  /** Forgets rows of streams that ended before they joined. */
+  /** Ends the rows of streams that closed before they joined. */
   async tidy(): Promise<void> {
     const { local, signals, registry, clock } = this.#options
     const rows = await signals.query<Session>(

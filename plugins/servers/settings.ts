@@ -7,7 +7,7 @@ export const keys = Type.Object({
     Type.String({
       pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
       description:
-        'Name of this server among those of one store; by default that of the host and a random part, new at each start.'
+        'Name of this server in its store. Default: the host name and a random part, new at each start.'
     })
   )
 })

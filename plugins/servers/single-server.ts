@@ -1,4 +1,4 @@
-// The only server of a store: nothing has to be kept for others.
+// The only server of a store: there are no peers to store anything for.
 import type { Cluster, ClusterOptions } from './cluster.ts'
 
 type Options = Pick<ClusterOptions, 'clock' | 'version' | 'id' | 'local'>
@@ -15,8 +15,12 @@ export function openSingleServer({ clock, version, id, local }: Options): Cluste
     hasOthers: () => false,
     list: async () => [
       {
-        ...{ id, version, startedAt, lastSeenAt: clock.now() },
-        ...{ sessions: local.all().length, tasks: [...tasks].sort() }
+        id,
+        version,
+        startedAt,
+        lastSeenAt: clock.now(),
+        sessions: local.all().length,
+        tasks: [...tasks].sort()
       }
     ],
     async onOne(task, work) {

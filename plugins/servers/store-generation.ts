@@ -1,14 +1,14 @@
-// The generation of the store, within which revisions mean something. A restore makes another.
-// As plain SQL: commands begin one in a store without its entities.
+// The generation of the store. Revisions are comparable only within one; a restore begins another.
+// Plain SQL, because commands begin one in a store without its entities.
 import { randomBytes } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Revocation } from '../../kernel/store/revocation.ts'
-import { readFact, writeFact } from './facts.ts'
+import { readFact, writeFact } from './store-facts.ts'
 
 export const generationDigits = 32
 export const newGeneration = (): string => randomBytes(generationDigits / 2).toString('hex')
 
-/** Returns the generation of the store; makes it at the first start. */
+/** Returns the generation of the store. Makes one at the first start. */
 export async function readGeneration(em: EntityManager): Promise<string> {
   const found = await readFact('generation', em)
   if (found !== null) return found
@@ -18,8 +18,8 @@ export async function readGeneration(em: EntityManager): Promise<string> {
 }
 
 /**
- * Begins a generation in a store that was restored, so that agents do not compare revisions with those before, and revokes
- * what may have been used since. Returns the first one, which restores keep.
+ * Begins a generation in a restored store, so that agents do not compare their revisions with it, and runs unconditional
+ * revocations. Returns the lineage: the first generation, which restores keep.
  */
 export async function beginGeneration(
   revocations: readonly Revocation[],

@@ -101,7 +101,10 @@ t.test('what an older server uses is not taken away while it lives', async t => 
   const b = await server('b', newer)
 
   t.same(await acme(), ['0001-note', '0002-new'])
-  t.match(await b.until('server.schema_waits'), { migrations: ['acme/0003-old+closes'], versions: ['2.0.0'] })
+  t.match(await b.until('server.migrations_waiting'), {
+    migrations: ['acme/0003-old+closes'],
+    versions: ['2.0.0']
+  })
   const { body } = await b.call('GET', '/readyz')
   t.match(JSON.stringify(body), /these wait: acme\/0003-old\+closes/)
 

@@ -274,7 +274,7 @@ t.test('a second server of the same name is refused, with the remedy', async t =
   const env = { ...files, SVC_STORE_URL: place.url, SVC_SERVER_ID: 'a' }
   const other = start(t, ['server', '--data-dir', join(dir, 'other')], env)
   t.equal(await other.exit, 78)
-  t.match(other.output(), /server_id: another server has the name a; give each its own/)
+  t.match(other.output(), /server_id a is in use by another server; give each server another name/)
 })
 
 t.test('a server waits for its name until the database sees that its last process has ended', async t => {
@@ -287,7 +287,7 @@ t.test('a server waits for its name until the database sees that its last proces
   const env = { ...files, SVC_STORE_URL: place.url, SVC_SERVER_ID: 'a', SVC_OPERATOR_TOKEN: operator }
   const early = start(t, ['server', '--data-dir', join(dir, 'a')], { ...env, ...freePorts })
   t.equal(await early.exit, 75)
-  t.match(early.output(), /server_id: the database still holds the name a .*; start again in some seconds/)
+  t.match(early.output(), /server_id a: the database still holds the name .*; start again in a few seconds/)
 
   const next = start(t, ['server', '--data-dir', join(dir, 'a')], { ...env, ...freePorts })
   await until(
@@ -319,6 +319,6 @@ t.test(
     const env = { ...files, SVC_STORE_URL: place.url, SVC_SERVER_ID: 'a' }
     const other = start(t, ['server', '--data-dir', join(dir, 'other')], env)
     t.equal(await other.exit, 78)
-    t.match(other.output(), /another server has the name a/)
+    t.match(other.output(), /server_id a is in use by another server/)
   }
 )

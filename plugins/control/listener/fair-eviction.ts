@@ -1,8 +1,8 @@
-// Streams of strangers, by network, in the order in which they came. Beyond a number, the network that has most loses one.
+/** Streams by network, in order of arrival. Beyond `max`, the network with the most streams loses one. */
 export class FairEviction<T extends { readonly network: string }> {
   readonly #max: number
-  readonly #ofNetwork = new Map<string, Set<T>>() // the network that came or was served longest ago is first
-  readonly #bySize: Set<string>[] = [] // networks that have so many: the largest is found without a search
+  readonly #ofNetwork = new Map<string, Set<T>>() // the network that was added or served longest ago is first
+  readonly #bySize: Set<string>[] = [] // networks by their number of streams, to find the largest without a search
   #size = 0
 
   constructor(max: number) {
@@ -30,16 +30,16 @@ export class FairEviction<T extends { readonly network: string }> {
     if (!own?.delete(one)) return
     this.#resized(one.network, own.size + 1, own.size)
     this.#ofNetwork.delete(one.network)
-    if (own.size > 0) this.#ofNetwork.set(one.network, own) // behind the others
+    if (own.size > 0) this.#ofNetwork.set(one.network, own) // to the end of the order
     this.#size -= 1
   }
 
-  /** The first of each network. */
+  /** Yields the first stream of each network. */
   *heads(): Generator<T> {
     for (const [one] of this.#ofNetwork.values()) if (one) yield one
   }
 
-  /** When there are too many since `newest` came, one of a network that has most: its oldest, or its newest. */
+  /** Returns the stream to evict after `newest` was added: the oldest or newest of a largest network; undefined below `max`. */
   surplus(newest: T, which: 'oldest' | 'newest'): T | undefined {
     if (this.#size <= this.#max) return undefined
     const largest = this.#bySize.at(-1) ?? new Set()

@@ -1,5 +1,5 @@
-// Handshakes in order: who has begun is finished before newcomers are begun, as long as it takes no longer than it should.
-// Who has not sent its ClientHello takes no place here.
+// Runs handshakes in order: a started one finishes before others start, unless it takes too long. A stream without its
+// ClientHello does not count.
 import type { Clock } from '../../../kernel/base/clock.ts'
 import { FairEviction } from './fair-eviction.ts'
 
@@ -7,11 +7,11 @@ const maxBegun = 256
 const maxBegunOfNetwork = 16
 const maxWaiting = 8_192
 const maxSilent = 8_192
-const begunInATurn = 4 // each is about a millisecond of work: what else the server does has its turn in between
-const giveWayMs = 3_000 // several round trips, and the work for all others
+const startsPerTurn = 4 // each is about 1 ms of work; the event loop runs other work in between
+const giveWayMs = 3_000 // several round trips, and the work for other streams
 const checkMs = 250
 
-/** A stream that has not shown who it is. */
+/** A stream before authentication. */
 export interface Newcomer {
   readonly network: string
   begin(): void
@@ -32,18 +32,18 @@ export class HandshakeQueue {
     this.#clock = clock
   }
 
-  /** Those that want to be let in: whoever comes now waits for them. */
+  /** The number of waiting and running handshakes: a newcomer waits for them. */
   get size(): number {
     return this.#waiting.size + this.#begun.size
   }
 
-  /** It is connected and has sent nothing. When too many have, the oldest of the network that has most goes. */
+  /** Adds a stream that has sent nothing. Beyond the limit, the oldest of a network with the most is dropped. */
   arrive(newcomer: Newcomer): void {
     this.#silent.add(newcomer)
     this.#silent.surplus(newcomer, 'oldest')?.drop()
   }
 
-  /** It has sent its ClientHello, and gets a place in order. When too many wait, the last of the network that has most goes. */
+  /** Queues a stream with its ClientHello. Beyond the limit, the newest of a network with the most is dropped. */
   enter(newcomer: Newcomer): void {
     this.#silent.delete(newcomer)
     this.#waiting.add(newcomer)
@@ -51,7 +51,7 @@ export class HandshakeQueue {
     this.#beginSoon()
   }
 
-  /** Its handshake is over, or it is closed. */
+  /** To be called when the handshake is over or the stream is closed. */
   leave(newcomer: Newcomer): void {
     this.#silent.delete(newcomer)
     this.#waiting.delete(newcomer)
@@ -71,7 +71,7 @@ export class HandshakeQueue {
     this.#stopChecks = null
   }
 
-  /** In the next turn of the event loop, after the messages of those that have begun. */
+  /** Starts handshakes in the next turn of the event loop, after the messages of running ones. */
   #beginSoon(): void {
     if (this.#willBegin) return
     this.#willBegin = true
@@ -82,7 +82,7 @@ export class HandshakeQueue {
   }
 
   #beginNext(): void {
-    for (let count = 0; count < begunInATurn && this.#begun.size < maxBegun; count++) {
+    for (let count = 0; count < startsPerTurn && this.#begun.size < maxBegun; count++) {
       const next = this.#next()
       if (!next) break
       this.#waiting.delete(next)
@@ -95,7 +95,7 @@ export class HandshakeQueue {
     if (this.#begun.size < maxBegun && this.#next()) this.#beginSoon()
   }
 
-  /** The first in order, of the networks that have least: many streams of one network do not hold up another. */
+  /** Returns the first of the network with the fewest running handshakes, so that no network blocks another. */
   #next(): Newcomer | null {
     let found: Newcomer | null = null
     let least = maxBegunOfNetwork
@@ -104,12 +104,12 @@ export class HandshakeQueue {
       if (begun >= least) continue
       found = one
       least = begun
-      if (begun === 0) break // at most 256 networks have begun ones: it is found soon
+      if (begun === 0) break // at most 256 networks have running handshakes, so this comes soon
     }
     return found
   }
 
-  /** Those that have had their time give way to others that wait for their places. */
+  /** Drops handshakes that run too long, one for each stream that waits for a place. */
   #makeRoom(): void {
     const since = this.#clock.monotonic() - giveWayMs
     let dropped = 0

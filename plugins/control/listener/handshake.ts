@@ -16,7 +16,7 @@ import type { LastSeen } from '../sessions/last-seen.ts'
 import { openInternCapabilities } from './intern-capabilities.ts'
 import { openVersionCheck } from './version-check.ts'
 
-/** An agent whose token is valid. */
+/** An agent with a valid token. */
 export interface AuthenticatedAgent extends Pick<AgentCapabilities, 'capabilities'> {
   readonly clientId: string
   readonly clientName: string
@@ -35,16 +35,18 @@ interface Options extends Pick<ControlOptions, 'store' | 'clock' | 'log' | 'fill
 interface Answer {
   readonly agent: AuthenticatedAgent
   readonly welcome: Static<typeof Welcome.body>
-  readonly isCurrent: () => boolean // false: the store was restored meanwhile
+  readonly isCurrent: () => boolean // false: the store was restored since
 }
 
-/** Returns the function that answers Hello. It throws Refused for an agent that may not connect. */
-export function openHandshake(options: Options) {
+/** Answers Hello. Throws Refused for an agent that must not connect. */
+export type Handshake = (hello: Static<typeof Hello.body>, remoteAddr: string) => Promise<Answer>
+
+export function openHandshake(options: Options): Handshake {
   const { store, clock, log, filled, version, joined, generation: generationNow } = options
-  const shared = openInternCapabilities()
+  const internCapabilities = openInternCapabilities()
   const requireVersion = openVersionCheck({ clock, log })
 
-  return async ({ token, ...hello }: Static<typeof Hello.body>, remoteAddr: string): Promise<Answer> => {
+  return async ({ token, ...hello }, remoteAddr) => {
     requireVersion({ remoteAddr, agentVersion: hello.agent_version, version: hello.protocol_version })
     const tokenHash = hashOf(token)
     const ofStore = generationNow()
@@ -53,12 +55,17 @@ export function openHandshake(options: Options) {
       const ofClient = await generationOf(client.id, ofStore, em)
       return { clientId: client.id, clientName: client.name, generation: ofClient }
     })
-    const capabilities = shared(hello.capabilities?.versions ?? null)
+    const capabilities = internCapabilities(hello.capabilities?.versions ?? null)
     const sessionId = newId(clock.now())
     const agentVersion = hello.agent_version
     await joined({
-      ...{ clientId, sessionId, tokenHash, remoteAddr, instanceId: hello.instance_id },
-      ...{ agentVersion, capabilities }
+      clientId,
+      sessionId,
+      tokenHash,
+      remoteAddr,
+      instanceId: hello.instance_id,
+      agentVersion,
+      capabilities
     })
     const parts = await withTimeout(5, 'the welcome', () =>
       Promise.all(filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId })))

@@ -2,16 +2,16 @@ import type { AgentCapabilities } from '../../../kernel/control/peers.ts'
 
 type Capabilities = AgentCapabilities['capabilities']
 
-const maxKept = 100 // kinds of agents; what more are has its own
+const maxInterned = 100 // distinct capabilities; further ones are not shared
 
-/** Returns a function that gives equal capabilities as one object: all agents of a version announce the same. */
+/** Returns a function that interns capabilities: all agents of a version announce the same, and share one object. */
 export function openInternCapabilities(): (capabilities: Capabilities) => Capabilities {
-  const kept = new Map<string, Capabilities>()
+  const interned = new Map<string, Capabilities>()
   return capabilities => {
     const key = JSON.stringify(capabilities)
-    const known = kept.get(key)
-    if (known !== undefined || kept.size >= maxKept) return known ?? capabilities
-    kept.set(key, capabilities)
+    const known = interned.get(key)
+    if (known !== undefined || interned.size >= maxInterned) return known ?? capabilities
+    interned.set(key, capabilities)
     return capabilities
   }
 }

@@ -10,26 +10,26 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import { alpn } from '../../../kernel/wire/control.ts'
 import { lowPortRemedy } from '../../../platform/low-port.ts'
 import type { Certificate } from '../../certificate/exports.ts'
-import { readClientHello } from './client-hello.ts'
 import { HandshakeQueue, type Newcomer } from './handshake-queue.ts'
+import { readClientHello } from './read-client-hello.ts'
 import { returnWithinMs } from './return-time.ts'
 import type { WorkBudget, WorkBudgets } from './work-budget.ts'
 
-/** As TLS has it. Of a list, Node makes bytes for each stream, within 64 KiB that buffers share and that it keeps; of this, 14. */
+/** In the format of TLS: 14 bytes. From a list of names Node would retain a part of its 64 KiB buffer pool for each stream. */
 const protocols = new DataView(Uint8Array.of(alpn.length, ...Buffer.from(alpn)).buffer)
-const backlog = 4_096 // connections that the system has accepted: a fleet that returns comes within a second
+const backlog = 4_096 // accepted by the system: a returning fleet connects within a second
 const authenticateMs = 10_000
-const waitMs = 30_000 // as long as an agent waits
+const waitMs = 30_000 // agents wait as long
 const handshakeMs = 0.5 // charged
 
-/** An unauthenticated stream. It is closed 10 s after its turn has come, or after 3 s when others wait for its place. */
+/** An unauthenticated stream. It is closed 10 s after its handshake starts, or after 3 s if others wait for its place. */
 export interface IncomingStream {
   readonly socket: TLSSocket
   readonly remoteAddr: string
   readonly budget: WorkBudget // of its network
   /** Keeps the stream open: it is authenticated. */
   admit(): void
-  /** Sets what ends the stream when it gives way to others: its agent is to come again within the time, in ms. */
+  /** Sets the function that ends the stream if it gives way to others. Its agent should return within `withinMs`. */
   refuseWith(refuse: (withinMs: number) => void): void
 }
 
@@ -71,7 +71,7 @@ export class Listener {
     return (this.#server.address() as AddressInfo).port // it listens on TCP
   }
 
-  /** No stream comes any more; those that are there stay. */
+  /** Stops accepting streams; existing ones stay. */
   stop(): void {
     if (this.#server.listening) this.#closed = once(this.#server, 'close')
     this.#server.close()
@@ -142,7 +142,7 @@ export class Listener {
   #handshake(raw: Socket, stream: Omit<IncomingStream, 'socket'>): void {
     const secureContext = this.#secureContext
     const socket = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols: protocols })
-    // Not logged: a scanner, a wrong pin, a health check.
+    // Not logged: it may be a scanner, a wrong pin or a health check.
     const drop = (): void => void raw.destroy()
     raw.on('close', () => socket.destroy())
     socket.on('error', drop)
@@ -153,12 +153,17 @@ export class Listener {
   }
 }
 
-function openDeadline(clock: Kernel['clock'], passed: () => void) {
+interface Deadline {
+  set(ms: number): void
+  cancel(): void
+}
+
+function openDeadline(clock: Kernel['clock'], passed: () => void): Deadline {
   const none: Release = () => {}
   let release = none
   const cancel = (): void => {
     void release()
-    release = none // an agent that is connected keeps no timer of its handshake
+    release = none // so that a connected agent does not retain the timer of its handshake
   }
   return {
     set(ms: number): void {

@@ -1,19 +1,26 @@
 // Metrics of the control stream: frames by message, and failed authentications.
 import type { Static } from 'typebox'
 import { Fault } from '../../../kernel/base/errors.ts'
-import type { Metric, MetricSample } from '../../../kernel/metrics.ts'
+import type { MetricSample, Metrics } from '../../../kernel/metrics.ts'
 import { Envelope } from '../../../kernel/wire/envelope.ts'
 import { type BoundHandler, type Codec, Refused } from '../../../kernel/wire/message.ts'
 
-export function openCounters() {
+export interface StreamCounters {
+  /** Returns the codec, counting each message that it encodes or decodes on a stream. */
+  countingCodec(codec: Codec): Codec
+  /** Returns the handler, counting each refusal without a `wire.` code as a failed authentication. */
+  countingFailures(handler: BoundHandler): BoundHandler
+  readonly metrics: Metrics
+}
+
+export function openCounters(): StreamCounters {
   const frames = new Map<string, number>()
   const failures = new Map<string, number>()
   const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
 
   return {
-    /** Returns the codec, counting each message that goes through it on a stream. */
-    countingCodec(codec: Codec): Codec {
-      // A name that an unauthenticated agent made up does not become a label.
+    countingCodec(codec) {
+      // An unauthenticated agent must not create labels.
       const count = (direction: 'in' | 'out', body: unknown): void => {
         const { name } = body as Static<typeof Envelope.body>
         add(frames, `${direction} ${codec.has(name) ? name : 'unknown'}`)
@@ -31,8 +38,7 @@ export function openCounters() {
         }
       }
     },
-    /** Returns the handler, counting each refusal without a `wire.` code as a failed authentication. */
-    countingFailures: (handler: BoundHandler): BoundHandler => ({
+    countingFailures: handler => ({
       ...handler,
       run: (codec, body) =>
         handler.run(codec, body).catch((error: unknown) => {
@@ -41,7 +47,7 @@ export function openCounters() {
           throw error
         })
     }),
-    metrics: async (): Promise<readonly Metric[]> => [
+    metrics: async () => [
       {
         name: 'svc_control_frames_total',
         type: 'counter',

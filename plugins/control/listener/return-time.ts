@@ -1,8 +1,8 @@
-// Within which time agents that are sent away come again, so that they do not come all at once.
-const eachMs = 2.5 // a handshake, and what it asks of the store
+// Spreads the return of disconnected agents over time.
+const eachMs = 2.5 // for a handshake with its work in the store
 const leastMs = 1_000
 const mostMs = 30_000
 
-/** `agents`: how many will come. In ms; each agent takes a random moment in it. */
+/** Returns a time in ms for this number of agents. Each agent returns at a random moment in it. */
 export const returnWithinMs = (agents: number): number =>
   Math.round(Math.min(mostMs, Math.max(leastMs, agents * eachMs)))

@@ -1,4 +1,4 @@
-// A stream before Hello: its network pays for its work, and from Welcome on its client.
+// Accepts streams before Hello. The network pays for their work, and the client from Welcome on.
 import type { ControlOptions } from '../../../kernel/control/host.ts'
 import { Hello } from '../../../kernel/wire/control.ts'
 import { handshakeFrameLimit } from '../../../kernel/wire/frame.ts'
@@ -6,19 +6,19 @@ import type { BoundHandler, Codec } from '../../../kernel/wire/message.ts'
 import { Stream } from '../../../kernel/wire/stream.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { endStream } from './end-stream.ts'
-import type { openHandshake } from './handshake.ts'
+import type { Handshake } from './handshake.ts'
 import type { IncomingStream } from './listener.ts'
-import type { openCounters } from './metrics.ts'
+import type { StreamCounters } from './metrics.ts'
 import type { WorkBudget, WorkBudgets } from './work-budget.ts'
 
 interface Services extends Pick<ControlOptions, 'clock' | 'log' | 'codec' | 'preAuthHandlers'> {
-  readonly handshake: ReturnType<typeof openHandshake>
-  readonly counters: ReturnType<typeof openCounters>
+  readonly handshake: Handshake
+  readonly counters: StreamCounters
   readonly sessions: Sessions
   readonly budgets: WorkBudgets
 }
 
-// Work that is charged besides the measured one. That of networks is low: a fleet may share an address.
+// Charged in addition to the measured work. Low for networks, because a fleet may share an address.
 const joinMs = 5
 const unauthenticatedMessageMs = 0.5
 

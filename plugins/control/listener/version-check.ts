@@ -14,7 +14,7 @@ const maxNetworks = 1_000
 
 /** Returns a function that refuses agents with another version of the protocol, and warns once per network and minute. */
 export function openVersionCheck({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
-  const warned = new Set<string>() // networks, each for a minute
+  const warned = new Set<string>() // networks of the last minute
 
   function warn({ remoteAddr, agentVersion, version }: Caller, message: string): void {
     const network = networkOf(remoteAddr)

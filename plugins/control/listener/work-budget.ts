@@ -1,4 +1,4 @@
-// One agent may take a tenth of a processor. What it has spent beyond that, its next message waits for.
+// An agent may use a tenth of a processor. Beyond that its next message waits.
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../../kernel/base/clock.ts'
 import type { BoundHandler } from '../../../kernel/wire/message.ts'
@@ -6,19 +6,20 @@ import type { BoundHandler } from '../../../kernel/wire/message.ts'
 const share = 0.1
 const burstMs = 1_000
 const longestWaitMs = 5_000 // shorter than the time that a handler has
-const [measuredBytes, smallMs] = [1024, 0.01] // a message below takes that long
-const turnMs = 5 // of work; then others have their turn
+const measuredBytes = 1024
+const smallMs = 0.01 // charged for a smaller message
+const turnMs = 5 // of work; then the event loop runs others
 const enduredMs = 30_000
 
 type Hands = Pick<Clock, 'monotonic' | 'after'>
 
 /** The time that one agent, or one network before authentication, has cost the server. */
 export class WorkBudget {
-  #spentMs = 0 // and not regained yet
+  #spentMs = 0 // not regained yet
   #turnMs = 0
   readonly #clock: Hands
   #at: number
-  #exceededAt: number | null = null // since when it has not been regained completely
+  #exceededAt: number | null = null // reset when the budget is regained completely
   #isSpending = false
 
   constructor(clock: Hands) {
@@ -26,7 +27,7 @@ export class WorkBudget {
     this.#at = clock.monotonic()
   }
 
-  /** Does the work and charges the processor time that it takes at once. */
+  /** Runs the work and charges its synchronous processor time. */
   spend<T>(work: () => T): T {
     if (this.#isSpending) return work()
     this.#isSpending = true
@@ -39,7 +40,7 @@ export class WorkBudget {
     }
   }
 
-  /** As `spend`, for the work of a message in bytes. To measure that of a small one would take as long as the work. */
+  /** Like `spend` for the work on a message. For a small one it charges a constant, since measuring costs as much as the work. */
   spendOn<T>(bytes: number, work: () => T): T {
     if (bytes >= measuredBytes) return this.spend(work)
     if (!this.#isSpending) this.charge(smallMs)
@@ -53,7 +54,7 @@ export class WorkBudget {
     if (this.#spentMs > burstMs) this.#exceededAt ??= this.#at
   }
 
-  /** Resolves when the next message may be handled, after others had their turn. */
+  /** Resolves when the next message may be handled. Yields to the event loop. */
   async turn(): Promise<void> {
     if (this.#turnMs >= turnMs) {
       this.#turnMs = 0
@@ -65,7 +66,7 @@ export class WorkBudget {
     this.#regain()
   }
 
-  /** Returns the handler, charging its work and `ms`. The next message of the stream waits for its turn. */
+  /** Wraps a handler: charges its work and `ms`, and delays the next message of the stream. */
   handler(handler: BoundHandler, ms = 0): BoundHandler {
     return {
       ...handler,
@@ -85,7 +86,7 @@ export class WorkBudget {
     return this.#spentMs > burstMs
   }
 
-  /** It was exceeded, and not regained completely, for 30 s. */
+  /** True if the budget was exceeded for 30 s without being regained completely. */
   get isOverrun(): boolean {
     this.#regain()
     return this.#exceededAt !== null && this.#at - this.#exceededAt > enduredMs
@@ -104,25 +105,30 @@ export class WorkBudget {
   }
 }
 
-/** The processor time of this thread. */
+/** Returns the processor time of this thread in ms. */
 export function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(before)
   return (user + system) / 1000
 }
 
-/** By client or network, so that a new stream continues with what the one before has left. */
-export function openWorkBudgets(clock: Hands) {
+export interface WorkBudgets {
+  /** Returns the budget of a client or network. A new stream continues with the budget of the one before. */
+  of(key: string): WorkBudget
+  /** Drops regained budgets that are not in use. */
+  sweep(isInUse: (key: string) => boolean): void
+}
+
+export function openWorkBudgets(clock: Hands): WorkBudgets {
   const budgets = new Map<string, WorkBudget>()
 
   return {
-    of(key: string): WorkBudget {
+    of(key) {
       const budget = budgets.get(key) ?? new WorkBudget(clock)
       budgets.set(key, budget)
       return budget
     },
-    sweep(isInUse: (key: string) => boolean): void {
+    sweep(isInUse) {
       for (const [key, budget] of budgets) if (budget.isUnused && !isInUse(key)) budgets.delete(key)
     }
   }
 }
-export type WorkBudgets = ReturnType<typeof openWorkBudgets>

@@ -1,4 +1,4 @@
-// The bodies of pushes. Those that outboxes ask for at the same time are loaded together, where the kind allows it.
+// Loads the bodies of pushes. Requests of several outboxes in one turn are one batch, if the kind allows it.
 import type { ManagedObject, ObjectKind } from '../../../kernel/control/managed-objects.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 
@@ -25,7 +25,7 @@ export function openBodyLoader({ store }: Pick<Kernel, 'store'>): BodyLoader {
       )
       for (const { done } of all) done.resolve(bodies)
     } catch {
-      for (const { rows, done } of all) done.resolve(load(kind, rows)) // what fails is told to its own client alone
+      for (const { rows, done } of all) done.resolve(load(kind, rows)) // one that fails then affects only its client
     }
   }
 
@@ -36,7 +36,7 @@ export function openBodyLoader({ store }: Pick<Kernel, 'store'>): BodyLoader {
     if (others) others.push({ rows, done })
     else {
       asked.set(kind, [{ rows, done }])
-      process.nextTick(() => void loadTogether(kind)) // after all that goes on with what one statement has read
+      process.nextTick(() => void loadTogether(kind)) // after everything that continues with the rows of one statement
     }
     return done.promise
   }

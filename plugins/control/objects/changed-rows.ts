@@ -1,4 +1,4 @@
-// What has changed of many clients at once is read in one statement: a change for all agents costs no read of each.
+// Reads the changes of many clients in one statement, so that a change for all agents needs no read for each.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ManagedObject } from '../../../kernel/control/managed-objects.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
@@ -11,17 +11,17 @@ interface Asked {
 /** Returns the rows of a client that changed after the revision, in the order of their change. */
 type Read = (asked: Asked) => Promise<readonly ManagedObject[]>
 export interface ChangedRows {
-  readonly alone: Read // now
-  readonly together: Read // in a turn of the event loop, with those of other clients
+  readonly alone: Read // at once
+  readonly together: Read // in a batch with other clients
 }
 
-const clientsInATurn = 16 // what is sent to them takes about 3 ms together
+const clientsPerTurn = 16 // sending their changes takes about 3 ms
 const none: readonly ManagedObject[] = []
 
 type ByClient = ReadonlyMap<string, readonly ManagedObject[]>
 
 export function openChangedRows({ store }: Pick<Kernel, 'store'>): ChangedRows {
-  const turn = openYieldQueue(clientsInATurn)
+  const turn = openYieldQueue(clientsPerTurn)
   let group: { readonly asked: Asked[]; readonly rows: Promise<ByClient> } | null = null
 
   const read = async (asked: readonly Asked[]): Promise<ByClient> =>
@@ -31,7 +31,7 @@ export function openChangedRows({ store }: Pick<Kernel, 'store'>): ChangedRows {
     const asked: Asked[] = []
     const rows = new Promise<ByClient>(resolve => {
       process.nextTick(() => {
-        group = null // whoever has its turn now has asked
+        group = null // everyone of this turn has asked
         resolve(read(asked))
       })
     })

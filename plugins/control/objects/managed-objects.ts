@@ -1,4 +1,4 @@
-// The managed objects as plugins see them: their rows in the store, and the wait for an agent's result.
+// The interface of managed objects for plugins: rows in the store, and the wait for an agent's result.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type {
@@ -31,7 +31,7 @@ export function openManagedObjects(services: Services): ManagedObjects {
   const { requestIds, pending, kinds, sessions, servers } = services
   const { changeNumber, remotePeers } = servers
 
-  /** Objects of different clients are changed together: a change for all agents has as many. */
+  /** Changes objects of different clients in batches, since a change for all agents has one for each. */
   async function change(
     em: EntityManager,
     objects: readonly ObjectKey[],
@@ -46,7 +46,7 @@ export function openManagedObjects(services: Services): ManagedObjects {
         requestIds.note({ clientId: key.clientId, revision })
         revisions.set(key, revision)
       }
-      if (some.length > 1 && revisions.size < objects.length) await setImmediate() // a transaction of the embedded store does not yield to the event loop
+      if (some.length > 1 && revisions.size < objects.length) await setImmediate() // SQLite does not yield to the event loop
     }
     return revisions.get(objects.at(-1) as ObjectKey) ?? 0
   }

@@ -1,11 +1,11 @@
 // Keeps one connected agent up to date with the store, after a join, a change, a time-out or a crash. It reads changes
-// only when it can send them, so a slow agent costs no memory. README.md shows its states.
+// only when it can send them, so a slow agent uses no memory. README.md shows its states.
 import type { Release } from '../../../kernel/base/releases.ts'
 import type { ApplyResult, ManagedObject } from '../../../kernel/control/managed-objects.ts'
 import { logSendFailed, type OutboxOptions, PushWindow, retryMs } from './push-window.ts'
 import { reconcile } from './reconcile.ts'
 
-const maxUnrecorded = 256 // reports of the agent that are not on disk yet; beyond, its next message waits
+const maxUnrecorded = 256 // reports that are not on disk yet; at this number the agent's next message waits
 
 export class Outbox {
   readonly #options: OutboxOptions
@@ -15,7 +15,7 @@ export class Outbox {
   #cursor = 0 // the revision up to which rows were read
   #hasChanges = false
   #mustReconcile = false
-  #hasUnknown = false // since the last reconciliation for an unknown object
+  #hasUnknown = false // an unknown object was reported since the last reconciliation
   #cancelRest: Release | null = null
   #resume = (): void => {} // ends 'idle' and 'paused'
 
@@ -49,7 +49,7 @@ export class Outbox {
     if (this.#state === 'idle') this.#resume()
   }
 
-  /** Records a result that the agent reports by itself. Waits for the disk when too many are not recorded yet. */
+  /** Records a result that the agent reports unasked. Waits for the disk if too many are not recorded yet. */
   async report(object: Pick<ManagedObject, 'kind' | 'id' | 'revision'>, result: ApplyResult): Promise<void> {
     const { clientId } = this.#options.peer
     const removal = result.status === 'removed' ? 'drain' : null
@@ -89,7 +89,7 @@ export class Outbox {
     return rows.filter(({ kind }) => kinds.has(kind))
   }
 
-  /** The agent has an object without a row: one refused or removed, and left there by a crash. Reconciles once in 15 s. */
+  /** The agent has an object without a row, left by a crash after a refusal or removal. Reconciles at most once in 15 s. */
   #reconcileUnknown(): void {
     if (this.#options.stream.ended.aborted) return
     if (this.#cancelRest) {

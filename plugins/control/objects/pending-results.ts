@@ -5,7 +5,7 @@ import { movedReason } from '../../servers/exports.ts'
 
 export type Change = 'push' | 'remove'
 
-/** Lets plugins wait for an agent's next result for an object; several may wait for the same result. */
+/** Lets plugins wait for an agent's next result for an object. Several may wait for the same one. */
 export class PendingResults {
   readonly #waits = new Map<string, Set<(result: ApplyResult | null) => void>>()
   readonly #clock: Pick<Clock, 'after'>
@@ -14,7 +14,7 @@ export class PendingResults {
     this.#clock = clock
   }
 
-  /** Waits for the next result. Returns null when none comes in time or the stream ends, unless its agent has another one. */
+  /** Waits for the next result. Returns null after the time-out or when the stream ends, unless the agent has a new stream. */
   next(object: ObjectKey, change: Change, { ended }: Peer, timeoutSecs: number): Promise<ApplyResult | null> {
     if (ended.aborted) return Promise.resolve(null)
     const { promise, resolve } = Promise.withResolvers<ApplyResult | null>()

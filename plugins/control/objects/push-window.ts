@@ -27,18 +27,18 @@ export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
 const maxUnanswered = 64
 export const retryMs = 15_000
 
-/** Keeps at most 64 messages unanswered. One without an answer after 15 s is loaded and sent again. */
+/** Leaves at most 64 messages unanswered. Loads and sends a message again after 15 s without an answer. */
 export class PushWindow {
   readonly #options: OutboxOptions
-  readonly #sentRevisions = new Map<string, number>() // of unanswered objects, the newest
-  readonly #waiting = new Set<() => void>() // sends that wait for an answer to others
+  readonly #sentRevisions = new Map<string, number>() // newest one of each unanswered object
+  readonly #waiting = new Set<() => void>() // sends that wait for a free place
   #unanswered = 0
 
   constructor(options: OutboxOptions) {
     this.#options = options
   }
 
-  /** Returns the bodies of pushes. Removals, rows that their plugin leaves out and unsupported kinds have none. */
+  /** Returns the bodies of pushes. There is none for removals, unsupported kinds, and rows that their plugin leaves out. */
   async load(rows: readonly ManagedObject[]): Promise<ReadonlyMap<ManagedObject, unknown>> {
     const { kinds, peer } = this.#options
     const bodies = new Map<ManagedObject, unknown>()
@@ -51,7 +51,7 @@ export class PushWindow {
     return bodies
   }
 
-  /** Sends rows in their order. Resolves when all are sent, with the promise that all are answered. */
+  /** Sends rows in their order. Resolves when all are sent; `answered` resolves when all are answered. */
   async send(rows: readonly ManagedObject[]): Promise<{ readonly answered: Promise<unknown> }> {
     const { stream, requestIds } = this.#options
     const sent: Promise<void>[] = []
@@ -93,7 +93,8 @@ export class PushWindow {
     row: ManagedObject,
     body: unknown
   ): Promise<ApplyResult | 'timeout' | 'none'> {
-    const [request, message] = row.removal === null ? [kind.push, body] : [kind.remove, kind.removal(row)]
+    const request = row.removal === null ? kind.push : kind.remove
+    const message = row.removal === null ? body : kind.removal(row)
     try {
       const answer = await this.#options.peer.request(request, message, { deadlineMs: retryMs })
       if (revisionIn(answer) < row.revision) return 'none'
@@ -111,7 +112,7 @@ export class PushWindow {
 }
 
 export const logSendFailed = ({ log, peer }: Pick<OutboxOptions, 'log' | 'peer'>, error: unknown): void =>
-  log.error('held.send_failed', 'objects could not be sent to the agent', {
+  log.error('object.send_failed', 'objects could not be sent to the agent', {
     client_id: peer.clientId,
     ...attributionOf(error),
     error: stackOf(error)

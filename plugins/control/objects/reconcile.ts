@@ -22,7 +22,7 @@ const applied: ApplyResult = { status: 'applied' }
 const removed: ApplyResult = { status: 'removed' }
 const chunkSize = 256
 const maxInventory = 100_000
-const maxLeap = 2 ** 20 // more changes than are lost when a store is rolled back
+const maxLeap = 2 ** 20 // more changes than a rolled-back store has lost
 
 /**
  * Sends removals first, then one kind after another, each answered before the next. Sends nothing if the digests are
@@ -57,12 +57,12 @@ export async function reconcile(options: Options): Promise<void> {
   }
 }
 
-/** An agent that does not know the message has held nothing back. */
+/** An agent that does not know the message holds nothing back. */
 function ignoreUnknown(error: unknown): void {
   if (!(error instanceof Refused) || error.code !== 'wire.unknown_message') throw error
 }
 
-/** Returns rows with a body to send. Others must not be on the agent, for example a rule whose field no plugin owns. */
+/** Returns rows with a body. The agent must not have the others, for example a rule with a field that no plugin owns. */
 async function sendable({ rows, window }: Options): Promise<ManagedObject[]> {
   const wanted: ManagedObject[] = []
   for (let at = 0; at < rows.length; at += chunkSize)
@@ -70,7 +70,7 @@ async function sendable({ rows, window }: Options): Promise<ManagedObject[]> {
   return wanted
 }
 
-/** Returns the rows of which the store does not have already that they are applied. */
+/** Returns the rows that the store does not have as applied yet. */
 async function unsettled(
   { kinds, store }: Options,
   wanted: readonly ManagedObject[]
@@ -115,8 +115,8 @@ async function recordRemovals(
 }
 
 /**
- * An agent with a revision far above all that this server gave would take the counter of its client close to the largest
- * number: the client gets a new generation instead, and its agent connects again.
+ * A revision far above all that this server gave would push the counter of the client close to the largest number. The
+ * client gets a new generation instead, and its agent reconnects.
  */
 async function isRenewed({ store, peer, log }: Options, present: ObjectsOfAgent): Promise<boolean> {
   const { clientId: id } = peer
@@ -129,12 +129,12 @@ async function isRenewed({ store, peer, log }: Options, present: ObjectsOfAgent)
   })
   if (!isImplausible) return false
   const fields = { client_id: id, revision: highest }
-  log.warn('client.revision_implausible', 'everything is sent to the agent again', fields)
+  log.warn('client.revision_implausible', 'the agent gets everything again', fields)
   peer.end('revision_implausible')
   return true
 }
 
-/** Read before anything is changed: a fleet that returns does not queue for the store. */
+/** Only reads, so that a returning fleet does not queue for changes of the store. */
 const isGiven = (store: Options['store'], id: string, revision: number): Promise<boolean> =>
   store.read(async em => (await em.count(Client, { id, revision: { $gte: revision } })) > 0)
 

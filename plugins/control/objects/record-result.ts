@@ -16,9 +16,9 @@ import type { Cluster } from '../../servers/exports.ts'
 import { cpuMsSince, type WorkBudgets } from '../listener/work-budget.ts'
 import type { PendingResults } from './pending-results.ts'
 
-/** 'unknown': the store has no such object. 'outdated': it has another revision by now. 'failed': logged. */
+/** 'unknown': the store has no such object. 'outdated': it has another revision. 'failed': logged. */
 type Outcome = 'recorded' | 'unknown' | 'outdated' | 'failed'
-/** Resolves when the result, which came on the session, is on disk or was dropped. */
+/** Resolves when the result from the session is on disk or was dropped. */
 export type RecordResult = (row: ManagedObject, result: ApplyResult, sessionId: string) => Promise<Outcome>
 
 interface Entry {
@@ -31,10 +31,10 @@ interface Entry {
 type Outcomes = ReadonlyMap<Entry, Outcome>
 
 const groupSize = 64 // other requests wait for one group
-const awayMs = 2_000 // until a store that is away is asked again
+const retryMs = 2_000 // while the store is unavailable
 
-/** Whether the same change may succeed later. One whose outcome is unknown may be repeated: revisions are compared. */
-const isAway = (error: unknown): boolean =>
+/** True if a retry may succeed. A change with an unknown outcome may be repeated, because it compares revisions. */
+const isUnavailable = (error: unknown): boolean =>
   error instanceof Fault && (error.errorCode === storeUnavailable || error.errorCode === storeOutcomeUnknown)
 
 interface Options extends Pick<Kernel, 'store' | 'clock' | 'log'> {
@@ -62,13 +62,13 @@ export function openRecordResult(options: Options): RecordResult {
 
   async function writeGroup(given: readonly Entry[]): Promise<void> {
     const group = latestOf(given)
-    const outcomes = await whenThere(clock, () => change(group)).catch(() => writeEach(group))
-    servers.signal() // one may wait for these results
+    const outcomes = await retryUntilAvailable(clock, () => change(group)).catch(() => writeEach(group))
+    servers.signal() // a peer may wait for these results
     notify(group.filter(entry => outcomes.get(entry) === 'recorded'))
     for (const entry of given) entry.done(outcomes.get(entry) ?? 'outdated')
   }
 
-  /** Charges the agents of the results for the transaction. */
+  /** Writes the results, and charges their agents for the transaction. */
   function change(group: readonly Entry[]): Promise<Outcomes> {
     return store.change(async em => {
       const before = process.threadCpuUsage()
@@ -79,7 +79,7 @@ export function openRecordResult(options: Options): RecordResult {
     })
   }
 
-  /** One result failed and rolled back its group: writes each alone, and logs the one that fails. */
+  /** Writes each result alone after one has rolled back the group, and logs the one that fails. */
   async function writeEach(group: readonly Entry[]): Promise<Outcomes> {
     const outcomes = new Map<Entry, Outcome>()
     for (const entry of group)
@@ -98,18 +98,18 @@ export function openRecordResult(options: Options): RecordResult {
       const kind = kinds().get(row.kind)
       if (!kind) return done('outdated')
       queue.push({ kind, row, result, sessionId, done })
-      setImmediate(() => void writeAll()) // results of the same turn of the event loop share a group
+      setImmediate(() => void writeAll()) // results of one turn of the event loop share a group
     })
 }
 
-/** Runs a change; while the store is away, until it is back. The windows of the agents bound how many results wait. */
-async function whenThere<T>(clock: Clock, change: () => Promise<T>): Promise<T> {
+/** Retries a change while the store is unavailable. The windows of the agents bound how many results wait. */
+async function retryUntilAvailable<T>(clock: Clock, change: () => Promise<T>): Promise<T> {
   for (;;)
     try {
       return await change()
     } catch (error) {
-      if (!isAway(error)) throw error
-      await new Promise<void>(resolve => void clock.after(awayMs, resolve))
+      if (!isUnavailable(error)) throw error
+      await new Promise<void>(resolve => void clock.after(retryMs, resolve))
     }
 }
 
@@ -125,7 +125,7 @@ function openNotices({ log, pending }: Pick<Options, 'log' | 'pending'>) {
   }
 
   const logFailed = ({ row }: Entry, error: unknown): void => {
-    log.error('held.settle_failed', `the result for ${row.kind} ${row.id} could not be recorded`, {
+    log.error('object.result_failed', `the result for ${row.kind} ${row.id} could not be recorded`, {
       client_id: row.clientId,
       ...attributionOf(error),
       error: stackOf(error)
@@ -135,7 +135,7 @@ function openNotices({ log, pending }: Pick<Options, 'log' | 'pending'>) {
   return { notify, logFailed }
 }
 
-/** Returns the entries without those that a later one of the same revision repeats or replaces. */
+/** Removes entries that a later one of the same revision repeats or replaces. */
 function latestOf(group: readonly Entry[]): Entry[] {
   const latest = new Map<string, Entry>()
   for (const entry of group) {
@@ -147,7 +147,7 @@ function latestOf(group: readonly Entry[]): Entry[] {
   return [...latest.values()]
 }
 
-/** Writes the results of sessions that no other has replaced, and keeps them for other servers. */
+/** Writes the results of sessions in force, and stores them for peers. */
 async function writeInForce(
   group: readonly Entry[],
   servers: Options['servers'],
@@ -162,7 +162,7 @@ async function writeInForce(
   return outcomes
 }
 
-/** Writes the results whose row still has their revision. */
+/** Writes a result only if its row still has the revision. */
 async function write(group: readonly Entry[], em: EntityManager): Promise<Outcomes> {
   const revisions = await revisionsOf(group, em)
   const outcomes = new Map<Entry, Outcome>()
@@ -186,7 +186,7 @@ async function revisionsOf(group: readonly Entry[], em: EntityManager): Promise<
   return new Map(rows.map(row => [keyOf(row), Number(row.revision)]))
 }
 
-/** Deletes the tombstone; false if the row is none. */
+/** Deletes a tombstone. Returns false if the row is not one. */
 const isDeleted = async ({ clientId, kind, id, revision }: ManagedObject, em: EntityManager) =>
   (await em.nativeDelete(ManagedObjectRow, { clientId, kind, id, revision, removal: { $ne: null } })) > 0
 

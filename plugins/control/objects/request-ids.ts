@@ -3,24 +3,32 @@ import type { ManagedObject } from '../../../kernel/control/managed-objects.ts'
 
 type Revision = Pick<ManagedObject, 'clientId' | 'revision'>
 
-const maxOfHalf = 10_000
+const maxPerHalf = 10_000
 
-export type RequestIds = ReturnType<typeof openRequestIds>
+export interface RequestIds {
+  /** Remembers the current request as the one that took the revision. */
+  note(revision: Revision): void
+  /** Runs `work` with the request that took the revision as the current one. */
+  runWith<T>(revision: Revision, work: () => T): T
+}
 
-/** Remembers the requests that took the last 10,000 to 20,000 revisions, in memory, so that agent and log can name them. */
-export function openRequestIds() {
-  let [younger, older] = [new Map<string, string>(), new Map<string, string>()] // to find the oldest of one map takes longer each time
+/** Remembers in memory which requests took the last 10,000 to 20,000 revisions, so that agent and log can name them. */
+export function openRequestIds(): RequestIds {
+  let younger = new Map<string, string>()
+  let older = new Map<string, string>() // two halves, because finding the oldest entry of one map takes longer each time
   const keyOf = ({ clientId, revision }: Revision): string => `${clientId} ${revision}`
 
   return {
-    note(revision: Revision): void {
+    note(revision) {
       const request = currentRequestId.getStore()
       if (request === undefined) return
-      if (younger.size >= maxOfHalf) [younger, older] = [new Map(), younger]
+      if (younger.size >= maxPerHalf) {
+        older = younger
+        younger = new Map()
+      }
       younger.set(keyOf(revision), request)
     },
-    /** Runs `work` with the request that took the revision as the current one. */
-    runWith<T>(revision: Revision, work: () => T): T {
+    runWith(revision, work) {
       const key = keyOf(revision)
       const request = younger.get(key) ?? older.get(key)
       return request === undefined ? work() : currentRequestId.run(request, work)

@@ -1,4 +1,4 @@
-/** Returns a function that hands what it is given to `work` in groups: what came while the group before was worked on. */
+/** Returns a function that collects values while `work` runs, and passes them to the next `work` as a batch of at most `max`. */
 export function batchCalls<T>(
   max: number,
   work: (group: readonly T[]) => Promise<void>
@@ -22,7 +22,7 @@ export function batchCalls<T>(
   return one => {
     const done = Promise.withResolvers<void>()
     waiting.push({ one, done })
-    if (!isWorking) setImmediate(() => void workAll()) // whoever comes in the same turn of the event loop shares a group
+    if (!isWorking) setImmediate(() => void workAll()) // values of one turn of the event loop share a batch
     isWorking = true
     return done.promise
   }

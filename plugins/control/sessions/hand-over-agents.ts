@@ -1,4 +1,4 @@
-// A server that stops while others live: its agents go to them, while it still answers.
+// Hands the agents of a server that stops over to live peers, while its API still answers.
 import { setTimeout as pause } from 'node:timers/promises'
 import { reasonOf } from '../../../kernel/base/errors.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
@@ -12,24 +12,27 @@ interface Options extends Pick<Kernel, 'log'> {
   readonly sessions: Pick<Sessions, 'leave'>
 }
 
-const seenMs = 2_000 // a load balancer has asked once more meanwhile
-const mostMs = 3_000
-const lookMs = 100
+const minMs = 2_000 // a load balancer checks readiness once in it
+const maxMs = 3_000
+const pollMs = 100
 
 export async function handOverAgents({ servers, listener, sessions, log }: Options): Promise<void> {
   if (!servers.hasOthers()) return
-  log.info('server.leaving', 'other servers take the agents of this one, which stops')
-  const end = performance.now() + mostMs
-  const isSeen = pause(seenMs)
-  listener.stop() // who comes now goes to another server at once
+  log.info('server.leaving', 'this server stops and hands its agents to the other servers')
+  const end = performance.now() + maxMs
+  const minimum = pause(minMs)
+  listener.stop() // newcomers go to another server at once
   try {
     await sessions.leave()
-    while (performance.now() < end && (await sessionsOf(servers)) > 0) await pause(lookMs)
+    while (performance.now() < end && (await countSessions(servers)) > 0) await pause(pollMs)
   } catch (error) {
-    log.warn('server.not_left', `whether others have its agents is not known: ${reasonOf(error)}`)
+    log.warn(
+      'server.handover_unconfirmed',
+      `it is not known if the other servers have all agents: ${reasonOf(error)}`
+    )
   }
-  await isSeen
+  await minimum
 }
 
-const sessionsOf = async ({ id, list }: Options['servers']): Promise<number> =>
+const countSessions = async ({ id, list }: Options['servers']): Promise<number> =>
   (await list()).find(server => server.id === id)?.sessions ?? 0

@@ -1,4 +1,4 @@
-// Detects two machines with one bundle: they would take the session from each other endlessly.
+// Detects two machines with one bundle, which would take the session from each other endlessly.
 import type { Peer } from '../../../kernel/control/peers.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 
@@ -12,10 +12,16 @@ type Agent = Pick<Peer, 'clientId' | 'instanceId' | 'remoteAddr'>
 const minuteMs = 60_000
 const maxSwapsAMinute = 5
 
-export function openInstanceConflicts({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
+export interface InstanceConflicts {
+  /** Records that another process has taken the session. Returns true after more than 5 times in a minute. */
+  isConflict(older: Agent, newer: Agent): boolean
+  /** Forgets clients without a swap in the last minute. */
+  sweep(): void
+}
+
+export function openInstanceConflicts({ clock, log }: Pick<Kernel, 'clock' | 'log'>): InstanceConflicts {
   const swaps = new Map<string, Swaps>()
 
-  /** Records that one process has taken the session from another; true for more than 5 times in a minute. */
   function isConflict(older: Agent, { clientId, instanceId, remoteAddr }: Agent): boolean {
     if (older.instanceId === instanceId) return false
     const now = clock.monotonic()

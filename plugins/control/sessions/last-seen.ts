@@ -1,5 +1,4 @@
-// When agents came and were seen last, stored in groups: a fleet that returns or leaves at once costs few commits.
-
+// Stores when agents joined and were last seen, in batches: a fleet that returns or leaves at once needs few commits.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { AgentCapabilities } from '../../../kernel/control/peers.ts'
 import type { Session } from '../../../kernel/control/servers.ts'
@@ -10,22 +9,28 @@ import { batchCalls } from './batch-calls.ts'
 
 interface Seen extends AgentCapabilities, Omit<TakenSession, 'at'> {}
 
-export type LastSeen = ReturnType<typeof openLastSeen>
+export interface LastSeen {
+  /** Resolves when the session belongs to this server, with the facts of its Hello. */
+  joined(agent: Seen): Promise<void>
+  /** Resolves when the store has the current time as the last-seen time of the session. */
+  seen(session: Session): Promise<void>
+  /** Resolves when the store has the session as ended. */
+  left(session: Session): Promise<void>
+}
 
-const maxJoined = 64 // a statement each
-const maxLeft = 500 // one statement
+const maxJoined = 64 // one statement each
+const maxLeft = 500 // one statement for all
 
 interface Services extends Pick<Kernel, 'store' | 'clock'> {
   readonly servers: Pick<Cluster, 'takeSessions' | 'endSessions' | 'inForce' | 'signal'>
 }
 
-export function openLastSeen({ store, clock, servers }: Services) {
-  /** Resolves when the session is this server's, with what its Hello has said. */
+export function openLastSeen({ store, clock, servers }: Services): LastSeen {
   const joined = batchCalls<Seen>(maxJoined, async group => {
     await store.change(async em => {
       const now = clock.now()
       await servers.takeSessions(
-        lastOf(group).map(agent => ({ ...agent, at: now })),
+        latestByClient(group).map(agent => ({ ...agent, at: now })),
         em
       )
       for (const { clientId: id, agentVersion, capabilities } of group)
@@ -38,30 +43,28 @@ export function openLastSeen({ store, clock, servers }: Services) {
     servers.signal()
   })
 
-  const note = (ids: readonly string[], em: EntityManager): Promise<number> =>
+  const setSeen = (ids: readonly string[], em: EntityManager): Promise<number> =>
     em.nativeUpdate(Client, { id: { $in: [...ids] } }, { lastSeenAt: clock.now() })
 
-  /** Resolves when it is stored that the clients are connected until now. */
   const seen = batchCalls<Session>(maxLeft, async sessions => {
     await store.change(async em => {
       const inForce = await servers.inForce(sessions, em)
-      await note(
+      await setSeen(
         sessions.filter(({ sessionId }) => inForce.has(sessionId)).map(({ clientId }) => clientId),
         em
       )
     })
   })
 
-  /** Resolves when it is stored that the sessions have ended. */
   const left = batchCalls<Session>(maxLeft, async sessions => {
-    await store.change(async em => note(await servers.endSessions(sessions, em), em))
+    await store.change(async em => setSeen(await servers.endSessions(sessions, em), em))
     servers.signal()
   })
 
   return { joined, seen, left }
 }
 
-/** Of two sessions of one client, the later one counts. */
-const lastOf = (group: readonly Seen[]): Seen[] => [
+/** If a client has two sessions, the later one counts. */
+const latestByClient = (group: readonly Seen[]): Seen[] => [
   ...new Map(group.map(agent => [agent.clientId, agent])).values()
 ]

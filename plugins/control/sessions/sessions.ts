@@ -17,7 +17,7 @@ import type { WorkBudget, WorkBudgets } from '../listener/work-budget.ts'
 import { Outbox } from '../objects/outbox.ts'
 import type { OutboxOptions } from '../objects/push-window.ts'
 import type { RecordResult } from '../objects/record-result.ts'
-import { openInstanceConflicts } from './instance-conflicts.ts'
+import { type InstanceConflicts, openInstanceConflicts } from './instance-conflicts.ts'
 import type { LastSeen } from './last-seen.ts'
 
 interface Options
@@ -38,20 +38,22 @@ interface Session {
 
 const lastReportMs = 1_000
 const minuteMs = 60_000
-const [leastOfWave, maxWaves, waveMs] = [100, 20, 100]
+const minWaveSize = 100
+const maxWaves = 20
+const waveMs = 100
 
 export class Sessions {
   readonly #options: Options
   readonly #sessions = new Map<string, Session>()
-  readonly #conflicts: ReturnType<typeof openInstanceConflicts>
+  readonly #conflicts: InstanceConflicts
   readonly #running = new Set<Promise<void>>()
-  /** Functions that end the waits for last reports of agents. */
+  /** Functions that end waits for the last reports of agents. */
   readonly #ending = new Set<() => void>()
   readonly #stopUpkeep: () => unknown
   #isClosing = false
-  #returnWithinMs: number | undefined // told to agents when the server stops
-  /** Agents that were sent to other servers: their sessions count until those have taken them. */
-  #away: Map<string, Peer> | null = null
+  #returnWithinMs: number | undefined // sent to agents when the server stops
+  /** Agents that were sent to peers. Their sessions count as local until a peer has taken them. */
+  #handedOver: Map<string, Peer> | null = null
 
   constructor(options: Options) {
     this.#options = options
@@ -67,7 +69,7 @@ export class Sessions {
     return [...this.#sessions.values()].map(({ peer }) => peer)
   }
 
-  /** A session at another server has taken the place of this one. */
+  /** Ends a session that another one has replaced, here or at a peer. */
   readonly replaced: LocalSessions['replaced'] = (older, by) =>
     older.end(this.#conflicts.isConflict(older, by) ? 'instance_conflict' : 'replaced')
 
@@ -79,7 +81,7 @@ export class Sessions {
     this.#sessions.get(clientId)?.outbox.wake()
   }
 
-  /** Called when the agent has its Welcome: from here on it is connected. */
+  /** To be called when the agent has its Welcome. From then on it is connected. */
   join(agent: AuthenticatedAgent, stream: Stream, budget: WorkBudget): void {
     if (this.#isClosing) endStream(stream, 'shutting_down', this.#returnWithinMs)
     if (stream.ended.aborted) return
@@ -98,7 +100,7 @@ export class Sessions {
       changeNumber: this.#options.servers.changeNumber
     })
     this.#sessions.set(clientId, { peer, outbox, budget })
-    // Bound when a message has come: that of each agent, for all messages, would be more than all else of a session.
+    // Bound when a message arrives: bound for all messages, the handlers would be the largest part of a session.
     stream.serve(name => {
       const handler = [...reportHandlers(outbox), ...handlers(peer)].find(handler => handler.name === name)
       return handler && budget.handler(handler)
@@ -115,15 +117,15 @@ export class Sessions {
   }
 
   isHandedOver(clientId: string): boolean {
-    return this.#away?.has(clientId) ?? false
+    return this.#handedOver?.has(clientId) ?? false
   }
 
-  /** Sends the agents to other servers, in waves that do not flood those. */
+  /** Sends the agents to peers, in waves that do not flood them. */
   async leave(): Promise<void> {
-    this.#away = new Map()
+    this.#handedOver = new Map()
     this.#refuseNewcomers()
     const peers = this.all()
-    const size = Math.max(leastOfWave, Math.ceil(peers.length / maxWaves))
+    const size = Math.max(minWaveSize, Math.ceil(peers.length / maxWaves))
     for (let at = 0; at < peers.length; at += size) {
       if (at > 0) await pause(waveMs)
       for (const peer of peers.slice(at, at + size)) peer.end('shutting_down')
@@ -134,8 +136,8 @@ export class Sessions {
     this.#refuseNewcomers()
     await this.#stopUpkeep()
     this.endAll('shutting_down')
-    for (const peer of this.#away?.values() ?? []) this.#run(this.#options.lastSeen.left(peer))
-    this.#away = null
+    for (const peer of this.#handedOver?.values() ?? []) this.#run(this.#options.lastSeen.left(peer))
+    this.#handedOver = null
     for (const endNow of this.#ending) endNow()
     while (this.#running.size > 0) await Promise.all(this.#running)
   }
@@ -145,7 +147,7 @@ export class Sessions {
     this.#returnWithinMs ??= returnWithinMs(this.#sessions.size)
   }
 
-  /** Runs the outbox. Ends the session if its token was revoked while it joined: the revocation did not find it. */
+  /** Runs the outbox. Ends the session if its token was revoked while it joined, since the revocation missed it. */
   async #runOutbox(peer: Peer, outbox: Outbox, digest: string): Promise<void> {
     const client = { id: peer.clientId, tokenHash: peer.tokenHash }
     const isValid = await this.#options.store.read(async em => (await em.count(Client, client)) > 0)
@@ -188,12 +190,12 @@ export class Sessions {
     return store.change(async em => {
       const inForce = await servers.inForce([peer], em)
       if (!inForce.has(peer.sessionId))
-        throw new Refused('wire.closed', 'another session has taken the place of this one')
+        throw new Refused('wire.closed', 'another session has replaced this one')
       return work(em)
     })
   }
 
-  /** Gives plugins 1 s to ask the agent for a last report; none when the server stops. */
+  /** Gives plugins 1 s to ask the agent for a last report, and no time if the server stops. */
   async #lastReport(peer: Peer, reason: string): Promise<void> {
     const { promise: timeout, resolve } = Promise.withResolvers<void>()
     const cancel = this.#options.clock.after(lastReportMs, resolve)
@@ -214,7 +216,7 @@ export class Sessions {
     const reason = String(ended.reason)
     this.#options.log.info('client.disconnected', 'a client is disconnected', { client_id, reason })
     this.#notify(({ left }) => left?.(peer, reason))
-    if (this.#away) this.#away.set(client_id, peer)
+    if (this.#handedOver) this.#handedOver.set(client_id, peer)
     else this.#run(this.#options.lastSeen.left({ clientId: client_id, sessionId: peer.sessionId }))
   }
 
@@ -231,7 +233,7 @@ export class Sessions {
     for (const { peer, budget } of this.#sessions.values())
       if (budget.isOverrun) {
         const { clientId: client_id, remoteAddr: remote_addr } = peer
-        this.#options.log.warn('client.flooding', 'an agent takes more of the server than its share', {
+        this.#options.log.warn('client.flooding', 'an agent uses more than its share of the server', {
           client_id,
           remote_addr
         })

@@ -1,4 +1,4 @@
-// Keeps the hashes of revoked and replaced tokens for 400 days: agents that still use them get `token_revoked`.
+// Deletes the hashes of revoked and replaced tokens after 400 days. Until then, agents that use them get `token_revoked`.
 import { earliest } from '../../../kernel/base/clock.ts'
 import { SpentToken } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
@@ -8,7 +8,7 @@ const retentionMs = 400 * dayMs
 
 type Services = Pick<Kernel, 'store' | 'clock' | 'log' | 'control'>
 
-/** Deletes older hashes now and every day. Returns the function that stops it. */
+/** Deletes old hashes now and every day. Returns a function that stops that. */
 export async function sweepTokens({ store, clock, log, control }: Services) {
   const sweep = (): Promise<number> =>
     store.change(em => em.nativeDelete(SpentToken, { spentAt: { $lt: earliest(clock) - retentionMs } }))

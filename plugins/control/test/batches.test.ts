@@ -1,11 +1,10 @@
-// What many agents do at once: in groups, and in slices.
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { openInternCapabilities } from '../listener/intern-capabilities.ts'
 import { openYieldQueue } from '../objects/yield-queue.ts'
 import { batchCalls } from '../sessions/batch-calls.ts'
 
-t.test('what concerns all goes on in slices, in order, one in each turn of the event loop', async t => {
+t.test('the yield queue lets waiters continue in order, a few in each turn of the event loop', async t => {
   const turn = openYieldQueue(2)
   const passed: number[] = []
   for (let i = 0; i < 5; i++) void turn().then(() => passed.push(i))
@@ -21,10 +20,10 @@ t.test('what concerns all goes on in slices, in order, one in each turn of the e
   }
   void turn().then(() => passed.push(5))
   await setImmediate()
-  t.equal(passed.at(-1), 5, 'also after all have passed')
+  t.equal(passed.at(-1), 5, 'it also works after all have continued')
 })
 
-t.test('what comes while a group is worked on is the next group, of bounded size', async t => {
+t.test('values that arrive during a batch form the next one, of bounded size', async t => {
   const groups: (readonly number[])[] = []
   const first = Promise.withResolvers<void>()
   const add = batchCalls<number>(3, async group => {
@@ -40,7 +39,7 @@ t.test('what comes while a group is worked on is the next group, of bounded size
   t.same(groups, [[1, 2], [3, 4, 5], [6]])
 })
 
-t.test('a group that fails tells all of its own, and no other', async t => {
+t.test('a failed batch rejects all of its callers, and no others', async t => {
   const add = batchCalls<string>(1, async ([one]) => {
     if (one === 'bad') throw new Error('no')
   })
@@ -53,11 +52,11 @@ t.test('a group that fails tells all of its own, and no other', async t => {
   )
 })
 
-t.test('agents that announce the same share one object; of the 101st kind each has its own', async t => {
-  const shared = openInternCapabilities()
-  const kept = Array.from({ length: 100 }, (_, i) => shared({ udp: `1.${i}.0` }))
+t.test('equal capabilities share one object; the 101st distinct one is not shared', async t => {
+  const intern = openInternCapabilities()
+  const kept = Array.from({ length: 100 }, (_, i) => intern({ udp: `1.${i}.0` }))
 
-  for (const [i, one] of kept.entries()) t.equal(shared({ udp: `1.${i}.0` }), one)
-  t.not(shared({ udp: '2.0.0' }), shared({ udp: '2.0.0' }))
-  t.equal(shared(null), null)
+  for (const [i, one] of kept.entries()) t.equal(intern({ udp: `1.${i}.0` }), one)
+  t.not(intern({ udp: '2.0.0' }), intern({ udp: '2.0.0' }))
+  t.equal(intern(null), null)
 })

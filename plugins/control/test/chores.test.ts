@@ -3,7 +3,7 @@ import { Fault, storeUnavailable } from '../../../kernel/base/errors.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
 import { testServer } from '../../../kit/test-server.ts'
 
-/** A clock that takes what its work returns, as that of a server does: it logs what fails, and begins it again later. */
+/** A clock that handles rejected work like the clock of a server: it records the failure and continues. */
 function containing(failed: unknown[]): FakeClock {
   const clock = fakeClock()
   return {
@@ -16,7 +16,7 @@ function containing(failed: unknown[]): FakeClock {
   }
 }
 
-t.test('the store is away when chores are due: no server ends', async t => {
+t.test('a server survives chores that are due while the store is unavailable', async t => {
   let isAway = false
   const failed: unknown[] = []
   const app = await testServer(t, {
@@ -34,10 +34,10 @@ t.test('the store is away when chores are due: no server ends', async t => {
   await app.clock.advance(3_600_000)
   isAway = false
 
-  t.ok(failed.length > 0, 'the clock is told')
+  t.ok(failed.length > 0, 'the clock gets the failures')
   t.same(
     app.log.filter(({ fields }) => fields['hook'] === 'uncaught').map(({ fields }) => fields['error']),
     [],
-    'nothing is left that nobody catches, which would end the process'
+    'every failure is caught; an uncaught one would end the process'
   )
 })

@@ -28,7 +28,7 @@ t.test("a delivery resolves with the agent's result", async t => {
   t.same(await control.objects.deliver(objectOf(clientId), 'remove'), { status: 'removed' })
 })
 
-t.test('an answer that comes while the store is away is stored when it is back', async t => {
+t.test('an answer that arrives while the store is unavailable is stored later', async t => {
   let isAway = false
   const refused = Promise.withResolvers<void>()
   const storeOf = (opened: Database): Database => ({
@@ -55,7 +55,7 @@ t.test('an answer that comes while the store is away is stored when it is back',
   await clock.advance(2_000)
   await waitForResults(1)
 
-  t.same(events('held.settle_failed'), [])
+  t.same(events('object.result_failed'), [])
 })
 
 t.test('a delivery does not wait for a client that is offline', async t => {
@@ -112,7 +112,7 @@ t.test('a removal, and a refusal by the plugin itself, end the waits for pushes'
 })
 
 t.test(
-  'objects of many clients are put with a few statements, each with a revision of its own',
+  "objects of many clients are put with a few statements, each with its client's next revision",
   { skip: notRepeated('it counts statements') },
   async t => {
     let statements = 0

@@ -4,7 +4,7 @@ import { controlFixture } from './fixture.ts'
 
 const manyStatuses = 1_000
 
-t.test('1,000 statuses of an object are recorded as few results, the last one too', async t => {
+t.test('1,000 statuses of an object are recorded as a few results, including the last one', async t => {
   const { enroll, put, agent, results, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const revision = await put(clientId, 'a')
@@ -17,7 +17,7 @@ t.test('1,000 statuses of an object are recorded as few results, the last one to
   t.ok(results.length < manyStatuses / 2, `${results.length} results`)
 })
 
-t.test('statuses of unknown objects make the server compare once in 15 s, not for each', async t => {
+t.test('statuses of unknown objects trigger one comparison in 15 s, not one each', async t => {
   const { enroll, agent, clock } = await controlFixture(t)
   const { token } = await enroll()
   const { sendStatus, received, until } = await agent(token)
@@ -48,11 +48,11 @@ t.test(
     t.equal(liar.endCode(), 'revision_implausible')
     t.not(welcome.generation, liar.welcome.generation)
     t.match(events('client.revision_implausible'), [{ fields: { client_id: clientId, revision: 2 ** 52 } }])
-    t.ok((await put(clientId, 'a')) < 10, 'later revisions go on from the last one given')
+    t.ok((await put(clientId, 'a')) < 10, 'later revisions continue from the last one given')
   }
 )
 
-t.test('a revision that a rolled-back store has forgotten is taken over, in the same generation', async t => {
+t.test('a revision that a rolled-back store has lost is adopted in the same generation', async t => {
   const { enroll, put, agent, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')

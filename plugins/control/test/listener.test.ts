@@ -14,9 +14,9 @@ import { fakeClock } from '../../../kit/fake-clock.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
 import { recordLog } from '../../../kit/test-server.ts'
 import { openCertificate } from '../../certificate/certificate.ts'
-import { judge } from '../listener/client-hello.ts'
 import { HandshakeQueue, type Newcomer } from '../listener/handshake-queue.ts'
 import { Listener } from '../listener/listener.ts'
+import { judge } from '../listener/read-client-hello.ts'
 import { openWorkBudgets } from '../listener/work-budget.ts'
 import { codec, controlFixture } from './fixture.ts'
 
@@ -48,7 +48,7 @@ t.test('a stream without authentication within 10 s is closed, with or without T
   t.same(log, [])
 })
 
-t.test('a stream that sends a byte at a time has no more time than others', async t => {
+t.test('a stream that sends one byte at a time gets no extra time', async t => {
   const { control, clock } = await controlFixture(t)
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   socket.on('error', () => {})
@@ -70,7 +70,7 @@ async function clientHello(): Promise<Buffer> {
   return sent.promise
 }
 
-/** Opens a stream that begins a handshake and does not go on. */
+/** Opens a stream that starts a handshake and never finishes it. */
 async function openStuck(t: Test, port: number, localAddress?: string): Promise<Socket> {
   const socket = await openSocket(t, port, localAddress)
   socket.write(await clientHello())
@@ -97,7 +97,7 @@ t.test('an address may have 16 handshakes at once: the next one waits until one 
   t.ok(isOpen(elsewhere.socket))
 })
 
-t.test('half-open streams and garbage of an address do not hold up the agent that shares it', async t => {
+t.test('half-open streams and garbage do not block an agent with the same address', async t => {
   const { control, enroll, agent } = await controlFixture(t)
   const { token } = await enroll()
   const [hello, port] = [await clientHello(), control.port()]
@@ -107,7 +107,7 @@ t.test('half-open streams and garbage of an address do not hold up the agent tha
   const garbage = await Promise.all(Array.from({ length: 40 }, () => openSocket(t, port)))
   for (const socket of garbage) socket.write('GET / HTTP/1.1\r\n\r\n')
 
-  const { welcome } = await agent(token) // the clock of the server stands still: nobody has given way
+  const { welcome } = await agent(token) // the clock does not advance, so no stream has given way
 
   t.ok(welcome.session_id)
   await Promise.all(garbage.map(untilClosed))
@@ -129,7 +129,7 @@ t.test('bytes after a ClientHello, or a second one, end the stream before it cos
     t.equal(judge(bytes), judged)
 })
 
-t.test('an agent that must give way to others is told when to come again', async t => {
+t.test('an agent that gives way to others learns when to return', async t => {
   const clock = fakeClock()
   const waits = Promise.withResolvers<void>()
   const every: Clock['every'] = (ms, work) => {
@@ -153,7 +153,7 @@ t.test('an agent that must give way to others is told when to come again', async
   t.ok((await next).welcome)
 })
 
-t.test('a stream that has begun is not closed for newcomers', async t => {
+t.test('a handshake that has started is not closed for newcomers', async t => {
   const { control, clock } = await controlFixture(t)
   const begun = await dial({
     port: control.port(),
@@ -194,7 +194,7 @@ function queueOf(t: Test) {
   }
 }
 
-t.test('beyond 8,192 streams that wait, the last of the address that has most is closed', async t => {
+t.test('beyond 8,192 waiting streams, the newest of the address with the most is closed', async t => {
   const { enter, dropped } = queueOf(t)
   for (let i = 0; i < 4_000; i++) enter('a', `a${i}`)
   for (let i = 0; i < 4_192; i++) enter('b', `b${i}`)
@@ -206,21 +206,18 @@ t.test('beyond 8,192 streams that wait, the last of the address that has most is
   t.same(dropped, ['b4191', 'b4192'])
 })
 
-t.test(
-  'beyond 8,192 streams that send nothing, the oldest of the address that has most is closed',
-  async t => {
-    const { queue, newcomerOf, dropped } = queueOf(t)
-    const arrive = (network: string, name: string) => queue.arrive(newcomerOf(network, name))
-    for (let i = 0; i < 8_192; i++) arrive('a', `a${i}`)
+t.test('beyond 8,192 silent streams, the oldest of the address with the most is closed', async t => {
+  const { queue, newcomerOf, dropped } = queueOf(t)
+  const arrive = (network: string, name: string) => queue.arrive(newcomerOf(network, name))
+  for (let i = 0; i < 8_192; i++) arrive('a', `a${i}`)
 
-    arrive('b', 'b0')
-    arrive('a', 'a8192')
+  arrive('b', 'b0')
+  arrive('a', 'a8192')
 
-    t.same(dropped, ['a0', 'a1'])
-  }
-)
+  t.same(dropped, ['a0', 'a1'])
+})
 
-t.test('newcomers are begun four in a turn of the event loop, each address in its turn', async t => {
+t.test('four handshakes start in each turn of the event loop, and addresses take turns', async t => {
   const { enter, begun } = queueOf(t)
   for (const name of ['a0', 'a1', 'a2', 'b0', 'b1', 'c0']) enter(name[0]!, name)
 
@@ -279,7 +276,7 @@ t.test('an agent that receives another certificate sends nothing, and the server
   t.same(log, [])
 })
 
-t.test('a port in use is named in the error', async t => {
+t.test('an error names a port that is in use', async t => {
   const { control } = await controlFixture(t)
   const certificate = await openCertificate(t.testdir())
   const second = new Listener({
@@ -297,7 +294,7 @@ t.test('a port in use is named in the error', async t => {
   })
 })
 
-t.test('an address that cannot be listened on is named, whatever is wrong with it', async t => {
+t.test('an error names the address that the server cannot listen on', async t => {
   const certificate = await openCertificate(t.testdir())
   const clock = { ...systemClock, after: () => () => {}, every: () => () => {} }
   for (const address of ['no address', 'localhost', '192.0.2.1:1', '127.0.0.1:70000']) {

@@ -146,7 +146,7 @@ async function openFleet(t: Test, kind: Partial<ObjectKind>) {
   return { ...fixture, edges, changeAll }
 }
 
-t.test(`a change for ${agents} agents is read for many together, and each is told its own`, async t => {
+t.test(`a change for ${agents} agents is read in batches, and each agent gets its own`, async t => {
   let loads = 0
   const load: ObjectKind['load'] = async rows => {
     loads += 1
@@ -165,7 +165,7 @@ t.test(`a change for ${agents} agents is read for many together, and each is tol
   t.equal(new Set(edges.map(({ received }) => received.at(-1)?.body['text'])).size, agents)
 })
 
-t.test('bodies that cannot be loaded for one client are loaded for the others', async t => {
+t.test('bodies that fail to load for one client are loaded for the others', async t => {
   let broken: string | null = null
   const load: ObjectKind['load'] = async rows => {
     if (rows.some(({ id }) => id === broken)) throw new Error('unreadable')
@@ -185,7 +185,7 @@ t.test('bodies that cannot be loaded for one client are loaded for the others', 
   await waitForResults(before + agents - 1)
 
   t.same(
-    events('held.send_failed').map(({ fields }) => fields['client_id']),
+    events('object.send_failed').map(({ fields }) => fields['client_id']),
     [broken]
   )
 })

@@ -1,4 +1,4 @@
-// What a connected agent keeps in memory: nothing of how it came.
+// A connected agent retains no memory of its handshake.
 
 import type { Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
@@ -13,22 +13,22 @@ import { Rpc } from '../../../kernel/wire/rpc.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
 import { recordLog } from '../../../kit/test-server.ts'
 import { openCertificate } from '../../certificate/certificate.ts'
-import { readClientHello } from '../listener/client-hello.ts'
 import { Listener } from '../listener/listener.ts'
+import { readClientHello } from '../listener/read-client-hello.ts'
 import { openWorkBudgets } from '../listener/work-budget.ts'
 import { codec } from './fixture.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void // added by the flag
 
-/** What is weakly referred to is kept until the end of the turn. */
+/** A weak reference keeps its target until the end of the turn. */
 async function isKept(ref: WeakRef<object>): Promise<boolean> {
   await new Promise(resolve => setImmediate(resolve))
   collectGarbage()
   return ref.deref() !== undefined
 }
 
-t.test('the ClientHello is not kept once it is put back', async t => {
+t.test('the ClientHello is released after it is put back', async t => {
   const socket = new PassThrough()
   const came = Promise.withResolvers<void>()
   const putBack = readClientHello(socket as unknown as Socket, came.resolve)
@@ -45,7 +45,7 @@ t.test('the ClientHello is not kept once it is put back', async t => {
   t.type(putBack, 'function', 'while the stream is open')
 })
 
-t.test('what Node keeps of the options of a stream is no part of its shared buffers', async t => {
+t.test('stream options that Node retains are not part of its shared buffers', async t => {
   const came = Promise.withResolvers<TLSSocket>()
   const certificate = await openCertificate(t.testdir())
   const listener = new Listener({
@@ -64,7 +64,7 @@ t.test('what Node keeps of the options of a stream is no part of its shared buff
   t.equal(socket.alpnProtocol, alpn)
 })
 
-t.test('the handlers of a stream before Hello are not kept once others take their place', async t => {
+t.test('the handlers before Hello are released after others replace them', async t => {
   const made = (): BoundHandler[] => [{ name: 'first', run: async () => null }]
   const rpc = new Rpc({
     ...{ codec, handlers: made(), clock: systemClock, log: recordLog([]), deadlineMs: undefined },

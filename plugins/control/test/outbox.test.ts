@@ -265,7 +265,7 @@ t.test('a result that cannot be recorded does not affect others', async t => {
   await put(clientId, 'a', 'broken', 'b')
 
   t.same(await waitForResults(2), ['a@1 applied', 'b@3 applied'])
-  t.match(events('held.settle_failed'), [{ level: 'error', fields: { client_id: clientId } }])
+  t.match(events('object.result_failed'), [{ level: 'error', fields: { client_id: clientId } }])
 })
 
 t.test('after a failed load the outbox reconciles again after 15 s', async t => {
@@ -283,7 +283,7 @@ t.test('after a failed load the outbox reconciles again after 15 s', async t => 
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   await agent(token, { clock })
-  while (events('held.send_failed').length === 0) await ticks(1)
+  while (events('object.send_failed').length === 0) await ticks(1)
 
   isBroken = false
   for (let second = 0; second < 15; second++) {
@@ -304,7 +304,7 @@ t.test('a body that cannot be encoded is recorded as a refusal', async t => {
   await put(clientId, 'a')
 
   t.same(await waitForResults(1), ['a@1 internal'])
-  t.equal(events('held.send_failed').length, 1)
+  t.equal(events('object.send_failed').length, 1)
 })
 
 t.test('a client that is deleted while it is connected affects no other', async t => {

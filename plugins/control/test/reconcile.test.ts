@@ -29,7 +29,7 @@ t.test('changes made while the agent was offline are sent when it joins, in orde
   )
 })
 
-t.test("an agent with the server's digest is sent nothing, and its rows are recorded as applied", async t => {
+t.test("an agent with the server's digest gets nothing, and its rows are recorded as applied", async t => {
   const { enroll, agent, put, waitForResults, control } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a', 'b')
@@ -50,7 +50,7 @@ t.test("an agent with the server's digest is sent nothing, and its rows are reco
   t.ok(control.peers.find(clientId))
 })
 
-t.test('of rows that a kind has stored as applied, a fleet that returns records nothing again', async t => {
+t.test('a returning fleet records nothing for rows that are stored as applied', async t => {
   const settled = async () => new Set(['a'])
   const { enroll, agent, put, waitForResults } = await controlFixture(t, { kinds: [{ settled }] })
   const { clientId, token } = await enroll()
@@ -240,7 +240,7 @@ t.test('an object that failed on the agent is sent again, and the answer recorde
   t.same(await waitForResults(1), ['a@1 port_in_use'])
 })
 
-t.test('an agent with another generation is sent everything again', async t => {
+t.test('an agent with another generation gets everything again', async t => {
   const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')

@@ -175,29 +175,32 @@ t.test('the newer session of a client replaces the older', async t => {
   t.equal(control.peers.all().length, 1)
 })
 
-t.test('two agents with one bundle are detected, logged once a minute, and told of the conflict', async t => {
-  const { agent, enroll, events, clock } = await controlFixture(t)
-  const { token, clientId } = await enroll()
-  const ends: (string | null)[] = []
-  let current = await agent(token, { instanceId: '0' })
-  const swap = async (instanceId: string): Promise<void> => {
-    const next = await agent(token, { instanceId })
-    await current.closed()
-    ends.push(current.endCode())
-    current = next
+t.test(
+  'two agents with one bundle are detected, logged once a minute, and get the conflict as the reason',
+  async t => {
+    const { agent, enroll, events, clock } = await controlFixture(t)
+    const { token, clientId } = await enroll()
+    const ends: (string | null)[] = []
+    let current = await agent(token, { instanceId: '0' })
+    const swap = async (instanceId: string): Promise<void> => {
+      const next = await agent(token, { instanceId })
+      await current.closed()
+      ends.push(current.endCode())
+      current = next
+    }
+
+    for (let i = 1; i <= 8; i++) await swap(String(i % 2))
+
+    t.same(ends, [...Array(5).fill('replaced'), ...Array(3).fill('instance_conflict')])
+    t.match(events('client.instance_conflict'), [{ level: 'warn', fields: { client_id: clientId } }])
+    t.equal(events('client.instance_conflict').length, 1)
+
+    await clock.advance(60_001) // no heartbeats: nobody is connected any more
+    current = await agent(token, { instanceId: '0' })
+    await swap('1')
+    t.equal(ends.at(-1), 'replaced')
   }
-
-  for (let i = 1; i <= 8; i++) await swap(String(i % 2))
-
-  t.same(ends, [...Array(5).fill('replaced'), ...Array(3).fill('instance_conflict')])
-  t.match(events('client.instance_conflict'), [{ level: 'warn', fields: { client_id: clientId } }])
-  t.equal(events('client.instance_conflict').length, 1)
-
-  await clock.advance(60_001) // no heartbeats: nobody is connected any more
-  current = await agent(token, { instanceId: '0' })
-  await swap('1')
-  t.equal(ends.at(-1), 'replaced')
-})
+)
 
 t.test('one agent that reconnects again and again is no conflict', async t => {
   const { agent, enroll, events } = await controlFixture(t)
@@ -208,7 +211,7 @@ t.test('one agent that reconnects again and again is no conflict', async t => {
   t.same(events('client.instance_conflict'), [])
 })
 
-t.test('a revoked agent is asked for a last report, sent the reason, and disconnected', async t => {
+t.test('a revoked agent is asked for a last report, gets the reason, and is disconnected', async t => {
   const reported: unknown[] = []
   const { agent, enroll, control, events } = await controlFixture(t, {
     connection: {
@@ -228,7 +231,7 @@ t.test('a revoked agent is asked for a last report, sent the reason, and disconn
   t.match(events('client.disconnected'), [{ fields: { reason: 'token_revoked' } }])
 })
 
-t.test('a last report is waited for 1 s at most', async t => {
+t.test('a last report is awaited for at most 1 s', async t => {
   const { agent, enroll, control, clock } = await controlFixture(t, {
     connection: { leaving: () => new Promise(() => {}) }
   })

@@ -29,38 +29,38 @@ function open(answers: (Error | readonly object[])[]) {
   return { ...results, recorded }
 }
 
-t.test('a change whose first look fails is answered at the next one', async t => {
-  const { watch, look, recorded } = open([new Error('the connection was cut'), [held], [result]])
+t.test('a change is answered after a failed poll', async t => {
+  const { watch, poll, recorded } = open([new Error('the connection was cut'), [held], [result]])
   watch(object, Promise.withResolvers().promise)
 
-  await t.rejects(look(), { message: 'the connection was cut' })
-  await look()
+  await t.rejects(poll(), { message: 'the connection was cut' })
+  await poll()
 
   t.same(recorded, [7])
 })
 
 t.test('the result of an older revision is not waited for', async t => {
-  const { watch, look, recorded } = open([[held], [{ ...result, revision: 6 }], [result]])
+  const { watch, poll, recorded } = open([[held], [{ ...result, revision: 6 }], [result]])
   watch(object, Promise.withResolvers().promise)
 
-  await look()
+  await poll()
   t.same(recorded, [])
-  await look()
+  await poll()
 
   t.same(recorded, [7])
 })
 
-t.test('what nobody waits for any more is not asked', async t => {
-  const { watch, look, recorded } = open([])
+t.test('an object that nobody waits for is not polled', async t => {
+  const { watch, poll, recorded } = open([])
   const waits = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   for (const { promise } of waits) watch(object, promise)
 
   waits[0]?.resolve()
   await waits[0]?.promise
-  await t.rejects(look(), 'the other one waits')
+  await t.rejects(poll(), 'the other one waits')
   waits[1]?.resolve()
   await waits[1]?.promise
-  await look()
+  await poll()
 
   t.same(recorded, [])
 })

@@ -5,7 +5,7 @@ import { openCodec } from '../../../kernel/wire/codec.ts'
 import { recordLog } from '../../../kit/test-server.ts'
 import { RequestRelay } from '../request-relay.ts'
 
-t.test('a session elsewhere that ends while the store does not answer ends no server', async t => {
+t.test('a remote session may end while the store does not answer', async t => {
   const stored = Promise.withResolvers<never>()
   const relay = new RequestRelay({
     ...{ clock: systemClock, codec: openCodec([]), log: recordLog([]), key: 'a server' },

@@ -1,13 +1,13 @@
-// Single values of the store, as plain SQL: commands read and write them in a store without its entities.
+// Key-value rows of the store. Plain SQL, because commands use them in a store without its entities.
 import type { EntityManager } from '@mikro-orm/sql'
 
-/** Returns null where there is none. */
+/** Returns null if there is no such fact. */
 export async function readFact(name: string, em: EntityManager): Promise<string | null> {
   const rows = await em.execute<{ value: string }[]>('select value from kernel_fact where name = ?', [name])
   return rows[0]?.value ?? null
 }
 
-/** The fact that names the database of a store in PostgreSQL. Without it, the next server takes the one that it finds. */
+/** Deletes the fact that identifies the PostgreSQL database. The next server then accepts the database that it finds. */
 export const forgetCluster = (em: EntityManager): Promise<unknown> =>
   em.execute('delete from kernel_fact where name = ?', ['cluster'], 'run')
 

@@ -1,17 +1,17 @@
-// The first bytes of a stream, which are read before anything is done for it: a TLS record with a ClientHello.
+// Reads the first bytes of a stream before the server does any work for it: a TLS record with a ClientHello.
 import type { Socket } from 'node:net'
 
 const headerBytes = 5
 const handshakeRecord = 0x16
 const tlsMajor = 0x03
-/** A ClientHello with the key shares of today has about 1.5 KiB, and nothing follows it before the server's answer. */
+/** Today's key shares make a ClientHello of about 1.5 KiB; nothing follows it before the server answers. */
 const maxBytes = 4 * 1024
 
 const none: Buffer = Buffer.alloc(0)
 
 type Judged = 'complete' | 'partial' | 'garbage'
 
-/** Whether the bytes are exactly one TLS record of a handshake, its beginning, or something else. */
+/** Tells if the bytes are exactly one TLS handshake record, the start of one, or something else. */
 export function judge(bytes: Buffer): Judged {
   const [type = handshakeRecord, major = tlsMajor] = bytes
   if (type !== handshakeRecord || major !== tlsMajor || bytes.length > maxBytes) return 'garbage'
@@ -22,13 +22,13 @@ export function judge(bytes: Buffer): Judged {
 }
 
 /**
- * Calls `complete` when the ClientHello is there, and destroys the socket for other bytes, also for those that follow.
- * Returns a function that puts the ClientHello back and lets the socket be read by somebody else.
+ * Calls `complete` when the ClientHello has arrived. Destroys the socket for any other bytes, also for bytes after it.
+ * Returns a function that puts the ClientHello back and releases the socket to another reader.
  */
 export function readClientHello(socket: Socket, complete: () => void): () => void {
   let bytes = none
   const read = (): void => {
-    const chunk = socket.read() as Buffer | null // null: nothing more is there, or the end
+    const chunk = socket.read() as Buffer | null // null: no more data, or the end
     if (!chunk || socket.destroyed) return
     bytes = Buffer.concat([bytes, chunk])
     const judged = judge(bytes)
@@ -39,6 +39,6 @@ export function readClientHello(socket: Socket, complete: () => void): () => voi
   return () => {
     socket.off('readable', read)
     if (bytes.length > 0) socket.unshift(bytes)
-    bytes = none // it is a part of a larger buffer, which would be kept as long as the stream
+    bytes = none // otherwise the larger buffer that it is part of would live as long as the stream
   }
 }
