@@ -6,7 +6,7 @@ import {
   type DocumentItem,
   documentKindSlot,
   liveTrafficSlot,
-  mergePatch
+  makeMergePatch
 } from '../rules/command-exports.ts'
 
 const name = 'users'
@@ -38,7 +38,7 @@ export const usersKind = documentKindSlot.fill({
     await context.api.send('POST', '/v1/users', body)
     if (isDisabled) await update(item, { role, disabled }, context)
   },
-  change: (from, to, context) => () => update(to, mergePatch(from.body, to.body) as object, context),
+  change: (from, to, context) => () => update(to, makeMergePatch(from.body, to.body) as object, context),
   async liveTraffic({ key }, { api, filled }) {
     const rules = await api.list<{ rule_id: string }>(`/v1/rules?owner=${encodeURIComponent(key)}`)
     const counts = filled(liveTrafficSlot).flatMap(({ value: count }) =>

@@ -7,7 +7,7 @@ import {
   type DocumentItem,
   documentKindSlot,
   hasSameBody,
-  mergePatch
+  makeMergePatch
 } from '../rules/command-exports.ts'
 
 const name = 'grants'
@@ -54,7 +54,7 @@ export const grantsKind = documentKindSlot.fill({
   create: ({ body }, { api }) => api.send('POST', '/v1/grants', body),
   change(from, to, context) {
     if (!hasSameBody(from, to, Object.keys(context.defaults(name)))) return null
-    return () => context.api.send('PATCH', pathOf(from), mergePatch(from.body, to.body) as object)
+    return () => context.api.send('PATCH', pathOf(from), makeMergePatch(from.body, to.body) as object)
   },
   remove: (item, { api }) => api.send('DELETE', pathOf(item))
 })

@@ -42,7 +42,7 @@ export const fills = [
   pushOptionsSlot.fill(pushOptions),
   documentPlaceSlot.fill({
     key: 'clients',
-    reworded(value, wordOf) {
+    mapClients(value, wordOf) {
       const { ids } = Object(value)
       return Array.isArray(ids) ? { ...Object(value), ids: ids.map(wordOf) } : value
     }

@@ -43,9 +43,9 @@ export default {
       remove: RuleRemove,
       readRemove: ({ rule_id: id, revision, removal }) => ({ id, revision, removal }),
       answer: (rule_id, revision) => ({ rule_id, revision }),
-      isEqual: (rule, other) => isDeepStrictEqual(contentOf(rule), contentOf(other)),
-      apply: (_, push, { rules }) => rules.open(specOf(push)),
-      applyOrder: (push, { rules }) => rules.applyOrderOf(specOf(push)),
+      isEqual: (rule, other) => isDeepStrictEqual(ruleContent(rule), ruleContent(other)),
+      apply: (_, push, { rules }) => rules.open(toSpec(push)),
+      applyOrder: (push, { rules }) => rules.applyOrderOf(toSpec(push)),
       withdraw: (id, removal, { rules }) => rules.close(id, removal)
     })
   ],
@@ -78,9 +78,9 @@ function reportClosed(stream: ControlStream, { rules, clock }: AgentCall): void 
 }
 
 /** Returns the rule without the properties of its push. */
-const contentOf = ({ revision, retry, held, ...rule }: RulePush) => rule
+const ruleContent = ({ revision, retry, held, ...rule }: RulePush) => rule
 
-function specOf(push: RulePush): RuleSpec {
+function toSpec(push: RulePush): RuleSpec {
   const { rule_id: id, owner, protocol, listen_from, listen_to, targets, prefer_ipv6, fields } = push
   const { paused = false, existing = 'keep' } = push
   return {

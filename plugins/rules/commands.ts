@@ -6,18 +6,25 @@ import { userIds } from '../users/command-exports.ts'
 import type { RuleRecord } from './api/rule-record.ts'
 import { immutableField } from './codes.ts'
 import { bulk } from './commands/bulk-command.ts'
-import { edit, pause, removal, resume, set } from './commands/change-commands.ts'
-import { pathOf, queryOf, targetOf, Wait } from './commands/command-parts.ts'
+import { edit, pause, removeChange, resume, set } from './commands/change-commands.ts'
 import { rulesKind } from './commands/document-kind.ts'
-import { clientOf, isOnAll, printRule } from './commands/print-rule.ts'
+import { formatClient, isOnAllClients, printRule } from './commands/print-rule.ts'
+import { parseTarget, queryText, rulePath, Wait } from './commands/request-parts.ts'
 import { RuleArg } from './commands/rule-argument.ts'
-import { addsFilters, changeChosen, choosing, filter, listenOf, matching } from './commands/rule-selection.ts'
+import {
+  addedFilters,
+  changeSelected,
+  filterArgs,
+  formatListen,
+  listMatching,
+  selectionArgs
+} from './commands/rule-selection.ts'
 import { columnSlot, pushOptionsSlot } from './slots.ts'
 
-const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleRecord>[] => [
+const listColumns = (more: readonly Column<RuleRecord>[]): readonly Column<RuleRecord>[] => [
   'rule_id',
-  ['client_name', clientOf],
-  ['listen', listenOf],
+  ['client_name', formatClient],
+  ['listen', formatListen],
   'state',
   ['targets', ({ targets }) => targets.map(hostAndPort).join(', ')],
   ...more,
@@ -25,7 +32,7 @@ const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleR
   'state_reason'
 ]
 
-const notOnAll = 6 // as of a rule that its only client refuses
+const exitNotOnAll = 6 // as of a rule that its only client refuses
 
 const push = defineCommand({
   name: 'rule push',
@@ -66,12 +73,12 @@ const push = defineCommand({
     const isPlaced = options.some(({ places }) => places?.(args))
     const { client, listen, target = [] } = isPlaced ? withoutClient(args) : args
     if (target.length === 0) throw new Fault(wrongUsage, 'TARGET is missing: give host:port')
-    const place = { client, protocol, prefer_ipv6, owner, ...portsOf(listen) }
-    const core = { ...place, targets: target.map(targetOf), ...(paused !== undefined && { paused }) }
+    const place = { client, protocol, prefer_ipv6, owner, ...parsePorts(listen) }
+    const core = { ...place, targets: target.map(parseTarget), ...(paused !== undefined && { paused }) }
     const more = await Promise.all(options.map(({ body }) => body(args, api)))
-    const rule = await pushed(api, Object.assign(core, ...more), args)
+    const rule = await pushRule(api, Object.assign(core, ...more), args)
     printRule(rule, print)
-    return isOnAll(rule) ? 0 : notOnAll
+    return isOnAllClients(rule) ? 0 : exitNotOnAll
   }
 })
 
@@ -89,12 +96,12 @@ interface Positional {
 }
 
 /** A refused rule is stored as failed and holds its port: pushed again by who placed it, it is replaced. */
-async function pushed(
+async function pushRule(
   api: Api,
   body: object,
   { ack_timeout_secs, if_offline }: { readonly ack_timeout_secs?: number; readonly if_offline?: string }
 ): Promise<RuleRecord> {
-  const query = queryOf({ ack_timeout_secs })
+  const query = queryText({ ack_timeout_secs })
   const whole = { ...body, ...(if_offline !== undefined && { if_offline }) }
   const first = await attempt(api.send<RuleRecord>('POST', `/v1/rules${query}`, whole))
   if (!(first instanceof Fault)) return first
@@ -102,7 +109,7 @@ async function pushed(
   if (typeof id !== 'string') throw first
   if (first.details?.['rule_state'] === 'failed') throw storedAsFailed(first, id)
   if (!(await isOwnFailed(id, api))) throw first
-  const again = await attempt(api.send<RuleRecord>('PUT', `${pathOf(id)}/definition${query}`, body))
+  const again = await attempt(api.send<RuleRecord>('PUT', `${rulePath(id)}/definition${query}`, body))
   if (!(again instanceof Fault)) return again
   // With other ports or another owner it is another rule, in whose way the failed one is.
   throw again.errorCode.code === immutableField.code ? first : storedAsFailed(again, id)
@@ -115,7 +122,7 @@ const attempt = <T>(reply: Promise<T>): Promise<T | Fault> =>
   })
 
 async function isOwnFailed(id: string, api: Api): Promise<boolean> {
-  const rule = await attempt(api.get<RuleRecord>(pathOf(id)))
+  const rule = await attempt(api.get<RuleRecord>(rulePath(id)))
   if (rule instanceof Fault || rule.state !== 'failed') return false
   return rule.placed_by === (await api.get<{ user_id: string }>('/v1/users/me')).user_id
 }
@@ -131,12 +138,12 @@ const list = defineCommand({
   name: 'rule list',
   summary: 'List the rules.',
   examples: ['sluice rule list --client paris --state failed', "sluice rule list -l 'env=prod,tier!=db'"],
-  args: Type.Object(filter),
-  ...addsFilters,
-  reads: [columnSlot, ...addsFilters.reads],
+  args: Type.Object(filterArgs),
+  ...addedFilters,
+  reads: [columnSlot, ...addedFilters.reads],
   async run(call) {
     const more = call.filled(columnSlot).map(({ value }) => value)
-    call.print.data(await matching(call), columnsWith(more))
+    call.print.data(await listMatching(call), listColumns(more))
   }
 })
 
@@ -146,7 +153,7 @@ const show = defineCommand({
   args: Type.Object({ rule: RuleArg }),
   positional: ['rule'],
   async run({ api, args, print }) {
-    printRule(await api.get<RuleRecord>(pathOf(args.rule)), print)
+    printRule(await api.get<RuleRecord>(rulePath(args.rule)), print)
   }
 })
 
@@ -159,10 +166,10 @@ const remove = defineCommand({
     'sluice rule remove --client paris --state failed',
     'sluice rule remove -l env=staging --dry-run'
   ],
-  args: Type.Object(choosing),
+  args: Type.Object(selectionArgs),
   positional: ['rule'],
-  ...addsFilters,
-  run: call => changeChosen(call, removal(call.api))
+  ...addedFilters,
+  run: call => changeSelected(call, removeChange(call.api))
 })
 
 export const commands = [push, list, show, set, edit, pause, resume, remove, bulk]
@@ -172,7 +179,7 @@ const hostAndPort = ({ host, port }: RuleRecord['targets'][number]): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** Parses a port or a range such as 80-90. */
-function portsOf(listen: string) {
+function parsePorts(listen: string) {
   const [, from, to] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(listen) ?? []
   if (from === undefined)
     throw new Fault(wrongUsage, `LISTEN ${listen} is neither a port nor a range such as 80-90`)

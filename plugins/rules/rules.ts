@@ -1,62 +1,69 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import type { ObjectKind } from '../../kernel/control/managed-objects.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { openPortLookup } from './api/listening-rules.ts'
-import { queries } from './api/queries.ts'
-import { openRuleReader } from './api/rule-reader.ts'
+import { openPortLookup, type PortLookup } from './api/listening-rules.ts'
+import { type PageRow, queries, type RuleQueries } from './api/queries.ts'
+import { openRuleReader, type RuleReader } from './api/rule-reader.ts'
 import { withShownStates } from './api/shown-states.ts'
-import { openRuleChange } from './changes/change-rule.ts'
-import { openCreate } from './changes/create-rule.ts'
-import { openRemoval } from './changes/remove-rules.ts'
-import { openUserChanges } from './changes/user-changes.ts'
-import { openClosedRules } from './delivery/closed-rules.ts'
-import { openReconciliation } from './delivery/reconciliation.ts'
-import { openDelivery } from './delivery/rule-delivery.ts'
+import { type ChangeRule, openChangeRule } from './changes/change-rule.ts'
+import { type CreateRule, openCreateRule } from './changes/create-rule.ts'
+import { openRemoveRules, type RuleRemoval } from './changes/remove-rules.ts'
+import { openUserChanges, type UserChanges } from './changes/user-changes.ts'
+import { type ClosedRules, openClosedRules } from './delivery/closed-rules.ts'
+import { openReconciliation, type Reconciliation } from './delivery/reconciliation.ts'
+import { openRuleDelivery } from './delivery/rule-delivery.ts'
 import { openRuleStates } from './delivery/rule-states.ts'
 import { Fields } from './fields/fields.ts'
-import { openMemberSync } from './group-rules/settle-members.ts'
-import { openJournalEntries } from './journal-entry.ts'
+import { openMemberSync, type SyncMembers } from './group-rules/sync-members.ts'
+import { type AddJournalEntry, openJournalEntries } from './journal-entry.ts'
 import type { Services } from './services.ts'
 import type { keys } from './settings.ts'
 
-/** The service as this plugin itself uses it. */
-export type RulesService = ReturnType<typeof openRules>
+type ShownRow = Omit<PageRow, 'state'> & { readonly state: string }
 
 /**
  * The service as other plugins use it. `create`, `change` and `remove` take the call of a request, or that of the service
  * `act`, and resolve when the agent has answered.
  */
-export type Rules = Pick<
-  RulesService,
-  | 'find'
-  | 'read'
-  | 'list'
-  | 'count'
-  | 'allIds'
-  | 'findOnPort'
-  | 'findVisibleClient'
-  | 'loadScopes'
-  | 'ownersOn'
-  | 'clientsOfOwner'
-  | 'page'
-  | 'listMembers'
-  | 'shownIds'
-  | 'syncMembers'
-  | 'matching'
-  | 'create'
-  | 'change'
-  | 'remove'
-  | 'removeAll'
-  | 'refresh'
-  | 'addJournalEntry'
->
+export interface Rules
+  extends Pick<RuleReader, 'find' | 'read' | 'list'>,
+    Omit<RuleQueries, 'page'>,
+    PortLookup,
+    RuleRemoval,
+    Pick<Reconciliation, 'refresh'> {
+  readonly create: CreateRule
+  readonly change: ChangeRule
+  readonly syncMembers: SyncMembers
+  readonly addJournalEntry: AddJournalEntry
+  /** Returns up to `take` rules after the id `after`, in the order of creation, with the states that records show. */
+  page(after: string, take: number, em: EntityManager): Promise<ShownRow[]>
+}
 
-export function openRules({ config, store, clock, control, codec, log, filled }: Kernel<typeof keys>) {
+/** The service as this plugin itself uses it. */
+export interface RulesService extends Rules, UserChanges, Pick<RuleReader, 'listIds'> {
+  readonly closedRules: ClosedRules
+  readonly kind: ObjectKind
+  /** Checks stored rules at the start of the server. */
+  start(): Promise<void>
+  /** Called when a client connects. */
+  joined(peer: Peer): void
+}
+
+export function openRules({
+  config,
+  store,
+  clock,
+  control,
+  codec,
+  log,
+  filled
+}: Kernel<typeof keys>): RulesService {
   const fields = new Fields(filled, codec)
-  const closings = openClosedRules({ store, control })
-  const reader = openRuleReader({ store, filled, fields, closings })
+  const closedRules = openClosedRules({ store, control })
+  const reader = openRuleReader({ store, filled, fields, closedRules })
   const addJournalEntry = openJournalEntries(filled)
-  const states = openRuleStates({ control, clock, log, filled, closings, addJournalEntry })
+  const states = openRuleStates({ control, clock, log, filled, closedRules, addJournalEntry })
   const services: Services = {
     config,
     store,
@@ -70,7 +77,7 @@ export function openRules({ config, store, clock, control, codec, log, filled }:
     addJournalEntry
   }
   const reconciliation = openReconciliation(services)
-  const removal = openRemoval(services)
+  const removal = openRemoveRules(services)
   return {
     ...reader,
     ...queries,
@@ -78,18 +85,16 @@ export function openRules({ config, store, clock, control, codec, log, filled }:
     ...reconciliation,
     ...removal,
     ...openUserChanges({ ...reconciliation, ...removal }),
-    /** Returns up to `take` rules after the id `after`, in the order of creation, with the states that are shown. */
-    page: async (after: string, take: number, em: EntityManager) =>
-      withShownStates(filled, await queries.page(after, take, em), em),
+    page: async (after, take, em) => withShownStates(filled, await queries.page(after, take, em), em),
     addJournalEntry,
-    closings,
-    joined(peer: Peer): void {
-      closings.joined(peer)
+    closedRules,
+    joined(peer) {
+      closedRules.joined(peer)
       reconciliation.joined(peer)
     },
-    kind: openDelivery(services),
+    kind: openRuleDelivery(services),
     syncMembers: openMemberSync(services),
-    create: openCreate(services),
-    change: openRuleChange(services)
+    create: openCreateRule(services),
+    change: openChangeRule(services)
   }
 }

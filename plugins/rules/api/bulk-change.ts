@@ -99,39 +99,42 @@ export async function changeMany(
 ): Promise<Static<typeof BulkReply>> {
   const { body, query, requestId } = call
   if ((body.action === 'patch') !== (body.patch !== undefined))
-    throw unclear('/patch', 'send /patch with the action patch, and with no other')
-  const ids = await chosen(rules, call)
+    throw unclearRequest('/patch', 'send /patch with the action patch, and with no other')
+  const ids = await selectIds(rules, call)
   if (ids.length > maxChanged) {
     const message = `${ids.length > maxChanged + 1 || body.ids ? ids.length : `more than ${maxChanged}`} rules are chosen; at most ${maxChanged} can change at once: choose fewer`
     throw new Fault(limitReached, message, { details: { limit: maxChanged } })
   }
   const timed = { ack_timeout_secs: defaultAckSecs(ids.length), ...query }
-  const parts = ids.map(id => partOf(rules, id, { ...body, query: timed }))
+  const parts = ids.map(id => toPart(rules, id, { ...body, query: timed }))
   const resource = { kind: 'bulk', id: requestId }
   const options = { isAtomic: body.atomic ?? false, isRehearsal: body.dry_run ?? false, resource }
   const results = await changeEach(call, parts, options).catch((error: unknown) => {
-    throw error instanceof PartRefused ? refusalOf(ids[error.at] ?? '', error.fault) : error
+    throw error instanceof PartRefused ? withRuleId(ids[error.at] ?? '', error.fault) : error
   })
   return {
     matched: ids.length,
-    results: ids.map((id, at) => resultOf(id, parts[at]?.status ?? 200, results[at] ?? null))
+    results: ids.map((id, at) => toResult(id, parts[at]?.status ?? 200, results[at] ?? null))
   }
 }
 
 /** Returns at most one id more than may change. A rule that is being removed is chosen by its id only. */
-async function chosen(rules: RulesService, { body, principal }: BulkCall): Promise<readonly string[]> {
+async function selectIds(rules: RulesService, { body, principal }: BulkCall): Promise<readonly string[]> {
   const { ids, action: _, patch: __, dry_run: ___, atomic: ____, ...filter } = body
   const isFiltered = Object.keys(filter).length > 0
   if (isFiltered === (ids !== undefined))
-    throw unclear('/ids', 'choose rules either by /ids or by a filter of their list, such as /selector')
+    throw unclearRequest(
+      '/ids',
+      'choose rules either by /ids or by a filter of their list, such as /selector'
+    )
   if (ids) return [...new Set(ids)]
-  return rules.idsOf(filter, principal, maxChanged + 1)
+  return rules.listIds(filter, principal, maxChanged + 1)
 }
 
-const unclear = (field: string, message: string): Fault =>
+const unclearRequest = (field: string, message: string): Fault =>
   new Fault(invalidSchema, message, { details: { field, reason: 'oneOf' } })
 
-function partOf(
+function toPart(
   rules: RulesService,
   id: string,
   { action, patch = {}, query }: Bulk & { readonly query: ChangeQuery }
@@ -151,14 +154,14 @@ function partOf(
   }
 }
 
-const resultOf = (id: string, status: number, refusal: PartResult) => {
+const toResult = (id: string, status: number, refusal: PartResult) => {
   if (!refusal) return { rule_id: id, status }
   const { errorCode, message, details } = refusal
   const error = { code: errorCode.code, message, ...(details && { details }) }
   return { rule_id: id, status: errorCode.http, error }
 }
 
-const refusalOf = (id: string, { errorCode, message, details, cause }: Fault): Fault =>
+const withRuleId = (id: string, { errorCode, message, details, cause }: Fault): Fault =>
   new Fault(errorCode, `rule ${id}: ${message}; no rule is changed`, {
     details: { ...details, rule_id: id },
     cause

@@ -17,7 +17,7 @@ import {
   waitingErrors
 } from './route-errors.ts'
 import type { RuleRecord } from './rule-record.ts'
-import { resourceOf } from './rule-resource.ts'
+import { ruleResource } from './rule-resource.ts'
 import {
   ChangeQuery,
   createBody,
@@ -83,7 +83,7 @@ const read = defineRoute({
   access: 'user',
   summary: 'Returns one rule.',
   schema: filled => ({ params: RuleParams, reply: ruleRecord(filled), errors: existingErrors }),
-  record: ({ rule_id: id }, filled) => resourceOf(id, filled),
+  record: ({ rule_id: id }, filled) => ruleResource(id, filled),
   run: ({ rules }: RouteDeps, { params, principal }) => rules.read(params.rule_id, principal)
 })
 

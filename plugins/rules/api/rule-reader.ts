@@ -1,4 +1,4 @@
-// Rules as their owners and superadmins see them.
+// Reads rules as their owners and superadmins see them.
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../../kernel/base/clock.ts'
 import { Fault, notOwner } from '../../../kernel/base/errors.ts'
@@ -7,91 +7,99 @@ import type { Principal } from '../../../kernel/http/principal.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { listFilterSlots, listFilters } from '../../http/exports.ts'
-import { clientsNamed } from '../changes/placement.ts'
+import { clientCondition } from '../changes/placement.ts'
 import type { ClosedRules } from '../delivery/closed-rules.ts'
 import { isGroupRule, onClients, RefusedMember, Rule, type ShownRule, shownColumns } from '../entities.ts'
 import type { Fields } from '../fields/fields.ts'
-import { edgesOf } from '../group-rules/edges.ts'
+import { loadEdges } from '../group-rules/edges.ts'
 import { ruleNotFound, targetViewSlot } from '../slots.ts'
 import type { RuleRecord, Values } from './rule-record.ts'
-import { etagsOf } from './rule-resource.ts'
+import { loadEtags } from './rule-resource.ts'
 import type { Filter } from './schema.ts'
-import { shownOf, shownStates } from './shown-states.ts'
+import { shownStates, toShownState } from './shown-states.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'filled'> {
   readonly fields: Fields
-  readonly closings: Pick<ClosedRules, 'reasonOf'>
+  readonly closedRules: Pick<ClosedRules, 'reason'>
 }
 
-export type RuleReader = ReturnType<typeof openRuleReader>
+export interface RuleReader {
+  /** Returns the row of a rule; throws `rule_not_found` or `not_owner`. */
+  find(id: string, principal: Principal, em: EntityManager): Promise<Rule>
+  /** Returns a rule as its owner or a superadmin sees it; throws `rule_not_found` or `not_owner`. */
+  read(id: string, principal: Principal): Promise<RuleRecord>
+  /** Returns the record of a row, and does not check who may see it. */
+  loadRecord(rule: Rule, em: EntityManager): Promise<RuleRecord>
+  /** Lists rules in the order of creation; throws `not_owner`. */
+  list(filter: Filter, principal: Principal): PagedRows<RuleRecord>
+  /** Returns the ids of at most `take` rules of the list, without those that are being removed. */
+  listIds(filter: Filter, principal: Principal, take: number): Promise<string[]>
+}
 
-export function openRuleReader(services: Services) {
-  /** Throws `rule_not_found` or `not_owner`. */
+export function openRuleReader(services: Services): RuleReader {
   async function find(id: string, { role, userId }: Principal, em: EntityManager): Promise<Rule> {
     const rule = await em.findOne(Rule, { id })
-    const hasWholes = services.fields.placing() !== undefined
-    if (!rule || (isGroupRule(rule) && !hasWholes)) throw new Fault(ruleNotFound, `there is no rule ${id}`)
+    const hasGroupRules = services.fields.placing() !== undefined
+    if (!rule || (isGroupRule(rule) && !hasGroupRules))
+      throw new Fault(ruleNotFound, `there is no rule ${id}`)
     if (role !== 'superadmin' && rule.owner !== userId)
       throw new Fault(notOwner, `rule ${id} belongs to another user`)
-    if (rule.parent != null && hasWholes) throw partNotFound(rule, rule.parent)
+    if (rule.parent != null && hasGroupRules) throw memberNotFound(rule, rule.parent)
     return rule
   }
 
-  /** Returns one rule as its owner or a superadmin sees it; throws `rule_not_found` or `not_owner`. */
   const read = (id: string, principal: Principal): Promise<RuleRecord> =>
-    services.store.read(async em => recordOf(await find(id, principal, em), em))
+    services.store.read(async em => loadRecord(await find(id, principal, em), em))
 
-  async function recordOf(rule: Rule, em: EntityManager): Promise<RuleRecord> {
-    const [record] = await recordsOf([rule], services, em)
+  async function loadRecord(rule: Rule, em: EntityManager): Promise<RuleRecord> {
+    const [record] = await loadRecords([rule], services, em)
     if (!record) throw new TypeError(`rule ${rule.id} has no record`)
     return record
   }
 
-  /** Lists rules in the order of creation. */
   function list(filter: Filter, principal: Principal): PagedRows<RuleRecord> {
     const { role, userId } = principal
     if (role !== 'superadmin' && filter.owner !== undefined && filter.owner !== userId)
       throw new Fault(notOwner, 'only a superadmin may list the rules of another user')
     return {
       async page(after, take, em) {
-        const where = { id: { $gt: after }, ...(await matching(services, filter, principal, em)) }
+        const where = { id: { $gt: after }, ...(await filterCondition(services, filter, principal, em)) }
         const page: object = { orderBy: { id: 'asc' }, limit: take, fields: shownColumns }
         const rules: ShownRule[] = await em.find(Rule, where, page)
-        return (await recordsOf(rules, services, em)).map(row => ({ key: row.rule_id, row }))
+        return (await loadRecords(rules, services, em)).map(row => ({ key: row.rule_id, row }))
       }
     }
   }
 
-  /** Returns the ids of at most `take` rules that the list has and that are not being removed. */
-  const idsOf = (filter: Filter, principal: Principal, take: number): Promise<string[]> =>
+  const listIds = (filter: Filter, principal: Principal, take: number): Promise<string[]> =>
     services.store.read(async em => {
       const where = {
         state: { $ne: 'draining' as const },
-        ...(await matching(services, filter, principal, em))
+        ...(await filterCondition(services, filter, principal, em))
       }
       const rules = await em.find(Rule, where, { orderBy: { id: 'asc' }, limit: take, fields: ['id'] })
       return rules.map(({ id }) => id)
     })
 
-  return { find, read, recordOf, list, idsOf }
+  return { find, read, loadRecord, list, listIds }
 }
 
-const partNotFound = ({ id }: Rule, whole: string): Fault =>
-  new Fault(ruleNotFound, `${id} is the part of rule ${whole} on one client; give the id of the rule`, {
-    details: { rule_id: whole }
+const memberNotFound = ({ id }: Rule, parent: string): Fault =>
+  new Fault(ruleNotFound, `${id} is a member of group rule ${parent}; give the id of the group rule`, {
+    details: { rule_id: parent }
   })
 
-/** Nearly all rules: said so that a store does not read and sort them by the index of parents to find a page. */
-const noPart = { $not: { parent: { $ne: null } } }
+/** Matches nearly all rules. In this form, the store does not sort them by the index of parents to find a page. */
+const isNotMember = { $not: { parent: { $ne: null } } }
 
-/** The rules of an owner in the order of a page, which the index of owners has; of some clients they are found by these. */
-const ownedBy = (owner: string, isOfClients: boolean): object =>
-  isOfClients
+/** Lets the store find the rules by the index of clients if a filter names some, else by the index of owners. */
+const ownerCondition = (owner: string, hasClients: boolean): object =>
+  hasClients
     ? { $not: { $or: [{ parent: { $ne: null } }, { owner: { $ne: owner } }] } }
     : { parent: null, owner }
 
-/** Returns a condition for the rules that the filter leaves and the caller may see. */
-async function matching(
+/** Returns a condition for the rules that match the filter and that the caller may see. */
+async function filterCondition(
   { filled, fields }: Services,
   { client, owner, ...more }: Filter,
   { role, userId }: Principal,
@@ -99,31 +107,31 @@ async function matching(
 ) {
   const seen = role === 'superadmin' ? owner : userId
   const onEach = { ...onClients, ...(seen !== undefined && { owner: seen }) }
-  const shown = seen === undefined ? noPart : ownedBy(seen, client !== undefined)
+  const shown = seen === undefined ? isNotMember : ownerCondition(seen, client !== undefined)
   return {
     ...listFilters.where(filled(listFilterSlots.rule), more),
     ...(fields.placing() ? shown : onEach),
-    ...(client !== undefined && (await onOne(client, em)))
+    ...(client !== undefined && (await onClientCondition(client, em)))
   }
 }
 
-/** Returns a condition for rules of the client, and of several clients with this one among them. */
-async function onOne(client: string, em: EntityManager): Promise<object> {
-  const clientId = { $in: await clientIds(client, em) }
-  const parts = await em.find(Rule, { clientId, parent: { $ne: null } }, { fields: ['parent'] })
+/** Returns a condition for rules on the client, and for group rules with a member there. */
+async function onClientCondition(client: string, em: EntityManager): Promise<object> {
+  const clientId = { $in: await loadClientIds(client, em) }
+  const members = await em.find(Rule, { clientId, parent: { $ne: null } }, { fields: ['parent'] })
   const refused = await em.find(RefusedMember, { clientId }, { fields: ['parent'] })
-  const parents = [...parts, ...refused].flatMap(({ parent }) => parent ?? [])
+  const parents = [...members, ...refused].flatMap(({ parent }) => parent ?? [])
   if (parents.length === 0) return { clientId } // with a second condition that no rule meets, SQLite reads all rules
   return { $or: [{ clientId }, { id: { $in: [...new Set(parents)] } }] }
 }
 
-async function clientIds(client: string, em: EntityManager): Promise<string[]> {
-  return (await em.find(Client, clientsNamed(client), { fields: ['id'] })).map(({ id }) => id)
+async function loadClientIds(client: string, em: EntityManager): Promise<string[]> {
+  return (await em.find(Client, clientCondition(client), { fields: ['id'] })).map(({ id }) => id)
 }
 
-async function recordsOf(
+async function loadRecords(
   rules: readonly ShownRule[],
-  { filled, fields, closings }: Services,
+  { filled, fields, closedRules }: Services,
   em: EntityManager
 ): Promise<RuleRecord[]> {
   const clientIds = [...new Set(rules.map(({ clientId }) => clientId))]
@@ -131,23 +139,23 @@ async function recordsOf(
   const names = new Map(clients.map(({ id, name }) => [id, name]))
   const values = await fields.load(rules, em)
   const views = filled(targetViewSlot).map(({ value }) => [value.key, value.load(rules)] as const)
-  const etags = await etagsOf(rules, values, filled, em)
+  const etags = await loadEtags(rules, values, filled, em)
   const shown = await shownStates(filled, rules, em)
-  const edges = await edgesOf(rules, { shown, closings }, em)
+  const edges = await loadEdges(rules, { shown, closedRules }, em)
   const unplaced = fields.placing() && { edges: null }
   return rules.map(rule => ({
-    ...coreRecordOf(rule, names),
+    ...coreRecord(rule, names),
     ...unplaced,
     etag: etags.get(rule.id) ?? '',
-    ...(edges.get(rule.id) ?? shownOf(rule, shown.get(rule.id), closings.reasonOf(rule))),
-    targets: targetsOf(rule, views),
+    ...(edges.get(rule.id) ?? toShownState(rule, shown.get(rule.id), closedRules.reason(rule))),
+    targets: shownTargets(rule, views),
     ...fields.shown(values.get(rule.id) ?? {})
   }))
 }
 
 type Views = readonly (readonly [string, ReadonlyMap<string, readonly unknown[]>])[]
 
-const targetsOf = ({ id, targets, listenFrom, listenTo }: ShownRule, views: Views) =>
+const shownTargets = ({ id, targets, listenFrom, listenTo }: ShownRule, views: Views) =>
   targets.map((target, index) => {
     const port_end = listenTo > listenFrom ? target.port + listenTo - listenFrom : null
     const own = { ...target, weight: target.weight ?? 1, port_end }
@@ -156,7 +164,7 @@ const targetsOf = ({ id, targets, listenFrom, listenTo }: ShownRule, views: View
     return shown
   })
 
-const coreRecordOf = (rule: ShownRule, names: ReadonlyMap<string, string>) => ({
+const coreRecord = (rule: ShownRule, names: ReadonlyMap<string, string>) => ({
   rule_id: rule.id,
   client_id: isGroupRule(rule) ? null : rule.clientId,
   client_name: isGroupRule(rule) ? null : (names.get(rule.clientId) ?? ''),

@@ -35,9 +35,9 @@ export const Weight = Type.Integer({
 })
 
 /** The states of this plugin; `rules.shown-state` adds to them. */
-export const states = ['pending', 'active', 'paused', 'failed', 'draining']
+export const coreStates = ['pending', 'active', 'paused', 'failed', 'draining']
 
-export const stateOf = (all: readonly string[]) =>
+export const stateSchema = (all: readonly string[]) =>
   Type.Unsafe<string>(
     Type.Union(
       all.map(state => Type.Literal(state)),
@@ -86,7 +86,7 @@ export const CoreRecord = Type.Object({
     description: 'The owner, or a superadmin: then grants do not limit the rule.'
   }),
   paused: Type.Boolean({ description: 'Its port stays taken, and nothing is forwarded.', examples: [false] }),
-  state: stateOf(states),
+  state: stateSchema(coreStates),
   state_reason: orNull(Type.String(), { description: 'Why it is not active, as a code.', examples: [null] }),
   created_at: timeOf('When it was created.'),
   updated_at: timeOf('When it was changed last.'),

@@ -13,30 +13,30 @@ type Version = number | readonly unknown[]
  * A rule in requests. Its version is its revision, or the time of its last change when its client has none of it, and
  * what no agent has of it.
  */
-export const resourceOf = (id: string, filled: SlotReader): Resource => ({
+export const ruleResource = (id: string, filled: SlotReader): Resource => ({
   kind: 'rule',
   id,
   async version(em) {
     const rule = await em.findOne(Rule, { id })
     if (!rule) return null
-    const values = await loadColumns(countedIn(filled)(rule), [rule], em)
-    return (await versionsOf([rule], values, filled, em)).get(id) ?? null
+    const values = await loadColumns(versionedColumns(filled)(rule), [rule], em)
+    return (await loadVersions([rule], values, filled, em)).get(id) ?? null
   }
 })
 
 /** Returns what replies have in the header ETag. `values` are those of the fields, by rule. */
-export async function etagsOf(
+export async function loadEtags(
   rules: readonly ShownRule[],
   values: ReadonlyMap<string, Values>,
   filled: SlotReader,
   em: EntityManager
 ) {
-  const versions = await versionsOf(rules, values, filled, em)
+  const versions = await loadVersions(rules, values, filled, em)
   return new Map([...versions].map(([id, version]) => [id, etagText(version)]))
 }
 
 /** Of what has no revision: a whole, whose parts have one, and a rule that no agent holds. */
-const definitionOf = ({
+const definitionVersion = ({
   listenFrom,
   listenTo,
   targets,
@@ -48,30 +48,30 @@ const definitionOf = ({
 }: ShownRule) => [...[updatedAt, listenFrom, listenTo, targets], ...[preferIpv6, placedBy, paused, fields]]
 
 /** Returns the columns that count, of a rule: what an agent has of it is in its revision. */
-function countedIn(filled: SlotReader) {
+function versionedColumns(filled: SlotReader) {
   const all = columnsIn(filled)
   const own = all.filter(({ isSent }) => !isSent)
   return (rule: ShownRule) => (isGroupRule(rule) ? all : own)
 }
 
-async function versionsOf(
+async function loadVersions(
   rules: readonly ShownRule[],
   values: ReadonlyMap<string, Values>,
   filled: SlotReader,
   em: EntityManager
 ): Promise<Map<string, Version>> {
-  const revisions = await revisionsOf(
+  const revisions = await loadRevisions(
     rules.map(({ id }) => id),
     em
   )
-  const countedOf = countedIn(filled)
+  const countedOf = versionedColumns(filled)
   return new Map(
     rules.map(rule => {
       const { id } = rule
       const all = values.get(id) ?? {}
       const own = countedOf(rule).flatMap(({ key }) => (all[key] == null ? [] : [all[key]]))
       const revision = isGroupRule(rule) ? undefined : revisions.get(id)
-      if (revision === undefined) return [id, [...definitionOf(rule), ...own]]
+      if (revision === undefined) return [id, [...definitionVersion(rule), ...own]]
       return [id, own.length === 0 ? revision : [revision, ...own]]
     })
   )
@@ -80,7 +80,10 @@ async function versionsOf(
 const idsPerQuery = 999 // a statement of more than 1,000 values is not kept
 
 /** Found by the clients of the rules, with which the key of the table begins. */
-async function revisionsOf(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, number>> {
+async function loadRevisions(
+  ids: readonly string[],
+  em: EntityManager
+): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>()
   for (let at = 0; at < ids.length; at += idsPerQuery) {
     const some = ids.slice(at, at + idsPerQuery)

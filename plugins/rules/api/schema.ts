@@ -14,13 +14,13 @@ import { Edge, partialState } from '../group-rules/edges.ts'
 import { shapeSlot, shownStateSlot, type TargetView, targetViewSlot } from '../slots.ts'
 import {
   CoreRecord,
+  coreStates,
   ListenPort,
   Port,
   Priority,
   RuleId,
   type RuleRecord,
-  stateOf,
-  states,
+  stateSchema,
   type Values,
   Weight
 } from './rule-record.ts'
@@ -105,34 +105,35 @@ const optionalValue = (field: RuleField) =>
 const example = { client: 'paris', listen_port: 8443, targets: [{ host: '10.0.0.7', port: 443 }] }
 
 /** A rule needs `client` where no field places it on several. */
-const placeIn = (filled: SlotReader): TSchema => (placingIn(filled) ? Type.Optional(ClientRef) : ClientRef)
+const clientSchema = (filled: SlotReader): TSchema =>
+  placingIn(filled) ? Type.Optional(ClientRef) : ClientRef
 
-const definitionIn = (filled: SlotReader) => {
+const definitionProperties = (filled: SlotReader) => {
   const { listen_port_end: _, client: __, ...core } = Definition.properties
   const range = filled(shapeSlot).find(({ value }) => value.bodyField === 'listen_port_end')?.value
   const end = range && lastPort({ 'x-requires': range.requires.capability })
-  return { client: placeIn(filled), ...core, ...(end && { listen_port_end: end }) }
+  return { client: clientSchema(filled), ...core, ...(end && { listen_port_end: end }) }
 }
 
 const named = ($id: string) => ({ $id, examples: [example] })
 
 export const createBody = (filled: SlotReader) =>
   withFields<CreateBody>(
-    { ...definitionIn(filled), if_offline: IfOffline },
+    { ...definitionProperties(filled), if_offline: IfOffline },
     filled,
     optionalValue,
     named('RuleCreate')
   )
 
 export const definitionBody = (filled: SlotReader) =>
-  withFields<DefinitionBody>(definitionIn(filled), filled, optionalValue, named('RuleDefinition'))
+  withFields<DefinitionBody>(definitionProperties(filled), filled, optionalValue, named('RuleDefinition'))
 
 /** A rule in the document of `apply`. */
 export const documentBody = (filled: SlotReader) =>
   withFields<DefinitionBody>(
     {
       ...Definition.properties,
-      client: placeIn(filled),
+      client: clientSchema(filled),
       rule_id: Type.Optional(RuleId)
     },
     filled,
@@ -146,7 +147,7 @@ const Edges = orNull(Type.Array(Edge), {
 const Readonly = Type.Optional(Type.Unknown({ readOnly: true, description: 'Ignored: read-only.' }))
 
 /** Targets as requests give them, or as a record shows them. */
-function targetsIn(filled: SlotReader) {
+function targetsSchema(filled: SlotReader) {
   const views = Object.fromEntries(viewsIn(filled).map(({ key }) => [key, Readonly]))
   const target = Definition.properties.targets.items.properties
   return Type.Array(closed({ ...target, port_end: Readonly, ...views }), {
@@ -156,9 +157,9 @@ function targetsIn(filled: SlotReader) {
 
 /** Takes the whole body of create, a record as it was read (read-only properties are ignored), or hot fields alone. */
 export const updateBody = (filled: SlotReader) => {
-  const shown = [...Object.keys(CoreRecord.properties), ...Object.keys(edgesIn(filled))]
+  const shown = [...Object.keys(CoreRecord.properties), ...Object.keys(edgesProperty(filled))]
   const readOnly = Object.fromEntries(shown.map(key => [key, Readonly]))
-  const targets = targetsIn(filled)
+  const targets = targetsSchema(filled)
   const { properties } = Type.Partial(Type.Object({ ...Definition.properties, targets }))
   return withFields<UpdateBody>({ ...readOnly, ...properties }, filled, optionalValue, named('RuleUpdate'))
 }
@@ -166,11 +167,11 @@ export const updateBody = (filled: SlotReader) => {
 /** Properties of a record that no request changes. */
 export const readOnlyIn = (filled: SlotReader): readonly string[] => [
   ...Object.keys(CoreRecord.properties).filter(key => !(key in Definition.properties)),
-  ...Object.keys(edgesIn(filled))
+  ...Object.keys(edgesProperty(filled))
 ]
 
 /** What records have where a plugin places rules on several clients. */
-const edgesIn = (filled: SlotReader) => (placingIn(filled) ? { edges: Edges } : {})
+const edgesProperty = (filled: SlotReader) => (placingIn(filled) ? { edges: Edges } : {})
 
 /** A JSON Merge Patch. */
 export const patchBody = (filled: SlotReader) => {
@@ -179,7 +180,7 @@ export const patchBody = (filled: SlotReader) => {
   )
   const fixed = [...readOnlyIn(filled), 'client', 'protocol', 'owner'].map(key => [key, same])
   const { prefer_ipv6, paused, ...core } = Type.Partial(
-    Type.Object({ ...definitionIn(filled), targets: targetsIn(filled) })
+    Type.Object({ ...definitionProperties(filled), targets: targetsSchema(filled) })
   ).properties
   const optional = { prefer_ipv6: Type.Optional(orNull(prefer_ipv6)), paused: Type.Optional(orNull(paused)) }
   const fieldOf = ({ body }: RuleField) => Type.Optional(orNull(patchSchemaOf(body)))
@@ -213,9 +214,9 @@ export const ruleRecord = (filled: SlotReader) => {
   })
   const fieldOf = ({ body, absent }: RuleField) => (absent === undefined ? orNull(body) : body)
   const added = filled(shownStateSlot).map(({ value }) => value.state)
-  const state = stateOf([...states, ...(placingIn(filled) ? [partialState] : []), ...added])
+  const state = stateSchema([...coreStates, ...(placingIn(filled) ? [partialState] : []), ...added])
   return withFields<RuleRecord>(
-    { ...CoreRecord.properties, ...edgesIn(filled), state, targets },
+    { ...CoreRecord.properties, ...edgesProperty(filled), state, targets },
     filled,
     fieldOf,
     {

@@ -1,4 +1,4 @@
-// The states that fields give to rules: what is read, and which rules have their port.
+// States that fields give to rules, such as expired. They decide what records show, and which rules hold their port.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { SlotReader } from '../../../kernel/slot.ts'
 import { isInForce } from '../delivery/rule-states.ts'
@@ -12,11 +12,11 @@ export interface Shown extends Pick<ShownState, 'state' | 'port'> {
 
 type StoredState = RuleOwnership & Pick<Rule, 'id' | 'state'>
 
-/** A field that has ended a rule goes before a pause, and a pause before a field that opens the rule again. */
+/** A field that has ended a rule wins over a pause, and a pause over a field that will open the rule again. */
 export const isShown = ({ state }: Pick<Rule, 'state'>, shown: Shown | undefined): shown is Shown =>
   shown !== undefined && (state === 'active' || shown.port === 'free')
 
-/** Returns the states of those rules that a field gives one to. One without a port goes before one with it. */
+/** Returns the states that fields give to the rules, by id. A state that frees the port wins over one that reserves it. */
 export async function shownStates(
   filled: SlotReader,
   rules: readonly StoredState[],
@@ -32,21 +32,21 @@ export async function shownStates(
   return found
 }
 
-/** Returns state and reason as records have them. `closing` is why its agent has closed it. */
-export function shownOf(
+/** Returns state and reason for a record. `closedReason` says why the agent has closed the rule. */
+export function toShownState(
   rule: Pick<Rule, 'state' | 'stateReason'>,
   shown: Shown | undefined,
-  closing: string | null
+  closedReason: string | null
 ): { state: string; state_reason: string | null } {
   const { state, stateReason } = rule
   if (isShown(rule, shown)) return { state: shown.state, state_reason: shown.reason }
   return {
     state,
-    state_reason: stateReason ?? (state === 'active' ? closing : state === 'paused' ? state : null)
+    state_reason: stateReason ?? (state === 'active' ? closedReason : state === 'paused' ? state : null)
   }
 }
 
-/** Returns the rules with the states that are shown of them. */
+/** Returns the rules with the states that records show. */
 export async function withShownStates<R extends StoredState>(
   filled: SlotReader,
   rules: readonly R[],

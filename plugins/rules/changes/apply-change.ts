@@ -17,7 +17,7 @@ import { fieldUnsupported } from '../fields/rule-field.ts'
 import type { Services } from '../services.ts'
 import { updateCapability } from '../wire.ts'
 import type { EditCall, StoredRule, WantedRule } from './edit.ts'
-import { admit } from './placement.ts'
+import { admitRule } from './placement.ts'
 import { withPendingChange, writeRule } from './write-rule.ts'
 
 export interface AppliedChange {
@@ -49,7 +49,7 @@ export async function applyChange(
   const isHot = changes.every(({ field }) => fields.isHot(field))
   const isDefinition = !changes.every(({ field }) => fields.isHot(field) || field === 'paused')
   const given = { ...rule, ...core, fields: fields.keysWith(rule, values) }
-  if (isDefinition) await admit(given, filled, by.em)
+  if (isDefinition) await admitRule(given, filled, by.em)
   const [next = given] = isDefinition ? await fields.withDerived([given], by.em) : [given]
   await requireSupport(services, { rule, next, changes, mode: isHot ? 'hot' : mode }, by)
   await fields.check(next, addedValues(changes, services), by)

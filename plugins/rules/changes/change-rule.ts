@@ -2,21 +2,21 @@
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { ApplyResult } from '../../../kernel/control/managed-objects.ts'
 import type { FieldChange } from '../../../kernel/http/route.ts'
-import { resourceOf } from '../api/rule-resource.ts'
+import { ruleResource } from '../api/rule-resource.ts'
 import { isGroupRule, Rule } from '../entities.ts'
 import type { ChangeBy } from '../fields/fields.ts'
 import { missingPart } from '../fields/requirements.ts'
-import { changeWhole } from '../group-rules/group-rule.ts'
+import { changeGroupRule } from '../group-rules/group-rule.ts'
 import type { JournalEntry } from '../journal-entry.ts'
 import type { Change, Services } from '../services.ts'
 import { ruleNotFound } from '../slots.ts'
 import { type AppliedChange, applyChange } from './apply-change.ts'
 import {
-  answersOf,
   defaultAckSecs,
-  removedMeanwhile,
+  removedWhileWaiting,
   requireAnswers,
-  requireApplied
+  requireApplied,
+  waitForAnswers
 } from './client-answers.ts'
 import type { Edit, EditCall, StoredRule, WantedRule } from './edit.ts'
 import { judgeEdit, requireContent, requireValid } from './judge-edit.ts'
@@ -25,19 +25,19 @@ import { takenPorts } from './new-rule.ts'
 export type ChangeRule = (id: string, edit: Edit, call: Change) => Promise<void>
 
 /** Returns a function that stores an edit, and waits until the connected clients have applied it. */
-export const openRuleChange =
+export const openChangeRule =
   (services: Services): ChangeRule =>
   async (id, edit, { principal, change }) => {
     const { control, fields, filled } = services
     requireContent(edit, fields)
     if (edit.mode === 'replace') requireValid(edit, services, principal)
     let changes: readonly FieldChange[] = []
-    const resource = { ...resourceOf(id, filled), changes: () => changes }
+    const resource = { ...ruleResource(id, filled), changes: () => changes }
     const { rule, applied } = await change(resource, async em => {
       const stored = await findRule(services, id, edit, { principal, em })
       const wanted = await judgeEdit(services, edit, stored, { principal, em })
       const call = { mode: edit.mode, existing: edit.existing ?? 'keep', principal, em }
-      const apply = isGroupRule(stored.rule) ? changeWhole : changeOne
+      const apply = isGroupRule(stored.rule) ? changeGroupRule : changeOne
       const applied = await apply(services, stored, wanted, call)
       changes = applied.changes
       for (const entry of journalEntries(id, changes, services, principal))
@@ -47,7 +47,7 @@ export const openRuleChange =
     applied.afterCommit()
     for (const clientId of new Set(applied.woken)) control.objects.wake(clientId)
     const { ackSecs = defaultAckSecs(applied.awaited.length) } = edit
-    const answers = await answersOf(control, applied.awaited, 'push', ackSecs)
+    const answers = await waitForAnswers(control, applied.awaited, 'push', ackSecs)
     if (isGroupRule(rule)) requireAnswers(id, answers, ackSecs)
     else for (const { result } of answers) await requireInForce(services, id, result, ackSecs)
   }
@@ -106,7 +106,7 @@ async function requireInForce(
 ): Promise<void> {
   if (result?.status === 'applied') return
   const rule = await store.read(em => em.findOne(Rule, { id }))
-  if (!rule || result?.status === 'removed') throw removedMeanwhile(id)
+  if (!rule || result?.status === 'removed') throw removedWhileWaiting(id)
   const whenRefused = rule.state === 'failed' ? ({ rule_state: 'failed' } as const) : undefined
   requireApplied(result, id, ackSecs, whenRefused)
 }

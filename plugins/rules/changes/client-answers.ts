@@ -18,7 +18,7 @@ export interface Answer {
 }
 
 /** Waits for the results of connected clients; others are woken. */
-export function answersOf(
+export function waitForAnswers(
   { peers, objects }: Pick<Kernel['control'], 'peers' | 'objects'>,
   rules: readonly Rule[],
   change: 'push' | 'remove',
@@ -61,7 +61,7 @@ export function requireApplied(
   throw new Fault(activationFailed, answer.message, { details: { ...refused, reason: answer.code } })
 }
 
-export const removedMeanwhile = (id: string): Fault =>
+export const removedWhileWaiting = (id: string): Fault =>
   new Fault(ruleNotFound, `rule ${id} was removed before its client had answered`, {
     details: { rule_id: id }
   })

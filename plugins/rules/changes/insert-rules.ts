@@ -8,9 +8,9 @@ import type { ChangeBy } from '../fields/fields.ts'
 import { requireCapableOnceBack, requireCapablePeer } from '../fields/requirements.ts'
 import type { Services } from '../services.ts'
 import { type Faults, insertRule, overLimits, takenPorts } from './new-rule.ts'
-import { admit } from './placement.ts'
+import { admitRule } from './placement.ts'
 
-interface How extends ChangeBy {
+interface InsertCall extends ChangeBy {
   readonly ifOffline: 'refuse' | 'queue'
 }
 
@@ -22,17 +22,17 @@ export async function insertRules(
   services: Services,
   given: readonly Rule[],
   values: Values,
-  { ifOffline, ...by }: How
+  { ifOffline, ...by }: InsertCall
 ): Promise<Faults> {
   const { config, control, filled, fields } = services
   const { em } = by
   const faults = new Map<string, Fault>()
-  const admitted = await passing(given, faults, rule => admit(rule, filled, em))
+  const admitted = await keepPassing(given, faults, rule => admitRule(rule, filled, em))
   const derived = await fields.withDerived(admitted, em)
-  const capable = await passing(derived, faults, async rule =>
+  const capable = await keepPassing(derived, faults, async rule =>
     ifOffline === 'queue' ? requireCapableOnceBack(services, rule, em) : requireCapablePeer(services, rule)
   )
-  const stored = await passing(capable, faults, async rule => {
+  const stored = await keepPassing(capable, faults, async rule => {
     await insertRule(rule, em)
     await fields.check(rule, values, by)
     await fields.save(rule.id, values, by)
@@ -48,7 +48,7 @@ export async function insertRules(
 const atOnce = 32
 
 /** Returns the rules that pass the check; the faults of others are added. */
-export async function passing<R extends { readonly id: string }>(
+export async function keepPassing<R extends { readonly id: string }>(
   rules: readonly R[],
   faults: Map<string, Fault>,
   check: (rule: R) => Promise<void>

@@ -14,8 +14,8 @@ import type { Services } from '../services.ts'
 import { listChanges } from './apply-change.ts'
 import type { Edit, StoredRule, WantedRule } from './edit.ts'
 import { mergeBody } from './merge-body.ts'
-import { parse } from './new-rule.ts'
-import { place, requirePlace } from './placement.ts'
+import { parseDraft } from './new-rule.ts'
+import { requirePlace, resolvePlacement } from './placement.ts'
 
 /** Throws unless a PUT is a whole rule or has a hot field. */
 export function requireContent({ mode, body }: Edit, fields: Fields): void {
@@ -34,7 +34,7 @@ export function requireContent({ mode, body }: Edit, fields: Fields): void {
 /** Throws if the body would be invalid for every rule. */
 export function requireValid(edit: Edit, services: Services, principal: Principal): void {
   const body = bodyForAnyRule(edit, services)
-  services.fields.parse(body, parse(body), principal)
+  services.fields.parse(body, parseDraft(body), principal)
 }
 
 const anyRule = { listen_port: 1, targets: [{ host: '192.0.2.1', port: 1 }] }
@@ -76,7 +76,7 @@ async function judgeUpdate(
   const whole = isWholeBody(body)
     ? { ...fields.staying(body, values), ...body }
     : { ...bodyOf(rule), ...values, ...body }
-  const draft = parse(whole)
+  const draft = parseDraft(whole)
   for (const [property, key] of draftProperties)
     if (!isDeepStrictEqual(draft[key], rule[key])) throw immutable(property)
   for (const [property, key] of plainProperties)
@@ -117,7 +117,7 @@ async function judgePatch(
   const { fields } = services
   const { rule, values } = stored
   const body = mergeBody({ ...bodyOf(rule), ...values }, editableIn(patch, services), services)
-  const draft = parse(body)
+  const draft = parseDraft(body)
   const next = { ...fields.none(), ...fields.parse(body, draft, by.principal) }
   const wanted = { ...rule, ...draft, paused: body.paused ?? false, values: next }
   const isPlaced = listChanges(stored, wanted).some(({ field }) => !fields.isHot(field) && field !== 'paused')
@@ -133,7 +133,7 @@ function placePatched(rule: Rule, patch: PatchBody, { filled }: Services, { prin
     owner: rule.owner,
     ...(placer !== undefined && { placed_by: placer })
   }
-  return place(given, principal, filled, em)
+  return resolvePlacement(given, principal, filled, em)
 }
 
 async function judgeDefinition(
@@ -142,11 +142,11 @@ async function judgeDefinition(
   { rule, values: stored }: StoredRule,
   { principal, em }: ChangeBy
 ): Promise<WantedRule> {
-  const draft = parse(body)
+  const draft = parseDraft(body)
   const given = fields.parse(body, draft, principal)
   const values = { ...fields.none(), ...given, ...fields.staying(body, stored) }
   requirePlace(body.client, values, fields.placing())
-  const placed = await place(body, principal, filled, em)
+  const placed = await resolvePlacement(body, principal, filled, em)
   const next = { ...draft, ...placed, paused: body.paused ?? rule.paused, values }
   for (const [property, key] of placeProperties) if (next[key] !== rule[key]) throw immutable(property)
   return next
@@ -200,7 +200,7 @@ async function requireUnchanged(
   if (owner !== undefined && owner !== rule.owner) throw immutable('owner')
   const repeated = readOnlyIn(filled).filter(key => key in patch)
   if (repeated.length === 0) return
-  const record: Values = await reader.recordOf(rule, em)
+  const record: Values = await reader.loadRecord(rule, em)
   const other = repeated.find(key => !isDeepStrictEqual(patch[key], record[key]))
   if (other === undefined) return
   const details = { field: `/${other}`, reason: 'read_only' }

@@ -23,7 +23,7 @@ type ParsedBody = Pick<
   'protocol' | 'listen_port' | 'listen_port_end' | 'targets' | 'prefer_ipv6'
 > & { readonly balance?: unknown }
 
-export const parse = (body: ParsedBody): Draft => ({
+export const parseDraft = (body: ParsedBody): Draft => ({
   protocol: parseProtocol(body.protocol ?? 'tcp'),
   listenFrom: body.listen_port,
   listenTo: body.listen_port_end ?? body.listen_port,
@@ -38,11 +38,11 @@ function parseProtocol(given: string): Protocol {
   throw new Fault(validationProtocol, '/protocol must be tcp or udp', { details })
 }
 
-type Parts = Draft &
+type NewRule = Draft &
   Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin' | 'fields' | 'paused'> &
   Partial<Pick<Rule, 'parent'>>
 
-export const newRule = (given: Parts, now: number): Rule => ({
+export const newRule = (given: NewRule, now: number): Rule => ({
   ...given,
   parent: given.parent ?? null,
   formerTargets: null,
@@ -81,7 +81,7 @@ export async function takenPorts(
   em: EntityManager
 ): Promise<Faults> {
   const faults = new Map<string, Fault>()
-  const overlapping = await overlappingOf(rules, em)
+  const overlapping = await loadOverlapping(rules, em)
   const met = rules.filter(({ clientId }) => overlapping.has(clientId))
   const shown = await shownStates(filled, [...met, ...[...overlapping.values()].flat()], em)
   const isFree = ({ id }: Rule): boolean => shown.get(id)?.port === 'free'
@@ -98,7 +98,7 @@ export async function takenPorts(
 }
 
 /** Returns the rules that overlap the ports of these, by client. */
-async function overlappingOf(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Rule[]>> {
+async function loadOverlapping(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Rule[]>> {
   const [first] = rules
   if (!first) return new Map()
   const own = rules.map(({ id }) => id)

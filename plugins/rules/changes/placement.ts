@@ -20,7 +20,7 @@ import { noClient, type Rule } from '../entities.ts'
 import type { LoadedField } from '../fields/rule-field.ts'
 import { admitSlot, clientNotGranted } from '../slots.ts'
 
-type Place = Pick<Rule, 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin'>
+type Placement = Pick<Rule, 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin'>
 
 /** Throws unless the request says where the rule is: on one client, or on those of the field that places rules. */
 export function requirePlace(
@@ -41,12 +41,12 @@ export function requirePlace(
  * Returns client, owner and placer of a rule; throws unless the caller may place rules there. Without a client the rule
  * is a whole: each part of it is judged by `admit`.
  */
-export async function place(
+export async function resolvePlacement(
   { client, owner, placed_by: placer }: Pick<CreateBody, 'client' | 'owner' | 'placed_by'>,
   { role, userId }: Principal,
   filled: SlotReader,
   em: EntityManager
-): Promise<Place> {
+): Promise<Placement> {
   if (role === 'superadmin') {
     const { id: clientId } = client === undefined ? { id: noClient } : await requireClient(client, em)
     const [placedBy, ruleOwner] = [placer ?? userId, owner ?? userId]
@@ -54,7 +54,7 @@ export async function place(
     await requireUser(placedBy, em)
     return { clientId, owner: ruleOwner, placedBy, placedBySuperadmin: await isSuperadmin(placedBy, em) }
   }
-  const allowed = await clientsOf(userId, filled, em)
+  const allowed = await allowedClients(userId, filled, em)
   if (!allowed) throw new Fault(roleRequired, 'only superadmins place rules here: no plugin admits others')
   if (owner !== undefined && owner !== userId)
     throw new Fault(notOwner, 'only a superadmin may place a rule for another user')
@@ -66,13 +66,13 @@ export async function place(
 }
 
 /** Throws unless all fillers of `rules.admit` let the owner place this rule. */
-export async function admit(rule: Rule, filled: SlotReader, em: EntityManager): Promise<void> {
+export async function admitRule(rule: Rule, filled: SlotReader, em: EntityManager): Promise<void> {
   if (rule.placedBySuperadmin) return
   for (const { value } of filled(admitSlot)) await value.admit(rule, em)
 }
 
 /** Returns the clients on which all fillers let the user place rules; null when there is no filler. */
-export async function clientsOf(userId: string, filled: SlotReader, em: EntityManager) {
+export async function allowedClients(userId: string, filled: SlotReader, em: EntityManager) {
   let allowed: ReadonlySet<string> | null = null
   for (const { value } of filled(admitSlot)) {
     const own: ReadonlySet<string> = new Set(await value.clients(userId, em))
@@ -90,12 +90,12 @@ async function requireUser(id: string, em: EntityManager): Promise<void> {
 }
 
 /** Treats text in the form of an id as an id, and any other as a name. */
-export const clientsNamed = (client: string): { id: string } | { name: string } =>
+export const clientCondition = (client: string): { id: string } | { name: string } =>
   isId(client) ? { id: client } : { name: client }
 
 /** Finds one client by id or name, among all or the `allowed` ones; throws when several have the name. */
 export async function findClient(client: string, em: EntityManager, allowed?: ReadonlySet<string>) {
-  const all = await em.find(Client, clientsNamed(client), { orderBy: { id: 'asc' } })
+  const all = await em.find(Client, clientCondition(client), { orderBy: { id: 'asc' } })
   const found = allowed ? all.filter(({ id }) => allowed.has(id)) : all
   if (found.length < 2) return found[0] ?? null
   const details = { client_ids: found.map(({ id }) => id) }

@@ -21,12 +21,12 @@ export async function writeRule(
   const changed = Object.fromEntries(
     Object.entries(to).filter(([key, value]) => !isDeepStrictEqual(value, from[key] ?? null))
   )
-  await by.em.nativeUpdate(Rule, { id }, changeable(row))
+  await by.em.nativeUpdate(Rule, { id }, changeableColumns(row))
   await fields.save(id, changed, by)
 }
 
 /** Columns that a change may write; `RuleStates` writes those of the state. */
-const changeable = (rule: Rule) => ({
+const changeableColumns = (rule: Rule) => ({
   placedBy: rule.placedBy,
   listenFrom: rule.listenFrom,
   listenTo: rule.listenTo,
@@ -56,7 +56,7 @@ interface PendingChange {
 
 /** Returns the row of a change. It keeps the definition in force until the agent has applied the change. */
 export function withPendingChange({ rule, next, values, existing, whenPortInUse }: PendingChange): Rule {
-  const former = formerOf(rule, next)
+  const former = formerPlaces(rule, next)
   if (!isInForce(rule))
     return { ...next, ...former, ...nothingPending, existing: strictest(rule.existing, existing) }
   const { placedBy, targets, preferIpv6, paused } = rule
@@ -79,7 +79,7 @@ export function withPendingChange({ rule, next, values, existing, whenPortInUse 
   }
 }
 
-function formerOf(rule: Rule, next: Rule): Pick<Rule, 'formerTargets' | 'formerPorts'> {
+function formerPlaces(rule: Rule, next: Rule): Pick<Rule, 'formerTargets' | 'formerPorts'> {
   const targets = [...rule.targets, ...(rule.formerTargets ?? [])]
   const ports: Ports[] = [{ from: rule.listenFrom, to: rule.listenTo }, ...(rule.formerPorts ?? [])]
   const without = <T>(all: readonly T[], present: readonly T[], keyOf: (one: T) => string): T[] => {
@@ -118,7 +118,7 @@ export async function undoChange(services: Services, rule: Rule, em: EntityManag
   }
   const given = {
     ...earlier,
-    ...formerOf(rule, earlier),
+    ...formerPlaces(rule, earlier),
     listenFrom: rule.movedFrom ?? rule.listenFrom,
     listenTo: rule.movedTo ?? rule.listenTo,
     placedBySuperadmin: await isSuperadmin(earlier.placedBy, em)

@@ -2,9 +2,9 @@
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import { Type } from '../../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../../kernel/cli/command.ts'
-import { patching, pausing, removal } from './change-commands.ts'
-import { editableOf } from './editable-fields.ts'
-import { addsFilters, type Change, changeChosen, choosing } from './rule-selection.ts'
+import { patchChange, pauseChange, removeChange } from './change-commands.ts'
+import { loadEditableFields } from './editable-fields.ts'
+import { addedFilters, changeSelected, type SelectionChange, selectionArgs } from './rule-selection.ts'
 
 export const bulk = defineCommand({
   name: 'rule bulk',
@@ -19,22 +19,22 @@ export const bulk = defineCommand({
       ['pause', 'resume', 'delete', 'set'].map(action => Type.Literal(action)),
       { description: 'pause, resume, delete or set.' }
     ),
-    ...choosing,
+    ...selectionArgs,
     set: Type.Optional(
       Type.Array(Type.String(), { description: 'For the action set: key=value as in `rule set`.' })
     )
   }),
   positional: ['action'],
-  ...addsFilters,
+  ...addedFilters,
   async run(call) {
     const { action, set = [] } = call.args
     if ((action === 'set') !== set.length > 0)
       throw new Fault(wrongUsage, 'give --set key=value with the action set, and with no other')
-    await changeChosen(call, await changeOf(call.api, action, set))
+    await changeSelected(call, await selectChange(call.api, action, set))
   }
 })
 
-async function changeOf(api: Api, action: string, set: readonly string[]): Promise<Change> {
-  if (action === 'set') return patching(api, (await editableOf(api)).patchOf(set))
-  return action === 'delete' ? removal(api) : pausing(api, action === 'pause' ? 'pause' : 'resume')
+async function selectChange(api: Api, action: string, set: readonly string[]): Promise<SelectionChange> {
+  if (action === 'set') return patchChange(api, (await loadEditableFields(api)).toPatch(set))
+  return action === 'delete' ? removeChange(api) : pauseChange(api, action === 'pause' ? 'pause' : 'resume')
 }

@@ -4,12 +4,12 @@ import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import { Type } from '../../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../../kernel/cli/command.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
-import { pathOf, queryOf, Wait } from './command-parts.ts'
-import { mergePatch } from './document.ts'
-import { editableOf } from './editable-fields.ts'
+import { makeMergePatch } from './document.ts'
+import { loadEditableFields } from './editable-fields.ts'
 import { printRule } from './print-rule.ts'
+import { queryText, rulePath, Wait } from './request-parts.ts'
 import { RuleArg, ruleIds } from './rule-argument.ts'
-import { addsFilters, type Change, changeChosen, choosing } from './rule-selection.ts'
+import { addedFilters, changeSelected, type SelectionChange, selectionArgs } from './rule-selection.ts'
 
 const Existing = Type.Optional(
   Type.Union([Type.Literal('keep'), Type.Literal('drain'), Type.Literal('cut')], {
@@ -19,7 +19,7 @@ const Existing = Type.Optional(
 )
 
 /** Splits 'ID... key=value...'. */
-export function wordsOf(words: readonly string[]) {
+export function splitWords(words: readonly string[]) {
   const [rule, assignments] = [
     words.filter(word => !word.includes('=')),
     words.filter(word => word.includes('='))
@@ -39,7 +39,7 @@ export const set = defineCommand({
     'sluice rule set -l app=web targets=10.0.0.8:443 labels.color=green --atomic'
   ],
   args: Type.Object({
-    ...choosing,
+    ...selectionArgs,
     rule: Type.Array(Type.String(), {
       minItems: 1,
       description:
@@ -49,17 +49,21 @@ export const set = defineCommand({
     existing: Existing
   }),
   positional: ['rule'],
-  ...addsFilters,
+  ...addedFilters,
   async run(call) {
     const { api, args, print } = call
-    const { rule, assignments } = wordsOf(args.rule)
-    const patch = (await editableOf(api)).patchOf(assignments)
+    const { rule, assignments } = splitWords(args.rule)
+    const patch = (await loadEditableFields(api)).toPatch(assignments)
     const [only, other] = rule
     const { ack_timeout_secs, existing } = args
     if (only === undefined || other !== undefined || args.dry_run)
-      return changeChosen({ ...call, args: { ...args, rule } }, patching(api, patch))
+      return changeSelected({ ...call, args: { ...args, rule } }, patchChange(api, patch))
     printRule(
-      await api.send<RuleRecord>('PATCH', `${pathOf(only)}${queryOf({ ack_timeout_secs, existing })}`, patch),
+      await api.send<RuleRecord>(
+        'PATCH',
+        `${rulePath(only)}${queryText({ ack_timeout_secs, existing })}`,
+        patch
+      ),
       print
     )
   }
@@ -76,11 +80,11 @@ export const edit = defineCommand({
     const { rule, ...query } = args
     const { editText } = await import('./edit-text.ts')
     const path = { rule_id: rule }
-    const record = await api.get<RuleRecord>(pathOf(rule))
-    const { keys } = await editableOf(api)
-    const from = editedOf(record, keys)
-    await editText(call, { name: rule, head: headOf(record, keys, from), value: from }, async to => {
-      const body = mergePatch(from, to) as object | undefined
+    const record = await api.get<RuleRecord>(rulePath(rule))
+    const { keys } = await loadEditableFields(api)
+    const from = toEditable(record, keys)
+    await editText(call, { name: rule, head: editorHead(record, keys, from), value: from }, async to => {
+      const body = makeMergePatch(from, to) as object | undefined
       if (body === undefined) return print.done(`rule ${rule} is unchanged`, { rule_id: rule })
       const headers = { 'if-match': record.etag }
       print.data(await api.call('PATCH /v1/rules/{rule_id}', { path, query, body, headers }))
@@ -89,25 +93,25 @@ export const edit = defineCommand({
 })
 
 /** Changes of chosen rules, by their action. */
-export const patching = (api: Api, patch: object): Change => ({
+export const patchChange = (api: Api, patch: object): SelectionChange => ({
   verb: 'Change',
   done: 'changed',
   body: { action: 'patch', patch },
-  one: (id, query) => api.send('PATCH', `${pathOf(id)}${query}`, patch)
+  one: (id, query) => api.send('PATCH', `${rulePath(id)}${query}`, patch)
 })
 
-export const pausing = (api: Api, action: 'pause' | 'resume'): Change => ({
+export const pauseChange = (api: Api, action: 'pause' | 'resume'): SelectionChange => ({
   verb: action === 'pause' ? 'Pause' : 'Resume',
   done: action === 'pause' ? 'paused' : 'resumed',
   body: { action },
-  one: (id, query) => api.send('POST', `${pathOf(id)}/${action}${query}`)
+  one: (id, query) => api.send('POST', `${rulePath(id)}/${action}${query}`)
 })
 
-export const removal = (api: Api): Change => ({
+export const removeChange = (api: Api): SelectionChange => ({
   verb: 'Remove',
   done: 'removed',
   body: { action: 'delete' },
-  one: (id, query) => api.send('DELETE', `${pathOf(id)}${query}`)
+  one: (id, query) => api.send('DELETE', `${rulePath(id)}${query}`)
 })
 
 const pauseCommand = (action: 'pause' | 'resume', summary: string) =>
@@ -115,17 +119,17 @@ const pauseCommand = (action: 'pause' | 'resume', summary: string) =>
     name: `rule ${action}`,
     summary,
     examples: [`sluice rule ${action} 01K9ZJ4M5N6P7Q8R9S0TABCDEF`, `sluice rule ${action} -l env=staging`],
-    args: Type.Object({ ...choosing, existing: Existing }),
+    args: Type.Object({ ...selectionArgs, existing: Existing }),
     positional: ['rule'],
-    ...addsFilters,
-    run: call => changeChosen(call, pausing(call.api, action))
+    ...addedFilters,
+    run: call => changeSelected(call, pauseChange(call.api, action))
   })
 
 export const pause = pauseCommand('pause', 'Close the ports of rules, and keep the ports for them.')
 export const resume = pauseCommand('resume', 'Open the ports of paused rules again.')
 
 /** Returns the properties that may be edited, as TOML has them: without null. */
-function editedOf(record: RuleRecord, keys: readonly string[]): Record<string, unknown> {
+function toEditable(record: RuleRecord, keys: readonly string[]): Record<string, unknown> {
   const values = keys.flatMap(key => ((record[key] ?? null) === null ? [] : [[key, record[key]]]))
   const targets = record.targets.map(({ host, port, priority, weight }) => ({
     ...{ host, port, priority },
@@ -134,7 +138,7 @@ function editedOf(record: RuleRecord, keys: readonly string[]): Record<string, u
   return { ...Object.fromEntries(values), targets }
 }
 
-function headOf(record: RuleRecord, keys: readonly string[], present: object): string {
+function editorHead(record: RuleRecord, keys: readonly string[], present: object): string {
   const { rule_id, client_name, protocol, owner, state, state_reason: reason } = record
   const absent = keys.filter(key => !(key in present))
   return [

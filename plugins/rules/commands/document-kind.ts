@@ -10,7 +10,7 @@ import {
   type DocumentItem,
   documentKindSlot,
   documentPlaceSlot,
-  mergePatch
+  makeMergePatch
 } from './document.ts'
 
 const name = 'rules'
@@ -20,14 +20,17 @@ export const rulesKind = documentKindSlot.fill({
   role: 'object',
   async list(context) {
     const records = await context.api.list<DocumentEntry>('/v1/rules')
-    return records.filter(({ state }) => state !== 'draining').map(record => itemOf(record, context))
+    return records.filter(({ state }) => state !== 'draining').map(record => toItem(record, context))
   },
   parse(entry, context) {
     const { rule_id, client, listen_port, targets, owner = context.userId, protocol = 'tcp', ...more } = entry
     const { placed_by = owner } = entry
-    const place = placeIn(more, context, context.clientId)
+    const place = mapPlace(more, context, context.clientId)
     if ((client === undefined) === (place === null) || listen_port === undefined || !Array.isArray(targets))
-      throw new Fault(invalidSchema, `a rule in the file needs ${placesIn(context)}, listen_port and targets`)
+      throw new Fault(
+        invalidSchema,
+        `a rule in the file needs ${placeKeys(context)}, listen_port and targets`
+      )
     const body = {
       ...context.defaults(name),
       ...more,
@@ -39,10 +42,10 @@ export const rulesKind = documentKindSlot.fill({
       protocol: String(protocol).toLowerCase(),
       // The server validates the entries.
       targets: (targets as readonly DocumentEntry[]).map((target, at) =>
-        targetOf(target, defaultPriority(more) ?? at)
+        normalizeTarget(target, defaultPriority(more) ?? at)
       )
     }
-    return { key: keyOf(body, context), body, id: String(rule_id ?? '') }
+    return { key: itemKey(body, context), body, id: String(rule_id ?? '') }
   },
   format({ body }, context) {
     const { owner, placed_by, ...rest } = body
@@ -52,7 +55,7 @@ export const rulesKind = documentKindSlot.fill({
     return {
       ...Object.fromEntries(Object.entries(rest).filter(property => !isDefault(property))),
       ...(body['client'] != null && { client: context.clientName(body['client']) }),
-      ...placeIn(body, context, context.clientName),
+      ...mapPlace(body, context, context.clientName),
       ...(owner !== context.userId && { owner }),
       ...(placed_by !== owner && { placed_by })
     }
@@ -77,7 +80,7 @@ export const rulesKind = documentKindSlot.fill({
     refuseOtherPlace(from, to)
     return () => change(from, to, context)
   },
-  remove: (item, { api }) => api.send('DELETE', pathOf(item))
+  remove: (item, { api }) => api.send('DELETE', rulePath(item))
 })
 
 function refuseOtherPlace({ id, body }: DocumentItem, { body: next }: DocumentItem): void {
@@ -90,40 +93,40 @@ function refuseOtherPlace({ id, body }: DocumentItem, { body: next }: DocumentIt
 /** An agent that cannot change an open rule takes a definition: it closes and opens the port. */
 async function change(from: DocumentItem, to: DocumentItem, { api }: DocumentContext): Promise<void> {
   try {
-    await api.send('PATCH', pathOf(from), mergePatch(from.body, to.body) as object)
+    await api.send('PATCH', rulePath(from), makeMergePatch(from.body, to.body) as object)
   } catch (error) {
     const isOld = error instanceof Fault && error.errorCode.code === 'rule_field_unsupported_by_client'
     const isMoved = ['listen_port', 'listen_port_end'].some(
       key => (from.body[key] ?? null) !== (to.body[key] ?? null)
     )
     if (!isOld || isMoved || to.body['paused'] === true) throw error
-    await api.send('PUT', `${pathOf(from)}/definition`, to.body)
+    await api.send('PUT', `${rulePath(from)}/definition`, to.body)
   }
 }
 
 type Context = Pick<DocumentContext, 'defaults' | 'distinguishing' | 'filled'>
 
 /** Returns what the entry has in place of `client`, with these words for clients; null: it has nothing. */
-function placeIn(
+function mapPlace(
   entry: DocumentEntry,
   { filled }: Context,
   wordOf: (client: unknown) => string
 ): DocumentEntry | null {
   const place = filled(documentPlaceSlot).find(({ value: { key } }) => (entry[key] ?? null) !== null)?.value
-  return place ? { [place.key]: place.reworded(entry[place.key], wordOf) } : null
+  return place ? { [place.key]: place.mapClients(entry[place.key], wordOf) } : null
 }
 
-const placesIn = ({ filled }: Context): string =>
+const placeKeys = ({ filled }: Context): string =>
   ['client', ...filled(documentPlaceSlot).map(({ value: { key } }) => key)].join(' or ')
 
 function placeText(body: DocumentEntry, context: DocumentContext): string {
   if (body['client'] != null) return context.clientName(body['client'])
-  const [place] = Object.values(placeIn(body, context, context.clientName) ?? {})
+  const [place] = Object.values(mapPlace(body, context, context.clientName) ?? {})
   const words = Object.values(Object(place)).flat()
   return words.length > 3 ? `${words.slice(0, 3).join(',')},...` : words.join(',')
 }
 
-const pathOf = ({ id }: DocumentItem): string => `/v1/rules/${encodeURIComponent(id)}`
+const rulePath = ({ id }: DocumentItem): string => `/v1/rules/${encodeURIComponent(id)}`
 
 const readOnly = [
   'rule_id',
@@ -138,19 +141,19 @@ const readOnly = [
   'edges'
 ]
 
-function itemOf(record: DocumentEntry, context: Context): DocumentItem {
+function toItem(record: DocumentEntry, context: Context): DocumentItem {
   const body = {
     ...context.defaults(name),
     ...Object.fromEntries(Object.entries(record).filter(([key]) => !readOnly.includes(key))),
     ...(record['client_id'] !== null && { client: record['client_id'] }),
-    targets: (record['targets'] as readonly DocumentEntry[]).map(targetOf) // of a rule record: all have a priority
+    targets: (record['targets'] as readonly DocumentEntry[]).map(normalizeTarget) // of a rule record: all have a priority
   }
-  return { key: keyOf(body, context), body, id: String(record['rule_id']) }
+  return { key: itemKey(body, context), body, id: String(record['rule_id']) }
 }
 
-const keyOf = (body: DocumentEntry, context: Context): string =>
+const itemKey = (body: DocumentEntry, context: Context): string =>
   [
-    body['client'] ?? JSON.stringify(placeIn(body, context, String)),
+    body['client'] ?? JSON.stringify(mapPlace(body, context, String)),
     body['protocol'],
     body['listen_port'],
     body['listen_port_end'] ?? body['listen_port'],
@@ -165,7 +168,10 @@ const distinctions = (body: DocumentEntry, context: Context): string[] =>
     return typeof value === 'string' ? value : JSON.stringify(value)
   })
 
-const targetOf = ({ host, port, priority, weight }: DocumentEntry, unordered: number): DocumentEntry => ({
+const normalizeTarget = (
+  { host, port, priority, weight }: DocumentEntry,
+  unordered: number
+): DocumentEntry => ({
   host: String(host)
     .toLowerCase()
     .replace(/^\[(.*)\]$/, '$1')

@@ -75,7 +75,7 @@ export const documentKindSlot = defineSlot<DocumentKind>('rules.document-kind', 
 export interface DocumentPlace {
   readonly key: string // 'clients'
   /** Returns the value with other words for its clients: names for ids, or ids for names. */
-  reworded(value: unknown, wordOf: (client: unknown) => string): unknown
+  mapClients(value: unknown, wordOf: (client: unknown) => string): unknown
 }
 
 /** Read by commands alone, as `documentKindSlot` is. */
@@ -91,11 +91,11 @@ export function hasSameBody(a: DocumentItem, b: DocumentItem, except: readonly s
 }
 
 /** Returns the merge patch (RFC 7396) that makes `to` of `from`; undefined: they are equal. */
-export function mergePatch(from: unknown, to: unknown): unknown {
+export function makeMergePatch(from: unknown, to: unknown): unknown {
   if (isDeepStrictEqual(from, to)) return undefined
   if (!isTable(from) || !isTable(to)) return to ?? null
   const keys = [...new Set([...Object.keys(from), ...Object.keys(to)])]
-  const parts = keys.map(key => [key, mergePatch(from[key] ?? null, to[key] ?? null)] as const)
+  const parts = keys.map(key => [key, makeMergePatch(from[key] ?? null, to[key] ?? null)] as const)
   return Object.fromEntries(parts.filter(([, part]) => part !== undefined))
 }
 

@@ -3,7 +3,7 @@ import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
 import { exactValue } from '../../../platform/exact-value.ts'
 import { parseQuantity } from '../../../platform/quantity.ts'
-import { targetOf } from './command-parts.ts'
+import { parseTarget } from './request-parts.ts'
 
 /** The keywords of JSON Schema that say how text is read. */
 interface Schema {
@@ -19,14 +19,14 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-export interface Editable {
+export interface EditableFields {
   readonly keys: readonly string[]
   /** Returns the merge patch of assignments such as `rate_limit.concurrent_connections=5`. */
-  patchOf(assignments: readonly string[]): Readonly<Record<string, unknown>>
+  toPatch(assignments: readonly string[]): Readonly<Record<string, unknown>>
 }
 
 /** Throws where the server does not tell. */
-export async function editableOf(api: Api): Promise<Editable> {
+export async function loadEditableFields(api: Api): Promise<EditableFields> {
   const { components } = await api.get<Document>('/v1/openapi.json').catch((error: unknown) => {
     if (!(error instanceof Fault) || error.errorCode.http !== 404) throw error
     const why = 'the server does not say what rules may have: enable its plugin openapi'
@@ -36,7 +36,7 @@ export async function editableOf(api: Api): Promise<Editable> {
   const patch = schemas['RulePatch'] ?? {}
   return {
     keys: Object.entries(patch.properties ?? {}).flatMap(([key, { readOnly }]) => (readOnly ? [] : [key])),
-    patchOf: assignments => patchOf(assignments, schema => resolved(schema, schemas), patch)
+    toPatch: assignments => toPatch(assignments, schema => resolved(schema, schemas), patch)
   }
 }
 
@@ -50,7 +50,7 @@ function resolved(schema: Schema, schemas: Document['components']['schemas']): S
   return only && options.length === 1 ? resolved(only, schemas) : schema
 }
 
-function patchOf(assignments: readonly string[], resolve: Resolve, schema: Schema) {
+function toPatch(assignments: readonly string[], resolve: Resolve, schema: Schema) {
   const patch = {}
   for (const text of assignments) {
     const at = text.indexOf('=')
@@ -60,7 +60,7 @@ function patchOf(assignments: readonly string[], resolve: Resolve, schema: Schem
   return patch
 }
 
-interface Place {
+interface SchemaPlace {
   readonly schema: Schema
   readonly resolve: Resolve
 }
@@ -70,7 +70,7 @@ function assign(
   patch: Record<string, unknown>,
   path: string,
   text: string,
-  { schema, resolve }: Place
+  { schema, resolve }: SchemaPlace
 ): void {
   const { properties = {}, additionalProperties: others } = schema
   // Keys of a map, such as labels, may have dots.
@@ -86,7 +86,7 @@ function assign(
 }
 
 function toValue({ type }: Schema, key: string, text: string): unknown {
-  if (key === 'targets' && !text.startsWith('[')) return text.split(',').map(targetOf)
+  if (key === 'targets' && !text.startsWith('[')) return text.split(',').map(parseTarget)
   if (type === 'integer' && /_(bps|bytes)$/.test(key))
     return parseQuantity(text) ?? exactValue({ type }, text)
   if (type === 'string' || type === 'integer' || type === 'boolean') return exactValue({ type }, text)

@@ -7,7 +7,7 @@ import type { Edge } from '../group-rules/edges.ts'
 const edgesOf = ({ edges }: RuleRecord): readonly Edge[] | null => (edges ?? null) as readonly Edge[] | null
 
 /** The client of a rule, or how many of several have it. */
-export function clientOf(rule: RuleRecord): string {
+export function formatClient(rule: RuleRecord): string {
   const edges = edgesOf(rule)
   if (rule.client_name !== null || !edges) return rule.client_name ?? ''
   const active = edges.filter(({ state }) => state === 'active').length
@@ -16,7 +16,7 @@ export function clientOf(rule: RuleRecord): string {
 }
 
 /** False for a rule that one of several clients could not take. */
-export const isOnAll = (rule: RuleRecord): boolean =>
+export const isOnAllClients = (rule: RuleRecord): boolean =>
   (edgesOf(rule) ?? []).every(({ state }) => state !== 'failed')
 
 /** Prints a rule; its state on several clients has a line for each, below the rest. */
@@ -32,5 +32,5 @@ export function printRule(rule: RuleRecord, print: Print): void {
     ({ client_name: name, state, state_reason: why }) =>
       `  ${name.padEnd(width)}  ${state}${why === null || why === state ? '' : ` (${why})`}`
   )
-  print.data(rule, columns, ['', clientOf(rule), ...lines].map(escapeControlChars).join('\n'))
+  print.data(rule, columns, ['', formatClient(rule), ...lines].map(escapeControlChars).join('\n'))
 }

@@ -6,21 +6,21 @@ import { clientNames, findClientId } from '../../clients/exports.ts'
 import { addedArgs, addedQuery, listOptionSlots } from '../../http/command-exports.ts'
 import { UserArg } from '../../users/command-exports.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
-import { queryOf, Wait } from './command-parts.ts'
-import { clientOf } from './print-rule.ts'
+import { formatClient } from './print-rule.ts'
+import { queryText, Wait } from './request-parts.ts'
 import { ruleIds } from './rule-argument.ts'
 
 const mostRules = 1000 // of one request
 const mostShown = 20
 
 /** Filters of a list of rules. Plugins add more, such as `--selector`. */
-export const filter = {
+export const filterArgs = {
   client: Type.Optional(Type.String({ description: 'Id or name of clients.', ...clientNames })),
   owner: Type.Optional(UserArg),
   state: Type.Optional(Type.String({ description: 'State, for example failed.' }))
 }
 
-export const addsFilters: Pick<CommandDefinition, 'extraArgs'> & {
+export const addedFilters: Pick<CommandDefinition, 'extraArgs'> & {
   readonly reads: readonly (typeof listOptionSlots.rule)[]
 } = {
   reads: [listOptionSlots.rule],
@@ -28,11 +28,11 @@ export const addsFilters: Pick<CommandDefinition, 'extraArgs'> & {
 }
 
 /** The arguments of a command that changes rules. */
-export const choosing = {
+export const selectionArgs = {
   rule: Type.Optional(
     Type.Array(Type.String(), { description: 'rule_ids; without one, filters such as --client.', ...ruleIds })
   ),
-  ...filter,
+  ...filterArgs,
   ack_timeout_secs: Wait,
   atomic: Type.Optional(Type.Boolean({ description: 'Change all of them, or none.' })),
   dry_run: Type.Optional(Type.Boolean({ description: 'Show what each change would answer; make none.' })),
@@ -45,7 +45,7 @@ interface Filter {
   readonly state?: string
 }
 
-export interface Choice extends Filter {
+export interface RuleSelection extends Filter {
   readonly rule?: readonly string[]
   readonly ack_timeout_secs?: number
   readonly existing?: string
@@ -55,7 +55,7 @@ export interface Choice extends Filter {
 
 type Call<A> = Pick<CommandCall<A>, 'api' | 'args' | 'filled' | 'print' | 'confirm'>
 
-export interface Change {
+export interface SelectionChange {
   readonly verb: string // 'Pause', in the question
   readonly done: string // 'paused'
   readonly body: { readonly action: 'pause' | 'resume' | 'delete' | 'patch'; readonly patch?: object }
@@ -70,10 +70,10 @@ interface Result {
 }
 
 /** Throws where a client does not exist: no rule on it would look as if all was well. */
-export async function matching({ api, args, filled }: Pick<Call<Filter>, 'api' | 'args' | 'filled'>) {
+export async function listMatching({ api, args, filled }: Pick<Call<Filter>, 'api' | 'args' | 'filled'>) {
   const { client, owner, state } = args
   const given = { client, owner, ...addedQuery(filled(listOptionSlots.rule), args) }
-  const rules = await api.list<RuleRecord>(`/v1/rules${queryOf(given)}`)
+  const rules = await api.list<RuleRecord>(`/v1/rules${queryText(given)}`)
   if (rules.length === 0 && client !== undefined) await findClientId(api, client)
   return rules.filter(rule => state === undefined || rule.state === state)
 }
@@ -82,11 +82,11 @@ export async function matching({ api, args, filled }: Pick<Call<Filter>, 'api' |
  * Changes the chosen rules: what matches filters only after a question that shows them. A rule that is refused keeps no
  * other back; then it throws, with the code of the first refusal.
  */
-export async function changeChosen(call: Call<Choice>, change: Change): Promise<void> {
+export async function changeSelected(call: Call<RuleSelection>, change: SelectionChange): Promise<void> {
   const { api, args, print } = call
-  const ids = await chosen(call, change)
+  const ids = await selectIds(call, change)
   const { ack_timeout_secs, existing, atomic, dry_run: isDry } = args
-  const query = queryOf({ ack_timeout_secs, existing })
+  const query = queryText({ ack_timeout_secs, existing })
   const [only] = ids
   if (only === undefined) return print.done('no rule matches', { [change.done]: [], refused: [] })
   if (ids.length === 1 && !isDry) {
@@ -98,7 +98,10 @@ export async function changeChosen(call: Call<Choice>, change: Change): Promise<
   await report(results, { api, print }, isDry ? `would be ${change.done}` : `are ${change.done}`, change.done)
 }
 
-async function chosen({ api, args, filled, print: _, confirm }: Call<Choice>, { verb }: Change) {
+async function selectIds(
+  { api, args, filled, print: _, confirm }: Call<RuleSelection>,
+  { verb }: SelectionChange
+) {
   const { rule = [], client, owner, state } = args
   const more = Object.keys(addedQuery(filled(listOptionSlots.rule), args))
   const isFiltered = more.length > 0 || [client, owner, state].some(given => given !== undefined)
@@ -108,7 +111,7 @@ async function chosen({ api, args, filled, print: _, confirm }: Call<Choice>, { 
       'give either RULE, several if you like, or a filter, such as --client or --state'
     )
   if (!isFiltered) return [...new Set(rule)]
-  const rules = (await matching({ api, args, filled })).filter(rule => rule.state !== 'draining')
+  const rules = (await listMatching({ api, args, filled })).filter(rule => rule.state !== 'draining')
   if (rules.length > mostRules)
     throw new Fault(
       limitReached,
@@ -116,20 +119,20 @@ async function chosen({ api, args, filled, print: _, confirm }: Call<Choice>, { 
     )
   if (rules.length > 0 && !args.dry_run)
     await confirm(`${verb} ${rules.length} rule${rules.length === 1 ? '' : 's'}?`, {
-      losses: async () => namesOf(rules),
+      losses: async () => ruleLines(rules),
       elsewhere: 'refused'
     })
   return rules.map(({ rule_id }) => rule_id)
 }
 
-function namesOf(rules: readonly RuleRecord[]): string[] {
+function ruleLines(rules: readonly RuleRecord[]): string[] {
   const names = rules
     .slice(0, mostShown)
-    .map(rule => `${rule.rule_id}  ${clientOf(rule)}  ${listenOf(rule)}  ${rule.state}`)
+    .map(rule => `${rule.rule_id}  ${formatClient(rule)}  ${formatListen(rule)}  ${rule.state}`)
   return rules.length > mostShown ? [...names, `and ${rules.length - mostShown} more`] : names
 }
 
-export const listenOf = ({ protocol, listen_port: from, listen_port_end: to }: RuleRecord): string =>
+export const formatListen = ({ protocol, listen_port: from, listen_port_end: to }: RuleRecord): string =>
   `${protocol}/${from}${to === null ? '' : `-${to}`}`
 
 async function report(

@@ -1,36 +1,36 @@
-// Changes the state of a rule by the results of its agent.
+// Changes the state of a rule after its agent has answered.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../../kernel/control/managed-objects.ts'
 import { portInUse } from '../changes/new-rule.ts'
 import { undoChange } from '../changes/write-rule.ts'
 import { nothingPending, Rule } from '../entities.ts'
 import type { Services } from '../services.ts'
-import { refusalOf } from './reconciliation.ts'
+import { sendRefusal } from './reconciliation.ts'
 import { type AfterCommit, objectKeyOf, stateInForce } from './rule-states.ts'
 
 type Results = Pick<ObjectKind, 'settled' | 'recordResult' | 'resultRecorded'>
 
-export function openResults(services: Services): Results {
+export function openAgentResults(services: Services): Results {
   const { states } = services
   const afterCommit = new WeakMap<ManagedObject, AfterCommit>()
 
   async function record({ id, removal }: ManagedObject, result: ApplyResult, em: EntityManager) {
-    // One transaction may have several results of a rule: the identity map may be out of date.
+    // Finds the row again: one transaction may have several results of a rule.
     const rule = await em.findOne(Rule, { id })
     if (!rule) return null
     if (rule.state === 'draining')
       return removal !== null && result.status === 'removed' ? states.remove(rule, em) : null
     if (removal !== null) return null
-    // An agent that has lost a capability refuses a field as unknown: the rule fails with the code of the capability.
+    // An agent that lost a capability refuses its field as unknown; the capability has the better code.
     if (result.status === 'refused')
-      return refused(services, rule, refusalOf(services, rule)?.errorCode.code ?? result.code, em)
+      return refused(services, rule, sendRefusal(services, rule)?.errorCode.code ?? result.code, em)
     if (result.status !== 'applied') return null
     if (rule.existing != null) await em.nativeUpdate(Rule, { id }, nothingPending)
     return states.enter(rule, { state: stateInForce(rule) }, em)
   }
 
   return {
-    /** A fleet that returns has applied its rules before: `record` would change nothing. */
+    /** Returns the rules that need no write. A fleet that reconnects has usually applied all of its rules before. */
     async settled(rows, em) {
       const rules = await em.find(Rule, { id: { $in: rows.map(({ id }) => id) } })
       const isSettled = (rule: Rule): boolean =>
@@ -49,8 +49,8 @@ export function openResults(services: Services): Results {
 }
 
 /**
- * Records a refusal. A refused change is undone, unless the port is in use and would be without the change, too: then the
- * agent retries the rule as it is now. Without a change, the rule fails.
+ * Undoes a refused change, or fails a rule without a pending change. If the port is in use and the change did not move it,
+ * undoing does not help: the change stays, and the agent retries the rule.
  */
 async function refused(
   services: Services,

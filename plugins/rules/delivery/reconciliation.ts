@@ -1,4 +1,4 @@
-// Checks stored rules again: at start, when a client connects, and when derived fields change.
+// Checks stored rules against plugins and agents: at start, when a client connects, and when derived fields change.
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import { attributionOf } from '../../../kernel/base/attribution.ts'
 import type { Fault } from '../../../kernel/base/errors.ts'
@@ -9,39 +9,47 @@ import { missingPart, unsupported } from '../fields/requirements.ts'
 import type { Services } from '../services.ts'
 import { type AfterCommit, belongsOnAgent, lacksPart, objectKeyOf, runAll } from './rule-states.ts'
 
-export function openReconciliation(services: Services) {
+export interface Reconciliation {
+  /** Checks all stored rules. */
+  start(): Promise<void>
+  /** Fails the rules that a connected client does not support. */
+  joined(peer: Pick<Peer, 'clientId'>): void
+  /** Derives the fields of matching rules again, in the transaction that changed their source. */
+  refresh(where: FilterQuery<Rule>, em: EntityManager): Promise<AfterCommit>
+}
+
+export function openReconciliation(services: Services): Reconciliation {
   const { store, fields, log, states } = services
 
-  async function unsupportedOf(clientId: string, em: EntityManager) {
+  async function listUnsupported(clientId: string, em: EntityManager) {
     const rules = await em.find(Rule, { clientId, state: { $in: ['pending', 'active', 'paused'] } })
     return rules.flatMap(rule => {
-      const refusal = refusalOf(services, rule)
+      const refusal = sendRefusal(services, rule)
       return refusal ? [{ rule, refusal }] : []
     })
   }
 
-  /** Marks rules failed that the client does not support: its agent may have been replaced by an older version. */
+  /** An older agent may have replaced the one that took the rules. */
   async function failUnsupported(clientId: string, em: EntityManager): Promise<AfterCommit[]> {
     const after: AfterCommit[] = []
-    for (const { rule, refusal } of await unsupportedOf(clientId, em)) {
+    for (const { rule, refusal } of await listUnsupported(clientId, em)) {
       const { code } = refusal.errorCode
       const fields = { rule: rule.id, client: clientId, code }
       after.push(
         () => log.warn('rule.unsupported', refusal.message, fields),
-        // Its row stays, also if the rule never was active: it is sent when the client has the capability.
+        // The managed object stays, even if the rule was never active: it is sent when the client has the capability.
         await states.enter(rule, { state: 'failed', code }, em)
       )
     }
     return after
   }
 
-  /** Reads first: a fleet that returns has nothing to change, and does not queue for the store. */
+  /** Reads first: a fleet that reconnects usually has nothing to change, and must not queue for the store. */
   async function checkJoined(clientId: string): Promise<void> {
-    const found = await store.read(em => unsupportedOf(clientId, em))
+    const found = await store.read(em => listUnsupported(clientId, em))
     if (found.length > 0) runAll(await store.change(em => failUnsupported(clientId, em)))
   }
 
-  /** Computes derived fields again, in the transaction that changed what they are derived from. */
   async function refresh(where: FilterQuery<Rule>, em: EntityManager): Promise<AfterCommit> {
     const before = await em.find(Rule, { $and: [where, { ...onClients, state: { $ne: 'draining' } }] })
     const after = await fields.withDerived(before, em)
@@ -55,7 +63,7 @@ export function openReconciliation(services: Services) {
   return {
     start: (): Promise<void> => reconcileAll(services),
     joined: ({ clientId }: Peer): void =>
-      void checkJoined(clientId).catch(error => logUnchecked(services, error, clientId)),
+      void checkJoined(clientId).catch(error => logFailedCheck(services, error, clientId)),
     refresh
   }
 }
@@ -68,12 +76,12 @@ async function saveDerived({ control }: Services, rules: readonly Rule[], em: En
   }
 }
 
-const rulesAtOnce = 1000 // of one transaction
+const rulesPerTransaction = 1000
 
 /**
- * Runs at start. Derived fields of a plugin that is new here, or was disabled, reach the stored rules. Rules with a part
- * that no loaded plugin owns are taken off their agents, and sent again once the plugin is loaded. The rules of clients
- * that were deleted while this plugin was disabled are deleted.
+ * Adds derived fields of newly enabled plugins to the stored rules. Removes rules from their agents if no loaded plugin owns
+ * one of their fields or their shape, and sends them again once the plugin is loaded. Deletes rules of clients that were
+ * deleted while this plugin was disabled.
  */
 async function reconcileAll(services: Services): Promise<void> {
   for (let last: string | undefined = ''; last !== undefined; ) {
@@ -84,22 +92,22 @@ async function reconcileAll(services: Services): Promise<void> {
   }
 }
 
-/** Judges the rules that follow the id `from`. Without `last` there were none. */
+/** Checks the rules after the id `from`. `last` is undefined if there were none. */
 async function reconcilePage(services: Services, from: string, em: EntityManager) {
   const where = { ...onClients, id: { $gt: from } }
-  const page = await em.find(Rule, where, { orderBy: { id: 'asc' }, limit: rulesAtOnce })
+  const page = await em.find(Rule, where, { orderBy: { id: 'asc' }, limit: rulesPerTransaction })
   const clientIds = { $in: [...new Set(page.map(({ clientId }) => clientId))] }
   const clients = new Set((await em.find(Client, { id: clientIds }, { fields: ['id'] })).map(({ id }) => id))
   const afterCommit: AfterCommit[] = []
   for (const rule of page.filter(({ clientId }) => !clients.has(clientId)))
     afterCommit.push(await services.states.remove(rule, em))
-  const kept = page.filter(({ clientId, state }) => clients.has(clientId) && state !== 'draining')
-  for (const rule of await deriveAgain(services, kept, em))
-    afterCommit.push(...(await requireParts(services, rule, em)))
+  const remaining = page.filter(({ clientId, state }) => clients.has(clientId) && state !== 'draining')
+  for (const rule of await deriveAgain(services, remaining, em))
+    afterCommit.push(...(await checkPlugins(services, rule, em)))
   return { afterCommit, last: page.at(-1)?.id }
 }
 
-/** Returns the rules with the keys of their current derived values, which are saved. */
+/** Saves the keys of the current derived values, and returns the rules with them. */
 async function deriveAgain(services: Services, stored: readonly Rule[], em: EntityManager): Promise<Rule[]> {
   const rules = await services.fields.withDerived(stored, em)
   const hasSameKeys = ({ fields }: Rule, at: number): boolean =>
@@ -112,8 +120,8 @@ async function deriveAgain(services: Services, stored: readonly Rule[], em: Enti
   return rules
 }
 
-/** Takes a rule off its agent that lacks a part, and sends one that lacks it no longer. */
-async function requireParts(
+/** Removes a rule from its agent if a plugin is missing, and sends it again if the plugin is loaded. */
+async function checkPlugins(
   { control, filled, states }: Services,
   rule: Rule,
   em: EntityManager
@@ -130,13 +138,13 @@ async function requireParts(
   return [after]
 }
 
-/** Returns why the rule is not sent: a part of it is missing, or the connected agent does not support one. */
-export function refusalOf({ filled, control }: Services, rule: Rule): Fault | null {
+/** Returns why the rule is not sent: a plugin is missing, or the connected agent lacks a capability. */
+export function sendRefusal({ filled, control }: Services, rule: Rule): Fault | null {
   const peer = control.peers.find(rule.clientId)
   return missingPart(filled, rule) ?? (peer ? unsupported(filled, rule, peer) : null)
 }
 
-/** Sends the rules. Disconnects clients that lack a capability: their rules are checked when they connect again. */
+/** Sends the rules. Disconnects clients that lack a capability: their rules are checked when they reconnect. */
 function wakeCapable({ control, filled }: Services, rules: readonly Rule[]): void {
   for (const clientId of new Set(rules.map(({ clientId }) => clientId))) {
     const peer = control.peers.find(clientId)
@@ -146,5 +154,5 @@ function wakeCapable({ control, filled }: Services, rules: readonly Rule[]): voi
   }
 }
 
-export const logUnchecked = ({ log }: Services, error: unknown, client: string, rule?: string): void =>
+export const logFailedCheck = ({ log }: Services, error: unknown, client: string, rule?: string): void =>
   log.error('rule.unjudged', String(error), { client, rule, ...attributionOf(error) })

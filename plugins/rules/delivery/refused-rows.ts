@@ -1,11 +1,11 @@
-// The log of what agents report and may not. Such a row is dropped; the other rows of its report count.
+// Logs rows that an agent must not report. Such a row is dropped; the other rows of its report count.
 import type { Clock } from '../../../kernel/base/clock.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 
 /** The first refused row of a report. */
 export interface RefusedRow {
   readonly report: 'stats' | 'active' | 'bans' | 'health' | 'waits' | 'peeks' | 'journal' | 'connections'
-  readonly reason: string // 'rule': it is not the client's; otherwise the part of the row that is wrong
+  readonly reason: string // 'rule': the rule is not on the client; else the name of the wrong property
   readonly rule?: string
   readonly kind?: string
   readonly key?: string
@@ -13,7 +13,7 @@ export interface RefusedRow {
 
 const minuteMs = 60_000
 
-/** Writes the first line, or lines, of a key; of later rows only their number, when the minute ends. */
+/** Writes the first `lines` lines of each key and minute, and the number of suppressed rows when the minute ends. */
 export function openLinePerMinute(clock: Clock, lines = 1) {
   const minutes = new Map<string, { written: number; suppressed: number }>() // by key, while its minute lasts
 
@@ -32,13 +32,13 @@ export function openLinePerMinute(clock: Clock, lines = 1) {
   }
 }
 
-export type RefusedRows = ReturnType<typeof openRefusedRows>
+/** Logs the first row, once for each client and minute, and the number of suppressed rows at the end of the minute. */
+export type RefusedRows = (client: string, rows: readonly RefusedRow[]) => void
 
-/** Logs one line for each client and minute, and the number of further rows at its end. */
-export function openRefusedRows({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
+export function openRefusedRows({ clock, log }: Pick<Kernel, 'clock' | 'log'>): RefusedRows {
   const throttled = openLinePerMinute(clock)
 
-  return (client: string, [first, ...others]: readonly RefusedRow[]): void => {
+  return (client, [first, ...others]) => {
     if (!first) return
     const { report, reason, rule, kind, key } = first
     throttled(client, 1 + others.length, suppressed =>

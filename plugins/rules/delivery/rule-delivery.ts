@@ -6,11 +6,11 @@ import { Rule } from '../entities.ts'
 import type { Encoded } from '../fields/fields.ts'
 import type { Services } from '../services.ts'
 import { RulePush, RuleRemove, RulesOpen, ruleKind } from '../wire.ts'
-import { openResults } from './agent-results.ts'
-import { logUnchecked, refusalOf } from './reconciliation.ts'
+import { openAgentResults } from './agent-results.ts'
+import { logFailedCheck, sendRefusal } from './reconciliation.ts'
 import { objectKeyOf, runAll } from './rule-states.ts'
 
-export const openDelivery = (services: Services) =>
+export const openRuleDelivery = (services: Services) =>
   defineObjectKind({
     kind: ruleKind,
     push: RulePush,
@@ -18,14 +18,14 @@ export const openDelivery = (services: Services) =>
     load: (rows, em) => load(services, rows, em),
     complete: RulesOpen,
     removal: ({ id, revision, removal }) => ({ rule_id: id, revision, removal: removal ?? 'cut' }),
-    ...openResults(services)
+    ...openAgentResults(services)
   })
 
-const rulesOf = (rows: readonly ManagedObject[], em: EntityManager): Promise<Rule[]> =>
+const loadRules = (rows: readonly ManagedObject[], em: EntityManager): Promise<Rule[]> =>
   em.find(Rule, { id: { $in: rows.map(({ id }) => id) } })
 
 async function load(services: Services, rows: readonly ManagedObject[], em: EntityManager) {
-  const rules = (await rulesOf(rows, em)).filter(rule => !refusalOf(services, rule))
+  const rules = (await loadRules(rows, em)).filter(rule => !sendRefusal(services, rule))
   const encoded = await services.fields.encodeAll(rules, em)
   const bodies = new Map<string, RulePush>()
   for (const row of rows) {
@@ -34,12 +34,12 @@ async function load(services: Services, rows: readonly ManagedObject[], em: Enti
     const fields = encoded.get(id)
     if (!rule || !fields) continue
     if (fields instanceof Fault) failUnencodable(services, rule, fields)
-    else bodies.set(id, pushOf(rule, row, fields))
+    else bodies.set(id, toPush(rule, row, fields))
   }
   return bodies
 }
 
-/** Marks a rule failed that cannot be sent, in its own transaction because `load` only reads. */
+/** Marks a rule failed that cannot be encoded. It has its own transaction, because `load` only reads. */
 function failUnencodable(
   services: Services,
   { id, clientId, stateReason }: Rule,
@@ -58,11 +58,11 @@ function failUnencodable(
       control.objects.refuse(objectKeyOf({ clientId, id }), { code, message })
       control.objects.wake(clientId)
     },
-    error => logUnchecked(services, error, clientId, id)
+    error => logFailedCheck(services, error, clientId, id)
   )
 }
 
-const pushOf = (rule: Rule, { revision, isHeld = false }: ManagedObject, fields: Encoded): RulePush => ({
+const toPush = (rule: Rule, { revision, isHeld = false }: ManagedObject, fields: Encoded): RulePush => ({
   rule_id: rule.id,
   revision,
   owner: rule.owner,
@@ -78,5 +78,5 @@ const pushOf = (rule: Rule, { revision, isHeld = false }: ManagedObject, fields:
   ...(isHeld && isRetried(rule) && { held: true })
 })
 
-/** Without retry, the agent refuses a change completely and keeps the rule that it has. */
+/** If false, the agent refuses a change as a whole, and keeps the rule that it has. */
 const isRetried = ({ activatedAt, before }: Rule): boolean => activatedAt != null && before == null

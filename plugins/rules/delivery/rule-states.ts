@@ -1,12 +1,12 @@
-// Transitions of a rule's state, in the transaction of their cause. Each returns what to log after the commit.
+// Transitions of a rule's state, in the transaction of their cause. Each returns an action for after the commit.
 //
 //   (create) -> pending -> active        the agent has opened the rule; a paused one is paused
 //                          active <-> paused   the agent has applied a change
 //               pending -> failed        refused at create: final
-//                  active, paused <-> failed   refused later: the agent retries by itself
-//   any of these -> draining             deleted while it is on a connected client; otherwise its row is deleted
+//                  active, paused <-> failed   refused later: the agent retries
+//   any of these -> draining             removed while its client is connected; otherwise its row is deleted
 //   draining -> (row deleted)            the agent has closed the port, and live connections have ended
-//   any but a final failed -> failed -> pending   the plugin of a part is not loaded, and is loaded again
+//   any but a final failed -> failed -> pending   the plugin of a field or shape was not loaded, and is loaded again
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { afterCommit } from '../../../kernel/store/after-commit.ts'
@@ -17,7 +17,7 @@ import { removedSlot, type StateChange, stateSlot } from '../slots.ts'
 import { ruleKind } from '../wire.ts'
 import type { ClosedRules } from './closed-rules.ts'
 
-/** Logs, and wakes agents. Must be called after the commit of the transaction, and only then. */
+/** Logs, and wakes agents. Call it after the commit of the transaction, and only then. */
 export type AfterCommit = () => void
 
 export function runAll(actions: readonly AfterCommit[]): void {
@@ -26,7 +26,7 @@ export function runAll(actions: readonly AfterCommit[]): void {
 
 interface NewState {
   readonly state: State
-  readonly code?: string // the reason; null in the store when there is none
+  readonly code?: string // the reason
   readonly error?: string // for the log only
 }
 
@@ -38,15 +38,15 @@ export const objectKeyOf = ({ clientId, id }: Pick<Rule, 'clientId' | 'id'>) => 
 
 const isMissingPart = (code: string): boolean => [fieldNotLoaded.code, shapeNotLoaded.code].includes(code)
 
-/** True for a rule that failed because the plugin of one of its parts is not loaded, or a field lost its value. */
+/** True for a rule that failed because the plugin of a field or shape is not loaded, or a field lost its value. */
 export const lacksPart = ({ state, stateReason }: Rule): boolean =>
   state === 'failed' && isMissingPart(stateReason ?? '')
 
-/** True if a rule that fails must go from its agent, which may have it as it was before a change that it refused. */
-const mustGo = ({ activatedAt, existing }: Rule, code: string): boolean =>
+/** True if a failing rule must be removed from its agent, which may have the definition from before a refused change. */
+const mustLeaveAgent = ({ activatedAt, existing }: Rule, code: string): boolean =>
   activatedAt == null ? existing != null : isMissingPart(code)
 
-/** True if the agent must have the rule. A rule that failed at create is not retried. */
+/** True if the agent must have the rule. It does not retry a rule that failed at create. */
 export const belongsOnAgent = (rule: Rule): boolean =>
   rule.state !== 'failed' || (rule.activatedAt != null && !lacksPart(rule))
 
@@ -56,43 +56,58 @@ export const isInForce = ({ state }: Pick<Rule, 'state'>): boolean => state === 
 /** Returns the state of a rule that its agent has applied. */
 export const stateInForce = ({ paused }: Pick<Rule, 'paused'>): State => (paused ? 'paused' : 'active')
 
-const wholeOf = ({ parent }: Rule) => (parent == null ? {} : { parent })
+const parentField = ({ parent }: Rule) => (parent == null ? {} : { parent })
 
-/** Of a part it is about the whole. */
-const stateNote = (
+/** For a member, the entry is about its group rule. */
+const stateEntry = (
   rule: Rule,
   to: { readonly state: State; readonly code: string | null }
 ): JournalEntry => ({
   about: { rule: rule.parent ?? rule.id },
   kind: 'state',
-  ...{ from: rule.state, to: to.state, cause: to.code },
+  from: rule.state,
+  to: to.state,
+  cause: to.code,
   ...(rule.parent != null && { details: { client_id: rule.clientId } })
 })
 
-export type RuleStates = ReturnType<typeof openRuleStates>
+export interface RuleStates {
+  /** Stores a new state, adds a journal entry, and calls the listeners of the state. */
+  enter(rule: Rule, state: NewState, em: EntityManager): Promise<AfterCommit>
+  /** Marks a rule failed. A rule that was active stays on its client, which retries it, unless a plugin is missing. */
+  fail(
+    rule: Rule,
+    why: { readonly code: string; readonly error?: string },
+    em: EntityManager
+  ): Promise<AfterCommit>
+  /** Deletes the row of a rule, and its group rule if that is draining and has no other member. */
+  remove(rule: Rule, em: EntityManager): Promise<AfterCommit>
+}
 
 interface Options extends Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'> {
-  readonly closings: Pick<ClosedRules, 'forget'>
+  readonly closedRules: Pick<ClosedRules, 'forget'>
   readonly addJournalEntry: AddJournalEntry
 }
 
-export function openRuleStates({ control, clock, log, filled, closings, addJournalEntry }: Options) {
+export function openRuleStates(options: Options): RuleStates {
+  const { control, clock, log, filled, addJournalEntry } = options
+
   async function enter(rule: Rule, { state, ...why }: NewState, em: EntityManager): Promise<AfterCommit> {
     const { code = null } = why
     if (rule.state === state && (rule.stateReason ?? null) === code) return () => {}
     const now = clock.now()
     const activatedAt = rule.activatedAt ?? (isInForce({ state }) ? now : null)
     const { id, clientId, owner } = rule
-    const whole = wholeOf(rule)
+    const parent = parentField(rule)
     const times = { stateChangedAt: now, updatedAt: now, activatedAt }
     await em.nativeUpdate(Rule, { id }, { state, stateReason: code, ...times })
-    await addJournalEntry(stateNote(rule, { state, code }), em)
-    await notifyListeners({ id, ...whole, clientId, owner, state, reason: code }, em)
-    const fields = { rule: id, client: clientId, ...whole, ...why }
+    await addJournalEntry(stateEntry(rule, { state, code }), em)
+    await notifyListeners({ id, ...parent, clientId, owner, state, reason: code }, em)
+    const fields = { rule: id, client: clientId, ...parent, ...why }
     return () => log.info(`rule.${state}`, `the rule is ${state}`, fields)
   }
 
-  /** A listener cannot prevent the change: when it throws, only its own writes are rolled back. */
+  /** A listener cannot prevent the change: if it throws, only its own writes are rolled back. */
   async function notifyListeners(change: StateChange, em: EntityManager): Promise<void> {
     for (const { by, value: listen } of filled(stateSlot))
       await em
@@ -106,7 +121,6 @@ export function openRuleStates({ control, clock, log, filled, closings, addJourn
         })
   }
 
-  /** A rule that was active stays on its client, which retries it, unless one of its parts is missing. */
   async function fail(
     rule: Rule,
     why: { code: string; error?: string },
@@ -114,7 +128,7 @@ export function openRuleStates({ control, clock, log, filled, closings, addJourn
   ): Promise<AfterCommit> {
     const afterCommit = await enter(rule, { state: 'failed', ...why, code: why.code.slice(0, 64) }, em)
     if (rule.existing != null) await em.nativeUpdate(Rule, { id: rule.id }, nothingPending)
-    const isDropped = mustGo(rule, why.code)
+    const isDropped = mustLeaveAgent(rule, why.code)
     if (isDropped) await control.objects.drop(em, objectKeyOf(rule), 'cut')
     else if (rule.activatedAt == null) await control.objects.forget(em, objectKeyOf(rule))
     return () => {
@@ -123,30 +137,30 @@ export function openRuleStates({ control, clock, log, filled, closings, addJourn
     }
   }
 
-  return { enter, fail, remove: openDeletion({ log, filled, closings }) }
+  return { enter, fail, remove: openDeletion(options) }
 }
 
-/** Deletes the rows of rules; the only place that does. */
-function openDeletion({ log, filled, closings }: Pick<Options, 'log' | 'filled' | 'closings'>) {
+/** The only place that deletes rows of rules. */
+function openDeletion({ log, filled, closedRules }: Pick<Options, 'log' | 'filled' | 'closedRules'>) {
   async function remove(rule: Rule, em: EntityManager): Promise<AfterCommit> {
     const { id, clientId, owner, parent } = rule
     for (const { value: removed } of filled(removedSlot))
-      await removed({ id, ...wholeOf(rule), clientId, owner }, em)
+      await removed({ id, ...parentField(rule), clientId, owner }, em)
     await em.nativeDelete(Rule, { id })
     if (isGroupRule(rule)) await em.nativeDelete(RefusedMember, { parent: id })
-    const withWhole = parent ? await removeEmptied(parent, em) : () => {}
+    const removeGroupRule = parent ? await removeEmptied(parent, em) : () => {}
     return () => {
-      closings.forget({ id, clientId })
-      log.info('rule.removed', 'the rule is deleted', { rule: id, client: clientId, ...wholeOf(rule) })
-      withWhole()
+      closedRules.forget({ id, clientId })
+      log.info('rule.removed', 'the rule is deleted', { rule: id, client: clientId, ...parentField(rule) })
+      removeGroupRule()
     }
   }
 
-  /** Deletes a whole that is being removed once it has no parts. */
+  /** Deletes a draining group rule once it has no members. */
   async function removeEmptied(id: string, em: EntityManager): Promise<AfterCommit> {
     if ((await em.count(Rule, { parent: id })) > 0) return () => {}
-    const whole = await em.findOne(Rule, { id, state: 'draining' })
-    return whole ? remove(whole, em) : () => {}
+    const groupRule = await em.findOne(Rule, { id, state: 'draining' })
+    return groupRule ? remove(groupRule, em) : () => {}
   }
 
   return remove

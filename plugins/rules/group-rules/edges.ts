@@ -1,8 +1,8 @@
-// The parts of wholes as records show them: an edge for each client.
+// The members of group rules as records show them: an edge for each client.
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, Type } from 'typebox'
 import { ClientId, closed, orNull } from '../../../kernel/http/schema.ts'
-import { type Shown, shownOf } from '../api/shown-states.ts'
+import { type Shown, toShownState } from '../api/shown-states.ts'
 import type { ClosedRules } from '../delivery/closed-rules.ts'
 import { isGroupRule, type Rule, type State } from '../entities.ts'
 
@@ -10,29 +10,34 @@ export const Edge = closed(
   {
     client_id: ClientId,
     client_name: Type.String({ description: 'Name of the client.', examples: ['paris'] }),
-    state: Type.String({ description: 'As that of a rule of this client alone.', examples: ['active'] }),
+    state: Type.String({ description: 'As the state of a rule on this client alone.', examples: ['active'] }),
     state_reason: orNull(Type.String(), { description: 'Why it is not active, as a code.', examples: [null] })
   },
   { $id: 'RuleEdge', description: 'The rule on one client.' }
 )
 export type Edge = Static<typeof Edge>
 
-export interface Edges {
+interface Edges {
   readonly edges: readonly Edge[] // by the names of the clients
   readonly state: string
   readonly state_reason: string | null
 }
 
-/** Of a whole: active on some clients, and not on others. */
+/** State of a group rule that is active on some clients only. */
 export const partialState = 'partial'
 
-/** Of a whole: the field that places it chooses no client. */
+/** Reason of a group rule without clients. */
 export const noEdge = 'no_edge'
 
-/** Of an edge: its client has refused a change, and has the rule as it was. */
+/** Reason of an edge: the client refused a change, and keeps the earlier rule. */
 export const changeRefused = 'change_refused'
 
-interface PartRow extends Pick<Rule, 'id' | 'clientId'> {
+interface EdgeSources {
+  readonly shown: ReadonlyMap<string, Shown>
+  readonly closedRules: Pick<ClosedRules, 'reason'>
+}
+
+interface MemberRow extends Pick<Rule, 'id' | 'clientId'> {
   readonly parent: string
   readonly name: string
   readonly state: State
@@ -40,52 +45,52 @@ interface PartRow extends Pick<Rule, 'id' | 'clientId'> {
   readonly differs: 0 | 1
 }
 
-const parts = `
-  select part.id, part.parent, part.client_id as "clientId", coalesce(client.name, '') as name, part.state,
-    part.state_reason as "stateReason",
-    case when part.before is null and (part.targets <> whole.targets or part.listen_from <> whole.listen_from
-      or part.listen_to <> whole.listen_to or part.prefer_ipv6 <> whole.prefer_ipv6
-      or part.paused <> whole.paused) then 1 else 0 end as differs
-  from rules part join rules whole on whole.id = part.parent left join kernel_client client on client.id = part.client_id
-  where part.parent in (?) and (part.state <> 'draining' or whole.state = 'draining')`
+const members = `
+  select member.id, member.parent, member.client_id as "clientId", coalesce(client.name, '') as name, member.state,
+    member.state_reason as "stateReason",
+    case when member.before is null and (member.targets <> group_rule.targets or member.listen_from <> group_rule.listen_from
+      or member.listen_to <> group_rule.listen_to or member.prefer_ipv6 <> group_rule.prefer_ipv6
+      or member.paused <> group_rule.paused) then 1 else 0 end as differs
+  from rules member join rules group_rule on group_rule.id = member.parent left join kernel_client client on client.id = member.client_id
+  where member.parent in (?) and (member.state <> 'draining' or group_rule.state = 'draining')`
 
 const refused = `
-  select '' as id, part.parent, part.client_id as "clientId", client.name, 'failed' as state, part.code as "stateReason",
+  select '' as id, member.parent, member.client_id as "clientId", client.name, 'failed' as state, member.code as "stateReason",
     0 as differs
-  from rules_refused_part part join kernel_client client on client.id = part.client_id where part.parent in (?)`
+  from rules_refused_part member join kernel_client client on client.id = member.client_id where member.parent in (?)`
 
-/** Returns the edges of the wholes among the rules, by their ids. `shown` has the states that fields give the wholes. */
-export async function edgesOf(
+/** Returns the edges of the group rules among `rules`, by id. `shown` has the states that fields give to rules. */
+export async function loadEdges(
   rules: readonly Pick<Rule, 'id' | 'clientId' | 'state'>[],
-  { shown, closings }: { shown: ReadonlyMap<string, Shown>; closings: Pick<ClosedRules, 'reasonOf'> },
+  { shown, closedRules }: EdgeSources,
   em: EntityManager
 ): Promise<ReadonlyMap<string, Edges>> {
-  const wholes = rules.filter(isGroupRule)
-  if (wholes.length === 0) return new Map()
-  const ids = wholes.map(({ id }) => id)
+  const groupRules = rules.filter(isGroupRule)
+  if (groupRules.length === 0) return new Map()
+  const ids = groupRules.map(({ id }) => id)
   const marks = ids.map(() => '?').join(', ')
-  const sql = `${parts} union all ${refused} order by name, "clientId"`.replaceAll('(?)', `(${marks})`)
-  const rows = Map.groupBy(await em.execute<PartRow[]>(sql, [...ids, ...ids]), ({ parent }) => parent)
+  const sql = `${members} union all ${refused} order by name, "clientId"`.replaceAll('(?)', `(${marks})`)
+  const rows = Map.groupBy(await em.execute<MemberRow[]>(sql, [...ids, ...ids]), ({ parent }) => parent)
   return new Map(
-    wholes.map(whole => {
-      const own = shown.get(whole.id)
-      const edges = (rows.get(whole.id) ?? []).map(row => edgeOf(row, own, closings.reasonOf(row)))
-      return [whole.id, { edges, ...stateOf(whole, edges) }]
+    groupRules.map(rule => {
+      const own = shown.get(rule.id)
+      const edges = (rows.get(rule.id) ?? []).map(row => toEdge(row, own, closedRules.reason(row)))
+      return [rule.id, { edges, ...combinedState(rule, edges) }]
     })
   )
 }
 
-function edgeOf(row: PartRow, shown: Shown | undefined, closing: string | null): Edge {
+function toEdge(row: MemberRow, shown: Shown | undefined, closedReason: string | null): Edge {
   const { clientId: client_id, name: client_name } = row
   const isRefused = row.differs === 1 && (row.state === 'active' || row.state === 'paused')
   if (isRefused) return { client_id, client_name, state: 'failed', state_reason: changeRefused }
-  return { client_id, client_name, ...shownOf(row, shown, closing) }
+  return { client_id, client_name, ...toShownState(row, shown, closedReason) }
 }
 
-/** From the worst. Others, which fields give, are better than paused. */
+/** The worst state first. States of fields are better than paused. */
 const order = ['failed', 'draining', 'pending', 'paused']
 
-function stateOf({ state }: Pick<Rule, 'state'>, edges: readonly Edge[]) {
+function combinedState({ state }: Pick<Rule, 'state'>, edges: readonly Edge[]) {
   const rankOf = (edge: Edge): number =>
     order.includes(edge.state) ? order.indexOf(edge.state) : order.length
   const [worst] = edges.filter(edge => edge.state !== 'active').sort((a, b) => rankOf(a) - rankOf(b))
@@ -93,6 +98,6 @@ function stateOf({ state }: Pick<Rule, 'state'>, edges: readonly Edge[]) {
   if (edges.length === 0) return { state: 'pending', state_reason: noEdge }
   if (!worst)
     return { state: 'active', state_reason: edges.find(edge => edge.state_reason)?.state_reason ?? null }
-  const isSome = edges.some(edge => edge.state === 'active')
-  return { state: isSome ? partialState : worst.state, state_reason: worst.state_reason }
+  const isPartlyActive = edges.some(edge => edge.state === 'active')
+  return { state: isPartlyActive ? partialState : worst.state, state_reason: worst.state_reason }
 }

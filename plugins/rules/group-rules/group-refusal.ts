@@ -1,4 +1,3 @@
-// The refusal of a rule on several clients, which names each of them.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault } from '../../../kernel/base/errors.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
@@ -8,10 +7,10 @@ import { clientNotGranted } from '../slots.ts'
 const shownInMessage = 3
 
 /**
- * Returns the first fault, which is of the earliest check, with all faults in `details.edges`, by the names of the
- * clients. Of clients that are not `known` only the number is told; null: all are known.
+ * Returns a fault with the code of the first one, and with the faults of all clients in `details.edges`, sorted by client
+ * name. Only the number of clients that are not in `known` is shown; null: all are known.
  */
-export async function refusalOfEdges(
+export async function groupRefusal(
   rules: readonly Rule[],
   faults: ReadonlyMap<string, Fault>,
   known: ReadonlySet<string> | null,
@@ -27,20 +26,20 @@ export async function refusalOfEdges(
   )
   const names = new Map(clients.map(({ id, name }) => [id, name]))
   const edges = named
-    .map(({ fault, clientId }) => edgeOf(clientId, names.get(clientId) ?? '', fault))
+    .map(({ fault, clientId }) => refusedEdge(clientId, names.get(clientId) ?? '', fault))
     .sort((a, b) => (a.client_name < b.client_name ? -1 : 1))
   const hidden = refused.length - named.length
   const first = hidden > 0 ? clientNotGranted : (refused[0]?.fault.errorCode ?? clientNotGranted)
   const texts = [
     ...edges.slice(0, shownInMessage).map(({ client_name, message }) => `${client_name}: ${message}`),
     ...(edges.length > shownInMessage ? [`${edges.length - shownInMessage} more`] : []),
-    ...(hidden > 0 ? [`you may not place rules on ${hidden} of its clients`] : [])
+    ...(hidden > 0 ? [`you must not place rules on ${hidden} of its clients`] : [])
   ]
   const message = `${refused.length} of ${rules.length} clients cannot have the rule, and nothing is changed: ${texts.join('; ')}`
   return new Fault(first, message, { details: { edges } })
 }
 
-const edgeOf = (clientId: string, name: string, { errorCode, message, details }: Fault) => ({
+const refusedEdge = (clientId: string, name: string, { errorCode, message, details }: Fault) => ({
   client_id: clientId,
   client_name: name,
   code: errorCode.code,

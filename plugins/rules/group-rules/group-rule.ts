@@ -1,5 +1,5 @@
-// Wholes: rules that a field places on several clients. A whole is a row without a client; each of its clients has a part
-// of it, a rule of its own that agents and engines take like any other. The API shows and changes the whole.
+// Group rules: a field such as `clients` places them on several clients. The row of a group rule has no client. Each of the
+// clients has a member: a rule that agents and engines take like any other. The API shows and changes the group rule.
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, limitReached } from '../../../kernel/base/errors.ts'
@@ -8,21 +8,21 @@ import type { Principal } from '../../../kernel/http/principal.ts'
 import type { Values } from '../api/rule-record.ts'
 import { type AppliedChange, addedValues, applyChange, listChanges } from '../changes/apply-change.ts'
 import type { EditCall, StoredRule, WantedRule } from '../changes/edit.ts'
-import { insertRules, passing } from '../changes/insert-rules.ts'
+import { insertRules, keepPassing } from '../changes/insert-rules.ts'
 import { insertRule, newRule, takenPorts } from '../changes/new-rule.ts'
-import { clientsOf } from '../changes/placement.ts'
+import { allowedClients } from '../changes/placement.ts'
 import { drainRule } from '../changes/remove-rules.ts'
 import { writeRule } from '../changes/write-rule.ts'
 import { type AfterCommit, runAll } from '../delivery/rule-states.ts'
 import { RefusedMember, Rule } from '../entities.ts'
 import { type ChangeBy, server } from '../fields/fields.ts'
 import type { Services } from '../services.ts'
-import { refusalOfEdges } from './group-refusal.ts'
+import { groupRefusal } from './group-refusal.ts'
 
-export const maxParts = 1000
+export const maxMembers = 1000
 
-/** Returns the ids of the clients that are to have a part. */
-async function membersOf(
+/** Returns the ids of the clients that the rule's field chooses. */
+async function memberClients(
   { fields }: Services,
   values: Values,
   among: readonly string[] | null,
@@ -33,209 +33,219 @@ async function membersOf(
   return value === null ? [] : ((await field?.clientsOf?.(value, among, em, field)) ?? [])
 }
 
-function requireFew(clients: readonly string[]): void {
-  if (clients.length <= maxParts) return
-  const message = `${clients.length} clients are chosen; a rule has at most ${maxParts}: choose fewer`
-  throw new Fault(limitReached, message, { details: { limit: maxParts } })
+function requireFewMembers(clients: readonly string[]): void {
+  if (clients.length <= maxMembers) return
+  const message = `${clients.length} clients are chosen; a rule has at most ${maxMembers}: choose fewer`
+  throw new Fault(limitReached, message, { details: { limit: maxMembers } })
 }
 
-const partOf = (whole: Rule, clientId: string, now: number): Rule =>
-  newRule({ ...whole, id: newId(now), parent: whole.id, clientId }, now)
+const newMember = (rule: Rule, clientId: string, now: number): Rule =>
+  newRule({ ...rule, id: newId(now), parent: rule.id, clientId }, now)
 
-const livingParts = (whole: Pick<Rule, 'id'>, em: EntityManager, among: readonly string[] | null = null) =>
+const listMembers = (rule: Pick<Rule, 'id'>, em: EntityManager, among: readonly string[] | null = null) =>
   em.find(
     Rule,
-    { parent: whole.id, state: { $ne: 'draining' }, ...(among && { clientId: { $in: [...among] } }) },
+    { parent: rule.id, state: { $ne: 'draining' }, ...(among && { clientId: { $in: [...among] } }) },
     { orderBy: { id: 'asc' } }
   )
 
-interface NewWhole extends ChangeBy {
+interface NewGroupRule extends ChangeBy {
   readonly values: Values
   readonly ifOffline: 'refuse' | 'queue'
 }
 
-/** Stores a whole and its parts, which are returned. Throws what keeps any of its clients from having it. */
-export async function insertWhole(services: Services, whole: Rule, how: NewWhole): Promise<readonly Rule[]> {
+/** Stores a group rule and its members, and returns the members. Throws if any of its clients cannot have it. */
+export async function insertGroupRule(
+  services: Services,
+  rule: Rule,
+  call: NewGroupRule
+): Promise<readonly Rule[]> {
   const { clock, fields } = services
-  const { values, ifOffline, ...by } = how
+  const { values, ifOffline, ...by } = call
   const { em } = by
-  await insertRule({ ...whole, state: 'active', activatedAt: clock.now() }, em)
-  await fields.check(whole, values, by)
-  await fields.save(whole.id, values, by)
-  const members = await membersOf(services, values, null, em)
-  requireFew(members)
-  const parts = members.map(clientId => partOf(whole, clientId, clock.now()))
-  const faults = await insertRules(services, parts, fields.sent(values), { ...by, ifOffline })
-  if (faults.size > 0) throw await refusalOf(services, parts, faults, by)
-  return parts
+  await insertRule({ ...rule, state: 'active', activatedAt: clock.now() }, em)
+  await fields.check(rule, values, by)
+  await fields.save(rule.id, values, by)
+  const clients = await memberClients(services, values, null, em)
+  requireFewMembers(clients)
+  const members = clients.map(clientId => newMember(rule, clientId, clock.now()))
+  const faults = await insertRules(services, members, fields.sent(values), { ...by, ifOffline })
+  if (faults.size > 0) throw await visibleRefusal(services, members, faults, by)
+  return members
 }
 
-/** Users without the superadmin role are told of no client on which they may not place rules. */
-async function refusalOf(
+/** Hides clients on which a user must not place rules; superadmins see all. */
+async function visibleRefusal(
   { filled }: Services,
-  parts: readonly Rule[],
+  members: readonly Rule[],
   faults: ReadonlyMap<string, Fault>,
   { principal, em }: { readonly principal: Principal; readonly em: EntityManager }
 ): Promise<Fault> {
   const isSuperadmin = principal.role === 'superadmin'
-  const known = isSuperadmin ? null : await clientsOf(principal.userId, filled, em)
-  return refusalOfEdges(parts, faults, isSuperadmin ? null : (known ?? new Set()), em)
+  const known = isSuperadmin ? null : await allowedClients(principal.userId, filled, em)
+  return groupRefusal(members, faults, isSuperadmin ? null : (known ?? new Set()), em)
 }
 
-/** Changes a whole and each of its parts, or throws what keeps any part from it. */
-export async function changeWhole(
+/** Changes a group rule and its members. Throws if any member cannot change. */
+export async function changeGroupRule(
   services: Services,
   stored: StoredRule,
-  { values, ...core }: WantedRule,
-  how: EditCall
+  wanted: WantedRule,
+  call: EditCall
 ): Promise<AppliedChange> {
   const { clock, fields } = services
   const { rule } = stored
-  const { mode, existing, ...by } = how
-  const changes = listChanges(stored, { values, ...core })
-  const whole: Rule = { ...rule, ...core, fields: fields.keysWith(rule, values) }
-  await fields.check(whole, addedValues(changes, services), by)
-  if (changes.length > 0) await writeRule(services, whole, { from: stored.values, to: values }, by)
+  const { mode, existing, ...by } = call
+  const { values, ...core } = wanted
+  const changes = listChanges(stored, wanted)
+  const next: Rule = { ...rule, ...core, fields: fields.keysWith(rule, values) }
+  await fields.check(next, addedValues(changes, services), by)
+  if (changes.length > 0) await writeRule(services, next, { from: stored.values, to: values }, by)
 
-  const members = await membersOf(services, values, null, by.em)
-  requireFew(members)
+  const clients = await memberClients(services, values, null, by.em)
+  requireFewMembers(clients)
   const faults = new Map<string, Fault>()
-  const parts = await livingParts(rule, by.em)
-  const [staying, leaving] = split(parts, ({ clientId }) => members.includes(clientId))
-  const changed = await changeParts(services, staying, { values, ...core }, { how, faults })
-  const known = new Set([...parts.map(({ clientId }) => clientId), ...(await refusedClients(rule, by.em))])
-  const joining = members.filter(id => !known.has(id)).map(id => partOf(whole, id, clock.now()))
-  const added = await insertRules(services, joining, fields.sent(given(values)), {
+  const members = await listMembers(rule, by.em)
+  const [staying, leaving] = partition(members, ({ clientId }) => clients.includes(clientId))
+  const changed = await changeMembers(services, staying, wanted, { call, faults })
+  const refusing = await listRefusedClients(rule, by.em)
+  const known = new Set([...members.map(({ clientId }) => clientId), ...refusing])
+  const joining = clients.filter(id => !known.has(id)).map(id => newMember(next, id, clock.now()))
+  const added = await insertRules(services, joining, fields.sent(presentValues(values)), {
     ...by,
     ifOffline: mode === 'replace' ? 'refuse' : 'queue'
   })
   for (const [id, fault] of added) faults.set(id, fault)
-  if (faults.size > 0) throw await refusalOf(services, [...parts, ...joining], faults, by)
+  if (faults.size > 0) throw await visibleRefusal(services, [...members, ...joining], faults, by)
 
-  const left = await drainAll(services, leaving, by.em)
-  const settled = await settleRefused(services, whole, values, null, by.em)
+  const drained = await drainMembers(services, leaving, by.em)
+  const retried = await retryRefused(services, next, values, null, by.em)
   return {
     changes,
     awaited: [...changed.flatMap(({ awaited }) => awaited), ...joining],
     woken: [...leaving, ...staying].map(({ clientId }) => clientId),
-    afterCommit: () => runAll([...changed.map(({ afterCommit }) => afterCommit), left, settled])
+    afterCommit: () => runAll([...changed.map(({ afterCommit }) => afterCommit), drained, retried])
   }
 }
 
-interface PartsHow {
-  readonly how: EditCall
+interface MembersCall {
+  readonly call: EditCall
   readonly faults: Map<string, Fault>
 }
 
-/** Changes the parts; the faults of those that cannot change are added. */
-async function changeParts(
+/** Changes members, and adds the fault of each member that cannot change. */
+async function changeMembers(
   services: Services,
-  parts: readonly Rule[],
+  members: readonly Rule[],
   { values, ...core }: WantedRule,
-  { how, faults }: PartsHow
+  { call, faults }: MembersCall
 ): Promise<AppliedChange[]> {
   const { fields } = services
-  const wanted = { ...definitionOf(core), values: { ...fields.none(), ...fields.sent(values) } }
-  const stored = await fields.load(parts, how.em)
+  const wanted = { ...sharedDefinition(core), values: { ...fields.none(), ...fields.sent(values) } }
+  const stored = await fields.load(members, call.em)
   const changed: AppliedChange[] = []
   const rows: Rule[] = []
-  await passing(parts, faults, async part => {
-    const own = { ...fields.none(), ...fields.sent(stored.get(part.id) ?? {}) }
-    const result = await applyChange(services, { rule: part, values: own }, wanted, how)
+  await keepPassing(members, faults, async member => {
+    const own = { ...fields.none(), ...fields.sent(stored.get(member.id) ?? {}) }
+    const result = await applyChange(services, { rule: member, values: own }, wanted, call)
     changed.push(result)
     if (result.row) rows.push(result.row)
   })
-  for (const [id, fault] of await takenPorts(rows, services, how.em)) faults.set(id, fault)
+  for (const [id, fault] of await takenPorts(rows, services, call.em)) faults.set(id, fault)
   return changed
 }
 
-/** Without what else the row of a whole has. */
-const definitionOf = (of: Omit<WantedRule, 'values'>): Omit<WantedRule, 'values'> => ({
-  protocol: of.protocol,
-  listenFrom: of.listenFrom,
-  listenTo: of.listenTo,
-  targets: of.targets,
-  preferIpv6: of.preferIpv6,
-  placedBy: of.placedBy,
-  placedBySuperadmin: of.placedBySuperadmin,
-  paused: of.paused
+/** Leaves out other columns of the group rule's row. */
+const sharedDefinition = (rule: Omit<WantedRule, 'values'>): Omit<WantedRule, 'values'> => ({
+  protocol: rule.protocol,
+  listenFrom: rule.listenFrom,
+  listenTo: rule.listenTo,
+  targets: rule.targets,
+  preferIpv6: rule.preferIpv6,
+  placedBy: rule.placedBy,
+  placedBySuperadmin: rule.placedBySuperadmin,
+  paused: rule.paused
 })
 
-/** Takes a part from each of these clients; live connections drain. */
-async function drainAll(services: Services, parts: readonly Rule[], em: EntityManager): Promise<AfterCommit> {
+/** Removes members from their clients; live connections drain. */
+async function drainMembers(
+  services: Services,
+  members: readonly Rule[],
+  em: EntityManager
+): Promise<AfterCommit> {
   const after: AfterCommit[] = []
-  for (const part of parts) after.push((await drainRule(services, part, em)).afterCommit)
+  for (const member of members) after.push((await drainRule(services, member, em)).afterCommit)
   return () => {
     runAll(after)
-    for (const clientId of new Set(parts.map(({ clientId }) => clientId)))
+    for (const clientId of new Set(members.map(({ clientId }) => clientId)))
       services.control.objects.wake(clientId)
   }
 }
 
-interface Settling {
-  readonly among: readonly string[] | null
-  readonly retries: boolean // also clients that refused the rule when it was new
-  readonly values: Values // of the whole
+interface SyncOptions {
+  readonly among: readonly string[] | null // ids of clients; null: all
+  readonly retriesFailed: boolean // also members that their agent refused at create
+  readonly values: Values // of the group rule
 }
 
 /**
- * Gives its part to each client that is to have one, and takes it from those that are not, of all clients or those
- * `among` them. A client that cannot have it is kept as refused, with the code of the fault.
+ * Creates a member on each client that the rule's field chooses, and drains the others, among all clients or some. A client
+ * that cannot have its member is stored as refused, with the code of the fault.
  */
-export async function settleWhole(
+export async function syncGroupRule(
   services: Services,
-  whole: Rule,
-  { among, retries, values }: Settling,
+  rule: Rule,
+  { among, retriesFailed, values }: SyncOptions,
   em: EntityManager
 ): Promise<AfterCommit> {
-  const members = new Set(await membersOf(services, values, among, em))
-  const [staying, leaving] = split(await livingParts(whole, em, among), ({ clientId }) =>
-    members.has(clientId)
-  )
-  const left = await drainAll(services, leaving, em)
-  const [failed, parts] = split(
+  const clients = new Set(await memberClients(services, values, among, em))
+  const present = await listMembers(rule, em, among)
+  const [staying, leaving] = partition(present, ({ clientId }) => clients.has(clientId))
+  const drained = await drainMembers(services, leaving, em)
+  const [failed, members] = partition(
     staying,
-    part => retries && part.state === 'failed' && part.activatedAt == null
+    member => retriesFailed && member.state === 'failed' && member.activatedAt == null
   )
-  for (const part of failed) await services.states.remove(part, em)
-  const joined = await settleRefused(services, whole, values, { among, members: [...members], parts }, em)
-  return () => runAll([left, joined])
+  for (const member of failed) await services.states.remove(member, em)
+  const retried = await retryRefused(services, rule, values, { among, clients: [...clients], members }, em)
+  return () => runAll([drained, retried])
 }
 
 interface Membership {
   readonly among: readonly string[] | null
-  readonly members: readonly string[]
-  readonly parts: readonly Rule[]
+  readonly clients: readonly string[]
+  readonly members: readonly Rule[]
 }
 
-/** Tries the members that have no part, and keeps those that cannot have one as refused. */
-async function settleRefused(
+/** Creates the missing members, and stores the clients that cannot have theirs as refused. */
+async function retryRefused(
   services: Services,
-  whole: Rule,
+  rule: Rule,
   values: Values,
   membership: Membership | null,
   em: EntityManager
 ): Promise<AfterCommit> {
   const { clock, control, fields } = services
   const among = membership?.among ?? null
-  const members = (membership?.members ?? (await membersOf(services, values, null, em))).slice(0, maxParts)
-  const parts = membership?.parts ?? (await livingParts(whole, em))
-  const present = new Set(parts.map(({ clientId }) => clientId))
-  const joining = members.filter(id => !present.has(id)).map(id => partOf(whole, id, clock.now()))
-  const faults = await insertRules(services, joining, fields.sent(given(values)), {
+  const clients = membership?.clients ?? (await memberClients(services, values, null, em))
+  const members = membership?.members ?? (await listMembers(rule, em))
+  const present = new Set(members.map(({ clientId }) => clientId))
+  const missing = clients.slice(0, maxMembers).filter(id => !present.has(id))
+  const joining = missing.map(id => newMember(rule, id, clock.now()))
+  const faults = await insertRules(services, joining, fields.sent(presentValues(values)), {
     principal: server,
     em,
     ifOffline: 'queue'
   })
-  const where = { parent: whole.id, ...(among && { clientId: { $in: [...among] } }) }
+  const where = { parent: rule.id, ...(among && { clientId: { $in: [...among] } }) }
   const before = await em.find(RefusedMember, where)
   const refused = joining.flatMap(({ id, clientId }) => {
     const code = faults.get(id)?.errorCode.code.slice(0, 64)
-    return code === undefined ? [] : [{ parent: whole.id, clientId, code }]
+    return code === undefined ? [] : [{ parent: rule.id, clientId, code }]
   })
-  const textOf = (rows: readonly RefusedMember[]) =>
+  const toLines = (rows: readonly RefusedMember[]) =>
     rows.map(({ clientId, code }) => `${clientId} ${code}`).sort()
-  if (!isDeepStrictEqual(textOf(before), textOf(refused))) {
+  if (!isDeepStrictEqual(toLines(before), toLines(refused))) {
     await em.nativeDelete(RefusedMember, where)
     if (refused.length > 0) await em.insertMany(RefusedMember, refused)
   }
@@ -244,12 +254,12 @@ async function settleRefused(
   }
 }
 
-const refusedClients = async ({ id }: Rule, em: EntityManager): Promise<string[]> =>
+const listRefusedClients = async ({ id }: Rule, em: EntityManager): Promise<string[]> =>
   (await em.find(RefusedMember, { parent: id })).map(({ clientId }) => clientId)
 
-const given = (values: Values): Values =>
+const presentValues = (values: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))
 
-function split<T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] {
-  return [all.filter(is), all.filter(one => !is(one))]
+function partition<T>(all: readonly T[], matches: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(matches), all.filter(one => !matches(one))]
 }

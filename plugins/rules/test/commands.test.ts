@@ -2,7 +2,7 @@ import t from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { openPrint } from '../../cli/print.ts'
-import { targetOf } from '../commands/command-parts.ts'
+import { parseTarget } from '../commands/request-parts.ts'
 import { commands } from '../commands.ts'
 import { columnSlot, pushOptionsSlot } from '../exports.ts'
 import { ruleNotFound } from '../slots.ts'
@@ -105,9 +105,9 @@ t.test('an invalid port or target is reported', async t => {
     'a:80*',
     'a:80*3@1'
   ])
-    t.throws(() => targetOf(target), { message: /is not host:port/ }, target)
-  t.same(targetOf('[::1]:80@1*3'), { host: '[::1]', port: 80, priority: 1, weight: 3 })
-  t.same(targetOf('a:80*0'), { host: 'a', port: 80, weight: 0 })
+    t.throws(() => parseTarget(target), { message: /is not host:port/ }, target)
+  t.same(parseTarget('[::1]:80@1*3'), { host: '[::1]', port: 80, priority: 1, weight: 3 })
+  t.same(parseTarget('a:80*0'), { host: 'a', port: 80, weight: 0 })
 })
 
 t.test('the other commands send their requests', async t => {

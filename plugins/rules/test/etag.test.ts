@@ -1,5 +1,5 @@
 import t from 'tap'
-import { etagsOf } from '../api/rule-resource.ts'
+import { loadEtags } from '../api/rule-resource.ts'
 import type { Rule } from '../entities.ts'
 import { rulesFixture } from './fixture.ts'
 
@@ -14,7 +14,7 @@ t.test('a rule that no agent holds has another ETag after a change within the sa
   const changed = { ...failed, targets: [{ host: '10.0.0.2', port: 81, priority: 0 }] }
 
   const etagOf = async (rule: Rule) =>
-    (await store.read(em => etagsOf([rule], new Map(), filled, em))).get('r')
+    (await store.read(em => loadEtags([rule], new Map(), filled, em))).get('r')
 
   t.equal(await etagOf(failed), await etagOf({ ...failed }))
   t.not(await etagOf(failed), await etagOf(changed))

@@ -10,10 +10,10 @@ export const Wait = Type.Optional(
   })
 )
 
-export const pathOf = (rule: string): string => `/v1/rules/${encodeURIComponent(rule)}`
+export const rulePath = (rule: string): string => `/v1/rules/${encodeURIComponent(rule)}`
 
 /** Returns '?' and the parameters that are given, or ''. */
-export function queryOf(parameters: Readonly<Record<string, string | number | undefined>>): string {
+export function queryText(parameters: Readonly<Record<string, string | number | undefined>>): string {
   const given = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]]
   )
@@ -22,7 +22,7 @@ export function queryOf(parameters: Readonly<Record<string, string | number | un
 }
 
 /** Parses host:port[@priority][*weight]. */
-export function targetOf(text: string) {
+export function parseTarget(text: string) {
   const [, host = '', port, priority, weight] =
     /^(\[[^\]]*\]|[^:@[\]]+):(\d{1,5})(?:@(\d{1,5}))?(?:\*(\d{1,3}))?$/.exec(text) ?? []
   if (port === undefined)
