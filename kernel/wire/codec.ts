@@ -11,12 +11,7 @@ const plain = { longs: Number, enums: String, defaults: true } as const
 
 /** Reads each .proto once. Throws where a .proto and a schema differ. */
 export function openCodec(messages: readonly Message[]): Codec {
-  const root = new protobuf.Root()
-  for (const proto of new Set(messages.map(message => String(message.proto)))) {
-    const text = proto.startsWith('file:') ? readFileSync(new URL(proto), 'utf8') : proto
-    protobuf.parse(text, root, { keepCase: true })
-  }
-  root.resolveAll()
+  const root = parseProtos([...new Set(messages.map(({ proto }) => String(proto)))])
   const problems = messages.flatMap(({ name, body }) => schemaMismatches(root.lookupType(name), body))
   if (problems.length > 0) throw new TypeError(problems.join('\n'))
 
@@ -40,6 +35,19 @@ export function openCodec(messages: readonly Message[]): Codec {
       return body
     }
   }
+}
+
+const roots = new Map<string, protobuf.Root>() // by the text of the files
+
+/** Servers and agents of one process share the types of the same files. */
+function parseProtos(protos: readonly string[]): protobuf.Root {
+  const texts = protos.map(proto => (proto.startsWith('file:') ? readFileSync(new URL(proto), 'utf8') : proto))
+  const key = texts.join('\n')
+  const root = roots.get(key) ?? new protobuf.Root()
+  if (!roots.has(key)) for (const text of texts) protobuf.parse(text, root, { keepCase: true })
+  root.resolveAll()
+  roots.set(key, root)
+  return root
 }
 
 const validators = new WeakMap<TSchema, ReturnType<typeof Compile>>()

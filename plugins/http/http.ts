@@ -48,7 +48,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
           route,
           plugin: name,
           ...(schemas.query && { query: schemas.query }),
-          ...(schemas.errors && { errors: errorCodesOf(declared) })
+          ...(schemas.errors && { errors: once(() => errorCodesOf(declared)) })
         }
         const schema = requestSchemas(route, schemas)
         app.route({ method, url, schema, config, ...stepsOf(route, deps, name) })
@@ -68,6 +68,15 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
 
   const document = () => documentOf({ plugins, routes: mounted, codes }, options)
   return { app, mount, document, listen, renewCertificate: renewalOf(app, options), close: () => app.close() }
+}
+
+/** Makes a value when it is first needed, so that a start does not wait for it. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
 }
 
 function originOf(app: FastifyInstance, { tls }: HttpOptions): string {

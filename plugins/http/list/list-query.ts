@@ -2,7 +2,7 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { Fault, limitReached } from '../../../kernel/base/errors.ts'
 import type { Listing, PagedRows } from '../../../kernel/http/list-route.ts'
-import { type JsonSchema, jsonOf } from '../openapi/schemas.ts'
+import { asJsonSchema, type JsonSchema } from '../openapi/schemas.ts'
 
 const maxSorted = 10_000 // rows
 const minRead = 1_000 // rows at once, however few of them a filter leaves
@@ -14,7 +14,7 @@ type Row = Readonly<Record<string, unknown>>
  * a few known values. `own` are those of the route, which keep their meaning.
  */
 export function listParameters(reply: TSchema, own: TProperties): TProperties {
-  const { properties = {} } = jsonOf(reply).items ?? {}
+  const { properties = {} } = asJsonSchema(reply).items ?? {}
   const names = Object.keys(properties).filter(name => isScalar(properties[name]))
   const filters = Object.entries(properties).flatMap(([name, part]) => {
     const schema = filterOf(part)

@@ -17,7 +17,7 @@ import type { Route, Schemas } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import * as codes from '../codes.ts'
 import { listParameters } from '../list/list-query.ts'
-import { type JsonSchema, jsonOf, pascalCase, refTo } from './schemas.ts'
+import { asJsonSchema, type JsonSchema, jsonOf, pascalCase, refTo } from './schemas.ts'
 
 /** A route as its plugin declares it. */
 export interface Declared {
@@ -31,7 +31,7 @@ export interface Declared {
 export function errorCodesOf({ route, schemas, codes: ofPlugin }: Declared): ReadonlySet<string> {
   const { errors = ofPlugin, body, query } = schemas
   const found = [...hostErrors(route, schemas), ...errors].map(({ code }) => code)
-  return new Set([...found, ...[body, query].flatMap(part => (part ? codesIn(jsonOf(part)) : []))])
+  return new Set([...found, ...[body, query].flatMap(part => (part ? codesIn(asJsonSchema(part)) : []))])
 }
 
 /** True for what takes an Idempotency-Key. */

@@ -8,7 +8,7 @@ import { pageQuery } from '../list/page-query.ts'
 import { mergePatchType } from '../request/request-context.ts'
 import { type Declared, isConditional, isKeyed } from './errors.ts'
 import { exampleOf } from './examples.ts'
-import { type JsonSchema, jsonOf, type NamedSchemas, pascalCase } from './schemas.ts'
+import { asJsonSchema, type JsonSchema, jsonOf, type NamedSchemas, pascalCase } from './schemas.ts'
 
 const nothing = closed({})
 
@@ -16,7 +16,7 @@ const nothing = closed({})
 export function requestSchemas(route: Route<Kernel>, schemas: Schemas): FastifySchema {
   const { body = nothing, params, reply } = schemas
   const query = queryOf(route, schemas)
-  for (const { type, additionalProperties } of [jsonOf(body), jsonOf(query)])
+  for (const { type, additionalProperties } of [asJsonSchema(body), asJsonSchema(query)])
     if (type === 'object' && additionalProperties !== false)
       throw new TypeError(
         `${route.action}: an open schema would ignore a misspelled field; add additionalProperties: false`

@@ -18,7 +18,10 @@ export interface JsonSchema {
   readonly examples?: readonly unknown[]
 }
 
-/** Returns what JSON has of a schema; TypeBox keeps its own notes in symbols and hidden members. */
+/** Views a schema as JSON Schema, without a copy. TypeBox adds only hidden members and functions. */
+export const asJsonSchema = (schema: TSchema): JsonSchema => schema as JsonSchema
+
+/** Copies a schema for the document, without members that JSON lacks. */
 export const jsonOf = (schema: TSchema): JsonSchema => JSON.parse(JSON.stringify(schema)) as JsonSchema
 
 export const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })

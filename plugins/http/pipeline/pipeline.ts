@@ -22,7 +22,7 @@ declare module 'fastify' {
     route?: Route<Kernel>
     plugin?: string // which has the route
     query?: TSchema // of the route itself
-    errors?: ReadonlySet<string> // codes that the document lists for it, where its schema has `errors`
+    errors?: () => ReadonlySet<string> // codes in the OpenAPI document, if its schema has `errors`
   }
   interface FastifyRequest {
     requestContext: RequestContext | null // null until a route is found

@@ -107,7 +107,7 @@ function openUndeclared(log: HttpOptions['log']) {
     if (!route || !(error instanceof Fault)) return
     const { code } = error.errorCode
     const what = `${route.action} ${code}`
-    if (errors === undefined || errors.has(code) || reported.has(what)) return
+    if (errors === undefined || reported.has(what) || errors().has(code)) return
     reported.add(what)
     const fields = { plugin, action: route.action, code }
     log.warn('route.undeclared_error', 'the route lacks a code in the `errors` of its schema', fields)
