@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// argv to server, agent or command. The only file that ends the process, and the only one that knows both halves.
+// Runs the server, the agent or a command. Only this file ends the process, and only it knows both halves.
 import { existsSync } from 'node:fs'
 
 if (Number.parseInt(process.versions.node, 10) < 24) {
@@ -12,7 +12,7 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
 if (import.meta.url.endsWith('.ts'))
   await import(new URL('../config/checkout/fast-imports.mjs', import.meta.url).href) // npm start has it already
 
-// In the published build the agent is one file: it loads faster, and holds less memory than its modules.
+// The published build has the agent as one file, which starts faster and takes less memory.
 const agent = new URL('../agent.mjs', import.meta.url)
 if (process.argv[2] === 'agent' && existsSync(agent)) await import(agent.href)
 else process.exit(await (await import('../plugins/cli/main.ts')).run(process.argv.slice(2)))

@@ -13,7 +13,7 @@ import { serverKeys } from './settings.ts'
 import { ownerOf, type Slot } from './slot.ts'
 import { revocationSlot } from './store/revocation.ts'
 
-/** The contract's version; `kernel` of a plugin is a range over it. */
+/** Version of the plugin contract; the `kernel` range of a plugin must include it. */
 export const contractVersion = '2.0.0'
 
 export const kernelSlots: readonly Slot<never>[] = [
@@ -27,7 +27,7 @@ export const kernelSlots: readonly Slot<never>[] = [
 ]
 export const kernelCodes = Object.values(errors).filter(value => typeof value === 'object')
 
-/** Names that only one plugin may claim, by kind. */
+/** Names that only one plugin can claim, by kind. */
 const uniqueNames: Readonly<Record<string, (plugin: Plugin) => readonly string[]>> = {
   plugin: ({ name }) => [name],
   prefix: ({ prefix }) => (prefix === undefined ? [] : [prefix]),
@@ -55,7 +55,7 @@ const Manifest = Type.Object({
   prefix: Type.Optional(Type.String({ pattern: '^/[a-z][a-z0-9-]{0,31}$' }))
 })
 
-/** Checks manifests before anything runs. Returns all problems, each with the plugins concerned. */
+/** Checks manifests before anything runs. Each problem names its plugins. */
 export function pluginProblems(plugins: readonly Plugin[]): string[] {
   const malformed = plugins.flatMap(manifestProblems)
   if (malformed.length > 0) return malformed
@@ -79,7 +79,7 @@ const foreignRoutes = ({ name, prefix, routes = [] }: Plugin): string[] =>
   routes
     .filter(({ url }) => !/^\/(v1\/|(livez|readyz)$)/.test(url))
     .filter(({ url }) => url !== prefix && !url.startsWith(`${prefix}/`) && !url.startsWith(`${prefix}.`))
-    .map(({ url }) => `${name}: route ${url}: begin it with /v1/, or with the plugin's own \`prefix\``)
+    .map(({ url }) => `${name}: route ${url} must begin with /v1/ or with the plugin's \`prefix\``)
 
 function duplicateNames(plugins: readonly Plugin[]): string[] {
   return Object.entries(uniqueNames).flatMap(([what, list]) => {
@@ -103,7 +103,7 @@ function unmetNeeds(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
     })
 }
 
-/** Finds filled slots that no loaded or needed plugin owns, and tables without the plugin's prefix. */
+/** Reports filled slots of plugins that are not loaded or needed, and tables without the plugin's prefix. */
 function foreignSlotsAndTables(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
   const owned = new Set([...kernelSlots, ...plugins.flatMap(({ slots }) => slots ?? [])].map(({ id }) => id))
   return ({ name, needs, fills, store }) => {
@@ -120,7 +120,7 @@ function foreignSlotsAndTables(plugins: readonly Plugin[]): (plugin: Plugin) => 
       ...(store?.entities ?? [])
         .map(({ meta }) => meta.tableName)
         .filter(table => table !== prefix && !table.startsWith(`${prefix}_`))
-        .map(table => `${name} owns table ${table}, which does not begin with ${prefix}`)
+        .map(table => `${name} owns table ${table}; its name must begin with ${prefix}`)
     ]
   }
 }

@@ -6,9 +6,8 @@ import type { Kernel, Plugin } from './plugin.ts'
 type Registrations = Readonly<Record<string, Resolver<unknown>>>
 
 /**
- * Opens one container for each plugin, with the kernel's services, the exports of the plugins it needs, and its own
- * services. They are not child containers, which would see everything of their parent. All services are made here, in
- * dependency order, so that a missing one stops the boot.
+ * Opens a container per plugin: the kernel's services, exports of the plugins it needs, and its own services. They are not
+ * child containers, which see all of their parent. All services are created now, so that a missing one stops the boot.
  */
 export function openContainers(
   plugins: readonly Plugin[],

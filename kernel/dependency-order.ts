@@ -1,7 +1,7 @@
 import { throwProblems } from './base/config.ts'
 import type { Plugin } from './plugin.ts'
 
-/** Orders dependencies first, then by name. `pluginProblems` has verified that all dependencies exist. */
+/** Orders dependencies first, then by name. All dependencies must exist: see `pluginProblems`. */
 export function inDependencyOrder<P extends Pick<Plugin, 'name' | 'needs'>>(plugins: readonly P[]): P[] {
   const byName = new Map(plugins.map(plugin => [plugin.name, plugin]))
   const done = new Set<P>()

@@ -29,10 +29,10 @@ export interface ServerOptions extends GivenConfig {
   readonly version: string
   readonly log: Log
   readonly clock?: Clock
-  readonly clockOf?: (plugin: string) => Clock | undefined // a plugin's own, in place of `clock`
-  readonly isShared?: true // other servers may use the store meanwhile
-  readonly openStore?: typeof openStore // in place of the kernel's own
-  readonly storeOf?: (opened: Database) => Database // what all plugins get in its place
+  readonly clockOf?: (plugin: string) => Clock | undefined // for one plugin; default: `clock`
+  readonly isShared?: true // other servers may use the store at the same time
+  readonly openStore?: typeof openStore // default: the kernel's
+  readonly storeOf?: (opened: Database) => Database // wraps the store for all plugins
 }
 
 export interface Wired {
@@ -48,7 +48,7 @@ export interface Server extends Pick<Wired, 'http' | 'control' | 'depsOf'> {
   stop(): Promise<void>
 }
 
-/** Wires the plugins, mounts and starts each of them, then listens. A failure releases what was acquired. */
+/** Wires, mounts and starts the plugins, then listens. A failure releases everything that was acquired. */
 export async function boot(options: ServerOptions): Promise<Server> {
   const { plugins, depsOf, http, control, releases } = await wire({ ...options, isShared: true })
   const abort = new AbortController()
@@ -65,7 +65,7 @@ export async function boot(options: ServerOptions): Promise<Server> {
     await control.listen()
     releases.defer(http.close)
     const { origin } = await http.listen()
-    releases.defer(control.leave) // while the API goes on
+    releases.defer(control.leave) // while the API still serves
     releases.defer(() => abort.abort())
     warnOfWeakToken(options)
     const listening = { origin, control_port: control.port(), server_cert_sha256: control.fingerprint }
@@ -78,7 +78,7 @@ export async function boot(options: ServerOptions): Promise<Server> {
   }
 }
 
-/** Logs a failed release, so that it does not replace the error that ended the server. */
+/** Logs a failed release, so that it does not hide the error that ended the server. */
 export const logReleaseFailure =
   (log: Log) =>
   (failures: unknown): void =>
@@ -86,15 +86,18 @@ export const logReleaseFailure =
 
 function warnOfWeakToken({ keys: { operator_token: token }, log }: ServerOptions): void {
   if (typeof token === 'string' && token.length < 32)
-    log.warn('startup.weak_operator_token', 'operator_token is short; let sluice gen-token make one')
+    log.warn(
+      'startup.weak_operator_token',
+      'operator_token is shorter than 32 characters; create one with: sluice gen-token'
+    )
 }
 
-/** Checks, orders and configures the plugins, and opens the store and all services, without starting anything. */
+/** Checks, orders and configures the plugins, and opens the store and all services. Starts nothing. */
 export async function wire({ clock = systemClock, log, dataDir, ...options }: ServerOptions): Promise<Wired> {
   throwProblems(pluginProblems(options.plugins))
   const plugins = inDependencyOrder(options.plugins)
   let depsOf = (name: string): Kernel => {
-    throw new TypeError(`${name} is not wired yet: values of fillWith are available from start on`)
+    throw new TypeError(`${name} is not wired yet: values of fillWith are available once start() runs`)
   }
   const readerFor = (owner: string): SlotReader => slotReader(owner, plugins, name => depsOf(name))
   const filled = readerFor('kernel')
@@ -141,7 +144,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
     }))
     const { value: openHost } = onlyValueOf(hostSlot, filled)
     const http = await openHost({ store, identity, clock, log, filled, version: options.version })
-    // All values are made now: one that cannot be made stops the start, not a request.
+    // Values are created now, so that a failing one stops the start and not a request.
     for (const slot of kernelSlots) filled(slot)
     for (const { name, slots = [] } of plugins) for (const slot of slots) depsOf(name).filled(slot)
     return { plugins, depsOf, http, control, releases }
@@ -151,7 +154,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
   }
 }
 
-/** Returns the value of a slot that exactly one plugin must fill. */
+/** Returns the only value of a slot. Throws if no plugin fills it, or several do. */
 function onlyValueOf<T>(slot: Slot<T>, filled: SlotReader): Filled<T> {
   const [one, other] = filled(slot)
   if (!one) throw new Fault(startupInvalid, `no plugin fills ${slot.id}, and a server needs one; enable it`)

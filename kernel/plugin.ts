@@ -12,15 +12,15 @@ import type { Handler, Message } from './wire/message.ts'
 
 export type { Kernel } from './services.ts'
 
-/** Everything that a feature may add. All members except `start` are data: reading them has no effect. */
+/** Everything that a feature can add. All members except `start` are data: reading them has no effect. */
 export interface Plugin<D extends Kernel = Kernel> {
-  readonly name: string // kebab-case; also config section, table prefix, name in the log
+  readonly name: string // kebab-case; also names its config section, tables and log lines
   readonly version: string
-  readonly description?: string // one sentence, of its routes in OpenAPI
+  readonly description?: string // one sentence about its routes, for OpenAPI
   readonly kernel: string // version range of this contract
   readonly needs?: Readonly<Record<string, string>> // plugin to version range; defines the order of starts
-  readonly config?: TObject // its section [plugins.<name>]; unknown keys are refused
-  readonly keys?: TObject // its keys at the top of the configuration; they are in its services' `config`, too
+  readonly config?: TObject // section [plugins.<name>]; unknown keys are refused
+  readonly keys?: TObject // top-level keys; its services get them in `config`, too
   readonly codes?: readonly ErrorCode[]
   readonly store?: Store
   readonly services?: { readonly [K in keyof D]?: Resolver<D[K]> } // private
@@ -30,10 +30,10 @@ export interface Plugin<D extends Kernel = Kernel> {
   readonly messages?: readonly Message[] // beside those of `fills`
   readonly handlers?: readonly Handler<PeerCall<D>>[] // messages of connected agents
   readonly preAuthHandlers?: readonly Handler<UnauthenticatedCall<D>>[] // messages before Hello
-  readonly prefix?: `/${string}` // of its routes outside /v1: '/status' for /status, /status/... and /status.json; no two plugins have the same
+  readonly prefix?: `/${string}` // unique, for routes outside /v1: '/status' covers /status, /status/... and /status.json
   readonly routes?: readonly Route<D>[]
   readonly commands?: readonly Command[]
-  /** Acquires resources, and passes each release to `defer`. There is no stop(). */
+  /** Acquires resources and passes each release to `defer`; there is no stop(). */
   start?(scope: Scope<D>): Promise<void>
 }
 
@@ -53,8 +53,8 @@ export interface UnauthenticatedCall<D> {
   readonly deps: D
 }
 
-// Members that take `D` are methods, not arrow functions: TypeScript compares methods bivariantly, so that a plugin or
-// route with any `D` is a Plugin or Route without a cast. container.ts passes each one its `D`.
+// Members that take `D` are methods: TypeScript compares methods bivariantly, so that a plugin or route with any `D` is a
+// Plugin or Route without a cast. container.ts passes each one its `D`.
 
 export function definePlugin<D extends Kernel = Kernel>(plugin: Plugin<D>): Plugin {
   const messages = (plugin.fills ?? []).flatMap(fill => fill.messages ?? [])

@@ -8,7 +8,7 @@ import type { Filled, SlotReader } from './slot.ts'
 import type { Database } from './store/open.ts'
 import type { Codec } from './wire/message.ts'
 
-/** The kernel's services, in the container of every plugin. */
+/** The services of the kernel. Every plugin has them in its container. */
 export interface Kernel<C extends TObject = TObject> {
   readonly config: Static<C>
   readonly log: Log
@@ -17,10 +17,10 @@ export interface Kernel<C extends TObject = TObject> {
   readonly identity: Identity
   readonly control: Control
   readonly codec: Codec
-  /** Reads the plugin's own slots. */
+  /** Reads slots of this plugin. */
   readonly filled: SlotReader
-  /** The OpenAPI document of all routes. */
+  /** Returns the OpenAPI document of all routes. */
   readonly document: () => object
-  /** The metrics of all plugins; available from `start` on. */
+  /** Returns the metrics of all plugins. Available once `start` runs. */
   readonly metrics: () => readonly Filled<Metrics>[]
 }

@@ -3,11 +3,10 @@ import { ListenAddress, type PlaceOf, throwProblems, validateConfig } from './ba
 import type { Plugin } from './plugin.ts'
 import { storeKeys } from './store/sql/database.ts'
 
-/** An address to listen on, with a default. */
 export const Listen = (fallback: string, description: string) =>
   ListenAddress({ default: fallback, description })
 
-/** The kernel's own keys. Plugins declare the others: see `keys` in plugin.ts. */
+/** The kernel's keys. Plugins declare the others: see `keys` in plugin.ts. */
 export const serverKeys = Type.Object({
   data_dir: Type.Optional(Type.String({ description: 'Directory of the store and the keys.' })),
   operator_token: Type.Optional(
@@ -27,10 +26,10 @@ export const serverKeys = Type.Object({
 export interface GivenConfig {
   readonly keys: Readonly<Record<string, unknown>> // at the top
   readonly sections: Readonly<Record<string, unknown>> // by plugin
-  readonly placeOf?: PlaceOf | undefined // of keys; those of sections begin with the name in the configuration
+  readonly placeOf?: PlaceOf | undefined // keys in sections begin with the section's name
 }
 
-/** Validates the top-level keys and the sections of all plugins. Throws all problems at once. */
+/** Validates the top-level keys and the sections of all plugins. Throws all problems together. */
 export function validateSettings(plugins: readonly Plugin[], { keys, sections, placeOf }: GivenConfig) {
   const all = Type.Object({
     ...serverKeys.properties,

@@ -2,15 +2,15 @@ import { type Attribution, attributed } from './base/attribution.ts'
 import { type ErrorCode, Fault, pluginFailed, reasonOf, startupInvalid } from './base/errors.ts'
 import type { Message } from './wire/message.ts'
 
-/** A typed extension point: one plugin owns it, others fill it. The kernel does not interpret the values. */
+/** A typed extension point. One plugin owns it, others fill it. The kernel does not interpret the values. */
 export interface Slot<T> {
   readonly id: string // '<owner>.<name>'
-  /** Filling a slot whose owner is not loaded stops the boot ('required'), or has no effect ('inert'). */
+  /** Without its owner, filling the slot stops the boot ('required') or has no effect ('inert'). */
   readonly ifOwnerMissing: 'required' | 'inert'
-  /** Two plugins may not fill the slot with values of one key. */
+  /** Two plugins must not fill the slot with the same key. */
   keyOf?(value: T): string
   fill(value: T): Fill
-  /** For a value that needs services: made once, from the container of the filling plugin. */
+  /** For a value that needs services. It is created once, from the container of the filling plugin. */
   fillWith<D>(make: (deps: D) => T): Fill<D>
 }
 
@@ -45,7 +45,7 @@ export function defineSlot<T>(
 
 export const ownerOf = (slot: Slot<never>): string => slot.id.slice(0, slot.id.indexOf('.'))
 
-/** Reads the slots of `owner`. Values are made at the first read, when the plugins are wired. */
+/** Reads the slots of `owner`. Values are created at the first read, once the plugins are wired. */
 export function slotReader(
   owner: string,
   plugins: readonly {
@@ -59,13 +59,13 @@ export function slotReader(
   const read = new Map<Slot<never>, readonly Filled<unknown>[]>()
   return <T>(slot: Slot<T>) => {
     if (read.has(slot)) return read.get(slot) as readonly Filled<T>[]
-    if (ownerOf(slot) !== owner) throw new TypeError(`${owner} reads ${slot.id}, which is not its own`)
+    if (ownerOf(slot) !== owner) throw new TypeError(`${owner} reads ${slot.id}, which it does not own`)
     const filled = plugins.flatMap(({ name, fills = [], codes = [] }) =>
       fills
         .filter(fill => fill.slot === slot)
         .map(fill => {
           if (!made.has(fill)) made.set(fill, make(fill, name, depsOf))
-          return { by: name, codes, value: made.get(fill) as T } // only this slot makes Fills of this slot
+          return { by: name, codes, value: made.get(fill) as T } // only this slot creates its Fills
         })
     )
     refuseDuplicates(slot, filled)
@@ -74,7 +74,7 @@ export function slotReader(
   }
 }
 
-/** Names the filling plugin in errors; without that, the slot's owner, which reads it, would seem to have failed. */
+/** Names the filling plugin in errors: without it, the slot's owner would seem to have failed. */
 function make({ slot, make }: Fill, by: string, depsOf: (plugin: string) => object): unknown {
   try {
     return withAttribution(
@@ -88,7 +88,7 @@ function make({ slot, make }: Fill, by: string, depsOf: (plugin: string) => obje
 
 type AnyFunction = (...args: unknown[]) => unknown
 
-/** Wraps the value: errors and timeouts of its functions, and of functions they return, are attributed to the plugin. */
+/** Attributes errors and timeouts of its functions, and of functions that they return, to the plugin. */
 function withAttribution(value: unknown, by: Attribution): unknown {
   if (!(value instanceof Object)) return value
   const wrapResult = (result: unknown): unknown => {
@@ -101,7 +101,7 @@ function withAttribution(value: unknown, by: Attribution): unknown {
     apply: (target, self, args) => apply(target as AnyFunction, self, args),
     get(target, key) {
       const member: unknown = Reflect.get(target, key)
-      if (typeof member !== 'function' || Object.isFrozen(target)) return member // a proxy may not replace a frozen member
+      if (typeof member !== 'function' || Object.isFrozen(target)) return member // a proxy cannot replace a frozen member
       return (...args: unknown[]) => apply(member as AnyFunction, target, args)
     }
   })

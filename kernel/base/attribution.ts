@@ -1,4 +1,4 @@
-// Attributes errors and timeouts to the plugin whose code was running.
+// Attributes errors and timeouts to the plugin that was running.
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /** A slot, and the plugin that filled it. */
@@ -6,14 +6,14 @@ export type Attribution = Readonly<Record<'slot' | 'filled_by', string>>
 
 interface ActiveCall {
   readonly by: Attribution | undefined
-  readonly plugin: string | undefined // whose code runs
+  readonly plugin: string | undefined // that runs
   readonly inner: Set<ActiveCall>
 }
 
 const activeCall = new AsyncLocalStorage<ActiveCall>()
 const attributions = new WeakMap<Error, Attribution>()
 
-/** Returns the slot and plugin that threw the error or one of its causes; undefined when it came from no slot. */
+/** Returns the slot and plugin that threw the error or one of its causes; undefined if no slot did. */
 export const attributionOf = (error: unknown): Attribution | undefined =>
   error instanceof Error ? (attributions.get(error) ?? attributionOf(error.cause)) : undefined
 
@@ -25,14 +25,14 @@ function beginCall(by?: Attribution) {
   return { call, end: () => void siblings?.delete(call) }
 }
 
-/** Runs work of a plugin: what it begins, a socket for example, is known to be the plugin's when it fails. */
+/** Runs work of a plugin. Later failures of sockets and timers that it opens are attributed to the plugin. */
 export const runAs = <T>(plugin: string | undefined, work: () => T): T =>
   activeCall.run({ by: undefined, inner: new Set(), ...activeCall.getStore(), plugin }, work)
 
-/** The plugin whose code began what runs now. */
+/** Returns the plugin that started the current work. */
 export const runningPlugin = (): string | undefined => activeCall.getStore()?.plugin
 
-/** Calls a slot's value. Errors pass unchanged, and are attributed to the innermost slot. */
+/** Calls the value of a slot. Errors pass unchanged and are attributed to the innermost slot. */
 export function attributed<T>(by: Attribution, work: () => T): T {
   const { call, end } = beginCall(by)
   const rethrow = (thrown: unknown): never => {
@@ -52,8 +52,8 @@ export function attributed<T>(by: Attribution, work: () => T): T {
 }
 
 /**
- * Rejects when `work` takes longer than `secs` of real time, attributed to the slot that it waits for. The work is not
- * cancelled; its result is ignored. The timer keeps the process alive, so that the error is reported in any case.
+ * Rejects if `work` takes longer than `secs` of real time. The error is attributed to the slot that the work waits for.
+ * The work is not cancelled, and its result is ignored. The timer keeps the process alive until the error is reported.
  */
 export async function withTimeout<T>(secs: number, what: string, work: () => Promise<T>): Promise<T> {
   const { call, end } = beginCall()
@@ -73,7 +73,7 @@ export async function withTimeout<T>(secs: number, what: string, work: () => Pro
   }
 }
 
-/** The innermost slot on the path of the longest-running calls. */
+/** Returns the innermost slot on the path of the longest-running calls. */
 function innermostOf({ by, inner: [oldest] }: ActiveCall): Attribution | undefined {
   return (oldest && innermostOf(oldest)) ?? by
 }

@@ -1,14 +1,14 @@
 import type { Release } from './releases.ts'
 
-/** A service, so that tests can advance time. In milliseconds. docs/CLOCKS.md says which clock decides what. */
+/** Times are in milliseconds. docs/CLOCKS.md says which of them to use where. */
 export interface Clock {
-  /** Wall time since 1970, UTC: for what is shown or stored as a date. People and NTP set it, in both directions. */
+  /** Unix time, for dates that are shown or stored. People and NTP can set it forward and back. */
   now(): number
-  /** Time since some instant of this process, never set: for whatever is compared within the process. */
+  /** Time since an arbitrary start, for comparisons within the process. Nobody can set it. */
   monotonic(): number
-  /** What the wall clock would show if nobody had set it since the process began. */
+  /** Unix time as if nobody had set the clock since the process started. */
   steady(): number
-  /** Runs `work` once, unless released before. Does not keep the process alive. */
+  /** Runs `work` once unless released first. Does not keep the process alive. */
   after(ms: number, work: () => void): Release
   every(ms: number, work: () => void): Release
 }
@@ -31,10 +31,10 @@ export const systemClock: Clock = {
 
 type Hands = Pick<Clock, 'now' | 'steady'>
 
-/** Judges what has expired: a clock that is set back opens nothing again. */
+/** Use it to expire things: setting the clock back revives nothing. */
 export const latest = (clock: Hands): number => Math.max(clock.now(), clock.steady())
 
-/** Judges what is old enough to be deleted: a clock that is set forward deletes nothing young. */
+/** Use it to delete what is old: setting the clock forward deletes nothing young. */
 export const earliest = (clock: Hands): number => Math.min(clock.now(), clock.steady())
 
 /** RFC 3339, UTC. */

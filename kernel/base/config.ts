@@ -5,11 +5,11 @@ import { Settings } from 'typebox/system'
 import { Default, Errors } from 'typebox/value'
 import { Fault, startupInvalid } from './errors.ts'
 
-Settings.Set({ maxErrors: 64 }) // at the default of 8 a configuration's ninth problem would be lost
+Settings.Set({ maxErrors: 64 }) // with the default of 8, the ninth problem of a configuration would be lost
 
 type Table = Record<string, unknown>
 
-/** Returns where a key was given, by its dotted name: file and line, variable or flag. Null: not known. */
+/** Returns where a key was set: file and line, variable or flag; null if unknown. Keys are dotted names. */
 export type PlaceOf = (key: string) => string | null
 
 /** An address to listen on: 'host:port', '[::1]:0'. */
@@ -20,10 +20,7 @@ export const ListenAddress = (options: TStringOptions) =>
     () => 'must be HOST:PORT, with a port from 0 to 65535 and IPv6 addresses in brackets'
   )
 
-/**
- * Adds defaults and finds all problems: unknown keys, with the closest name, and invalid values. `where` prefixes keys; a
- * problem begins with the place of its key.
- */
+/** Adds defaults and returns all problems: unknown keys and invalid values. `where` is a prefix for keys. */
 export function validateConfig(
   schema: TObject,
   given: unknown,
@@ -42,7 +39,7 @@ export function validateConfig(
   return { value, problems }
 }
 
-/** Converts a part of a JSON pointer to a TOML key. */
+/** Converts a segment of a JSON pointer to a TOML key. */
 function tomlKey(part: string): string {
   const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
   return /^[\w-]*$/.test(key) ? key : JSON.stringify(key)
@@ -53,7 +50,7 @@ interface Problem {
   readonly text: string
 }
 
-/** Puts the place of the key, or of the table that it stands in, before a problem. */
+/** Puts the place of the key, or of its table, before a problem. */
 export function atPlace({ key, text }: Problem, placeOf: PlaceOf): string {
   for (let at = key; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.')))) {
     const place = placeOf(at)
@@ -62,7 +59,7 @@ export function atPlace({ key, text }: Problem, placeOf: PlaceOf): string {
   return text
 }
 
-/** One for each problem: TypeBox reports an unknown key twice, and a union once more for each of its branches. */
+/** Reports each problem once: TypeBox repeats unknown keys, and unions for each of their branches. */
 function problemsOf(
   at: string,
   { keyword, message, params }: TLocalizedValidationError,
@@ -85,13 +82,13 @@ function problemsOf(
 const allowedValue = ({ params }: TLocalizedValidationError): unknown[] =>
   'allowedValue' in params ? [params.allowedValue] : []
 
-/** Returns '; did you mean NAME?', or '' when no name is close enough to be a typo. */
+/** Returns '; did you mean NAME?', or '' if no name is close enough. */
 export function suggestion(word: string, names: readonly string[]): string {
   const name = closestName(word, names)
   return name === null ? '' : `; did you mean ${name}?`
 }
 
-/** Returns the name with the fewest edits, or null when none is close enough to be a typo. */
+/** Returns the name with the fewest edits, or null if none is close enough. */
 export const closestName = (word: string, names: readonly string[]): string | null =>
   closestMatch(word, names, { maxDistance: Math.floor(Math.max(2, word.length / 3)) }) ?? null
 

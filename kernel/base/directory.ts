@@ -1,18 +1,17 @@
-// Directories and files of server and agent: where they are by default, and that only their owner can use them.
 import { mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { dataDirUnusable, Fault, insecurePermissions, reasonOf } from './errors.ts'
 
-/** STATE_DIRECTORY is set by systemd and may list several. An empty name is no name, never the current directory. */
+/** Returns the first of STATE_DIRECTORY, which systemd sets, or a directory in the user's state folder. Ignores empty values. */
 export function defaultDir(env: Readonly<Record<string, string | undefined>>, name: string): string {
   const [given] = (env['STATE_DIRECTORY'] ?? '').split(':')
   if (given) return given
-  const state = env['XDG_STATE_HOME'] ?? '' // a relative one is invalid, says the XDG specification
+  const state = env['XDG_STATE_HOME'] ?? '' // the XDG specification forbids relative paths
   return join(isAbsolute(state) ? state : join(env['HOME'] || homedir(), '.local', 'state'), name)
 }
 
-/** Makes a directory for its owner only; one that exists keeps its mode. `key` is of the configuration. Throws Fault. */
+/** Makes a directory for its owner only. Throws Fault if it exists with wider permissions. `key` is its configuration key. */
 export function makePrivateDir(dir: string, key: string): void {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -26,7 +25,7 @@ export function makePrivateDir(dir: string, key: string): void {
   )
 }
 
-/** Throws when other users may read a file with secrets. */
+/** Throws if other users may read a file with secrets. */
 export function requirePrivateFile(file: string, what: string): void {
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
     throw new Fault(

@@ -5,7 +5,7 @@ export interface ErrorCode {
   readonly exit: number
 }
 
-/** An error that the caller can cause. Bugs of our own are TypeErrors. */
+/** An error that a caller can cause. Our own bugs are TypeErrors. */
 export class Fault extends Error {
   override readonly name = 'Fault'
   readonly errorCode: ErrorCode
@@ -30,7 +30,7 @@ export const reasonOf = (error: unknown): string => (error instanceof Error ? er
 
 export const defineCode = (code: string, http: number, exit: number): ErrorCode => ({ code, http, exit })
 
-// The kernel's codes. A plugin lists its own in its manifest; `pluginProblems` finds codes defined twice.
+// The kernel's codes. Plugins list theirs in their manifests; `pluginProblems` finds duplicates.
 export const internal = defineCode('internal', 500, 1)
 export const invalidSchema = defineCode('validation.schema', 400, 3)
 export const unauthenticated = defineCode('unauthenticated', 401, 4)
@@ -52,7 +52,7 @@ export const tokenRevoked = defineCode('token_revoked', 401, 4)
 export const tokenUnknown = defineCode('token_unknown', 401, 4)
 export const serverPinMismatch = defineCode('server_pin_mismatch', 401, 4)
 
-// Startup and the command line.
+// For the start and the command line.
 export const wrongUsage = defineCode('usage', 400, 2)
 export const serverUnreachable = defineCode('server_unreachable', 503, 69)
 export const agentNotRunning = defineCode('agent_not_running', 503, 69)

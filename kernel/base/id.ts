@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
 
-const random = Buffer.alloc(4096) // asking the system for each character would cost more than the rest of the id
+const random = Buffer.alloc(4096) // one system call per character would dominate the cost of an id
 let at = random.length - 1
 
 function nextRandom(): number {
@@ -10,7 +10,7 @@ function nextRandom(): number {
   return (random[at] ?? 0) / 256
 }
 
-/** Upper-case ULIDs, ascending also within one millisecond. */
+/** Returns an upper-case ULID. Ids ascend, even within one millisecond. */
 export const newId = monotonicFactory(nextRandom)
 
 export const isId = (text: string): boolean => /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(text)

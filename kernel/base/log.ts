@@ -1,4 +1,4 @@
-/** Writes one line for each event. Never pass secrets in `fields`: there is no redaction. */
+/** Writes one line per event. Never pass secrets in `fields`: nothing is redacted. */
 export interface Log {
   debug(event: string, message: string, fields?: object): void
   info(event: string, message: string, fields?: object): void
@@ -9,7 +9,7 @@ export interface Log {
 /** Control and bidirectional characters. */
 export const controlChars = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
-/** Escapes control characters, so that a logged name cannot manipulate the terminal. */
+/** Escapes control characters, so that logged names cannot manipulate a terminal. */
 export const escapeControlChars = (text: string): string =>
   text.replaceAll(
     new RegExp(controlChars, 'gu'),

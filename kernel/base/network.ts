@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 
-/** Returns the addresses that one host can have: an IPv4 address, or the /64 of an IPv6 address; other text as it is. */
+/** Returns the network of one host: an IPv4 address, or the /64 of an IPv6 address. Returns other text unchanged. */
 export function networkOf(text: string): string {
   if (!ipaddr.isValid(text)) return text
   const address = ipaddr.process(text)

@@ -2,7 +2,7 @@ import { runAs, withTimeout } from './attribution.ts'
 import { Fault, pluginFailed, reasonOf } from './errors.ts'
 import type { Release } from './releases.ts'
 
-/** Runs a plugin's start, for at most 10 s. Startup faults pass unchanged; other errors become a Fault that names the plugin. */
+/** Runs the start of a plugin for at most 10 s. Errors except startup faults become a Fault that names the plugin. */
 export async function startPlugin(plugin: string, work: () => Promise<void>): Promise<void> {
   try {
     await withTimeout(10, 'start', () => runAs(plugin, work))

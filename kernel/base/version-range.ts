@@ -1,10 +1,10 @@
 import semver from 'semver'
 
-/** Tells whether `version` is `since` or later. One that is not semver counts as older than all others. */
+/** Returns true if `version` is `since` or later; false if it is not semver. */
 export const isAtLeast = (version: string, since: string): boolean =>
   semver.valid(version) !== null && semver.gte(version, since)
 
-/** Returns a list with the message and remedy for a version range that is not met; else an empty list. */
+/** Returns a list with a message and remedy if `found` is outside the range; else an empty list. */
 export function unmetNeed({ by, what, range, found }: Record<'by' | 'what' | 'range' | 'found', string>) {
   if (semver.satisfies(found, range)) return []
   const need = `${by} needs ${what} ${range}`

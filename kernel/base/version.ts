@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 
-/** The version in the nearest package.json above this file, in the sources and in the published build. */
+/** Returns the version in the nearest package.json above this file. */
 export function ownVersion(): string {
   const manifest = findPackageJSON(import.meta.url)
   if (manifest === undefined) throw new TypeError('no package.json above the program')

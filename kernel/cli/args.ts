@@ -1,11 +1,11 @@
-// Makes schemas of arguments as TypeBox does, without loading it: its modules would be most of a command's start.
+// Makes schemas of arguments without loading TypeBox, which would dominate the start of a command.
 import type { Type as TypeBox } from 'typebox'
 
 type Schema = Readonly<Record<string, unknown>>
 
-const optional = '~optional' // TypeBox's own mark, so that both may stand in one object
+const optional = '~optional' // TypeBox's own mark, so that an object can mix both kinds
 
-/** The part of TypeBox's `Type` that arguments need. The schemas work in TypeBox, too. */
+/** The part of TypeBox's `Type` that arguments need. TypeBox accepts the schemas, too. */
 export const Type = {
   String: (options?: Schema) => ({ type: 'string', ...options }),
   Integer: (options?: Schema) => ({ type: 'integer', ...options }),
@@ -22,7 +22,7 @@ export const Type = {
 } as unknown as Pick<
   typeof TypeBox,
   'String' | 'Integer' | 'Boolean' | 'Array' | 'Literal' | 'Union' | 'Optional' | 'Object'
-> // its types with plain values
+> // TypeBox's types, plain values
 
-/** The argument of commands that ask by `confirm`. */
+/** The argument of commands that call `confirm`. */
 export const Yes = Type.Optional(Type.Boolean({ description: 'Do not ask.' }))

@@ -5,24 +5,23 @@ import type { PluginStore } from '../store/sql/migrations.ts'
 import { Type } from './args.ts'
 
 /**
- * A command of the executable. `args` defines names, types and help of its arguments: those in `positional` are
- * positional (the last may be an array), all others are `--kebab-case` options. They are checked by type, const, enum,
- * anyOf, minimum, maximum, minItems and maxItems.
+ * A command of the executable. Arguments in `positional` are positional, and the last may be an array; all others are
+ * `--kebab-case` options. They are checked by type, const, enum, anyOf, minimum, maximum, minItems and maxItems.
  */
 export interface CommandDefinition<A extends TObject = TObject> {
   readonly name: string // 'client enroll': one or two words
-  readonly aliases?: readonly string[] // other second words: 'create' of 'rule push'
+  readonly aliases?: readonly string[] // for the second word: 'create' for 'rule push'
   readonly summary: string
-  readonly examples?: readonly string[] // in its help: 'sluice client enroll paris'
+  readonly examples?: readonly string[] // for its help: 'sluice client enroll paris'
   readonly args?: A
   readonly positional?: readonly string[]
-  readonly reads?: readonly Slot<never>[] // all slots that it reads with `filled`
+  readonly reads?: readonly Slot<never>[] // slots that it reads with `filled`
   readonly extraArgs?: (filled: CommandCall<object>['filled']) => TProperties // options that plugins add through a slot
   /** 'api' (default): calls a server over HTTP. 'data': works on the data directory. 'server': runs one. */
   readonly needs?: 'api' | 'data' | 'server' | 'nothing'
   /** 'stopped': runs until the first signal aborts `signal`; the second aborts `forceSignal`. */
   readonly until?: 'stopped'
-  /** Resolves with an exit code where 0 would say too little. Throws Fault. */
+  /** Resolves with an exit code if it is not 0. Throws Fault. */
   run(call: CommandCall<Static<A>>): Promise<void> | Promise<number>
 }
 
@@ -33,10 +32,10 @@ export interface Command<A extends TObject = TObject> extends CommandDefinition<
 
 export interface CommandCall<A> {
   readonly args: A
-  /** For needs 'api'; `connect` is for a given origin and token. */
+  /** For needs 'api'. `connect` uses another origin and token. */
   readonly api: Api
   readonly connect: (origin: string, token: string) => Api
-  /** For needs 'data': opens the data directory of a stopped server; returns the services of the plugin. */
+  /** For needs 'data': opens the data directory of a stopped server and returns the plugin's services. */
   readonly open: (plugin: string) => Promise<Kernel>
   /** For needs 'server'. */
   readonly serve: (options: ServeOptions) => Promise<RunningServer>
@@ -44,42 +43,42 @@ export interface CommandCall<A> {
   readonly dataDir: () => string
   readonly keys: () => Readonly<Record<string, unknown>> // top-level keys of the configuration, validated, with defaults
   readonly stores: readonly PluginStore[] // tables and migrations of kernel and plugins
-  readonly filled: <T>(slot: Slot<T>) => readonly Filled<T>[] // values of `fill` only: nothing is wired
+  readonly filled: <T>(slot: Slot<T>) => readonly Filled<T>[] // only values of `fill`: there are no services
   readonly print: Print
   /**
-   * Resolves if the change is wanted: at a terminal it asks, after it has shown what goes, unless the command has the
-   * argument `yes` and it is given. Where nobody can be asked it 'goes on', or is 'refused'. Throws Fault for a no.
+   * Shows `losses` and asks, if there is a terminal and `--yes` is not given. Throws Fault if the answer is no. Without a
+   * terminal, `unattended` decides.
    */
   readonly confirm: (
     question: string,
-    more?: { readonly losses?: () => Promise<readonly string[]>; readonly elsewhere?: 'goes on' | 'refused' }
+    more?: { readonly losses?: () => Promise<readonly string[]>; readonly unattended?: 'proceed' | 'refuse' }
   ) => Promise<void>
   readonly input: NodeJS.ReadableStream
   readonly env: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
   readonly forceSignal: AbortSignal
-  readonly onReload: (listener: () => void) => void // for until 'stopped': called at SIGHUP
+  readonly onReload: (listener: () => void) => void // for until 'stopped': calls the listener at SIGHUP
 }
 
 export interface ServeOptions {
-  /** Configuration keys for which neither file nor environment has a value. */
+  /** Values of configuration keys that neither file nor environment sets. */
   readonly defaults?: Readonly<Record<string, unknown>>
-  /** Called for every event, also below the log level. */
+  /** Called for every event, even below the log level. */
   readonly onLog?: (event: string, message: string, fields: object) => void
   /** Stops the server; default: the command's signal. */
   readonly signal?: AbortSignal
-  /** A store that is away is waited for, and `signal` ends the wait: it rejects with its reason. Default: the start fails. */
+  /** Waits for an unavailable store until `signal` aborts, then rejects with its reason. Default: the start fails. */
   readonly isPatient?: boolean
 }
 export interface RunningServer {
   readonly origin: string
-  /** Reads the configuration again. Never rejects: what is refused is logged, and changes nothing. */
+  /** Reads the configuration again. Never rejects: problems are logged, and nothing changes. */
   reload(): Promise<void>
-  /** Resolves when the server has stopped by `signal`; rejects when it stopped by a failure. */
+  /** Resolves when `signal` has stopped the server; rejects if a failure stopped it. */
   readonly done: Promise<void>
 }
 
-/** The operator HTTP API. An error reply is thrown as a Fault with the server's code, message and details. */
+/** The operator HTTP API. Throws error replies as Faults with the server's code, message and details. */
 export interface Api {
   get<T>(path: string): Promise<T>
   /** Reads all pages. */
@@ -87,15 +86,15 @@ export interface Api {
   send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<T>
 }
 
-/** The name of a field, or a name and a function that makes the cell. */
+/** A field name, or a name and a function that formats the cell. */
 export type Column<R> = string | readonly [name: string, cell: (row: R) => string]
 
 export interface Print {
-  /** Prints JSON with `--output json`, else a table of `columns` (default: all; of rows the scalar ones), then `last`. */
+  /** Prints JSON with `--output json`; else a table of `columns` (default: scalar ones), then `last`. */
   data<R extends object>(value: R | readonly R[], columns?: readonly Column<R>[], last?: string): void
-  /** Prints a line that says what was done; with `--output json` the result. */
+  /** Prints what was done; with `--output json` the result. */
   done(text: string, result: object): void
-  /** Prints one value without decoration, for scripts; with `--output json` an object with the member `name`. */
+  /** Prints a bare value for scripts; with `--output json` an object with the member `name`. */
   value(name: string, text: string): void
   /** Prints a line on standard output; with `--output json` on standard error. */
   line(text: string): void

@@ -8,13 +8,13 @@ export interface Control {
   readonly peers: Peers
   readonly objects: ManagedObjects
   readonly servers: Servers
-  /** SHA-256 of the server certificate, 64 hex digits: the pin of the agents. */
+  /** SHA-256 of the server certificate, 64 hex digits. Agents pin it. */
   readonly fingerprint: string
   /** The server certificate, PEM. */
   readonly certificate: string
-  /** The configured host:port for agents, or several, separated by commas; not validated. */
+  /** The configured host:port for agents, or several separated by commas. Not validated. */
   readonly configuredEndpoint: string | null
-  /** The port in use. Throws before the listener is up, that is in factories and in `start`. */
+  /** Returns the port in use. Throws before the listener is up: in factories and in `start`. */
   port(): number
   readonly metrics: Metrics
 }

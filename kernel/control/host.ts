@@ -9,17 +9,17 @@ export interface ControlOptions extends Pick<Kernel, 'store' | 'clock' | 'log' |
   readonly configOf: (plugin: string) => Kernel['config'] // validated: its section and its keys
   readonly dataDir: string
   readonly version: string // of the server
-  /** To be called, like `filled`, when a stream arrives and not before. */
+  /** Call it, like `filled`, only once a stream arrives. */
   readonly handlers: (peer: Peer) => readonly BoundHandler[]
   readonly preAuthHandlers: (peer: UnauthenticatedPeer) => readonly BoundHandler[]
 }
 
 export interface ControlHost extends Control {
   listen(): Promise<void>
-  /** Hands the agents over to other servers that live; without any it does nothing. */
+  /** Hands the agents over to peer servers; without any it does nothing. */
   leave(): Promise<void>
   close(): Promise<void>
 }
 
-/** Filled by exactly one plugin, with a bare value: it is read before there are services. */
+/** Exactly one plugin fills it, with a bare value: it is read before services exist. */
 export const controlSlot = defineSlot<(options: ControlOptions) => Promise<ControlHost>>('kernel.control')

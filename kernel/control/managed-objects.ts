@@ -3,36 +3,36 @@ import type { Static, TSchema } from 'typebox'
 import { defineSlot } from '../slot.ts'
 import type { Capability, Request } from '../wire/message.ts'
 
-/** One object on an agent, as the server wants it there. Revisions count up for each client, over all kinds. */
+/** The desired state of one object on an agent. Revisions increase per client, across all kinds. */
 export interface ManagedObject {
   readonly clientId: string
   readonly kind: string
   readonly id: string
   readonly revision: number
-  /** null: the object is to be in force. Otherwise it is to be removed: live connections drain or are cut. */
+  /** null: keep the object in force. Otherwise remove it, and drain or cut its connections. */
   readonly removal: 'drain' | 'cut' | null
-  readonly isHeld?: boolean // sent at a reconnect, before `ObjectKind.complete`
+  readonly isHeld?: boolean // set for rows that a reconnect sends before `ObjectKind.complete`
 }
 
 export type ObjectKey = Pick<ManagedObject, 'clientId' | 'kind' | 'id'>
 
-/** The objects that the server keeps on agents. They change in `em`'s transaction and are sent after its commit. */
+/** The desired objects on agents. They change in the transaction of `em` and are sent after its commit. */
 export interface ManagedObjects {
-  /** Wants the objects in force, those of many clients at little more cost than one. Returns the new revision of the last one. */
+  /** Puts objects in force; many clients cost little more than one. Returns the new revision of the last object. */
   put(em: EntityManager, ...objects: readonly ObjectKey[]): Promise<number>
-  /** Wants objects removed, like `put`. Rows stay as tombstones until agents have removed them; a cut never becomes a drain. */
+  /** Removes objects. Rows stay as tombstones until agents have removed them. A cut never becomes a drain. */
   drop(em: EntityManager, keys: ObjectKey | readonly ObjectKey[], removal: 'drain' | 'cut'): Promise<number>
-  /** Deletes the row without a tombstone: for an object that the agent refused at its creation. */
+  /** Deletes the row without a tombstone, for a new object that the agent refused. */
   forget(em: EntityManager, object: ObjectKey): Promise<void>
-  /** After the commit: makes the client's outbox send what changed. Does not wait and never fails. */
+  /** Call it after the commit: makes the client's outbox send the changes. Does not wait and never fails. */
   wake(clientId: string): void
   /**
-   * After the commit: wakes the client and waits for its agent's next result for the object. Returns null when no result
-   * comes within `timeoutSecs` (5), when the stream ends, and at once when no agent that can take the object is connected.
-   * A removal ends the waits for pushes of the object with 'removed'.
+   * Call it after the commit: wakes the client and waits for the agent's next result for the object. Returns null after
+   * `timeoutSecs` (5), if the stream ends, and at once if no capable agent is connected. A removal ends waits for pushes
+   * with 'removed'.
    */
   deliver(object: ObjectKey, change: 'push' | 'remove', timeoutSecs?: number): Promise<ApplyResult | null>
-  /** Ends the waits for a push of the object that will not be sent. */
+  /** Ends the waits for a push that will not be sent. */
   refuse(object: ObjectKey, refusal: Refusal): void
 }
 
@@ -42,9 +42,8 @@ export interface Refusal {
 }
 
 /**
- * The agent's result for a row. 'applied': in force, or for a removal: no longer listening. 'removed': nothing of a
- * removed object is left; comes without 'applied' where nothing had to drain. A result may be repeated, for example
- * after a reconnect.
+ * The agent's result for a row. 'applied': in force or, for a removal, no longer listening. 'removed': nothing of the object
+ * is left; it comes without 'applied' if nothing had to drain. Results can repeat, for example after a reconnect.
  */
 export type ApplyResult =
   | { readonly status: 'applied' }
@@ -52,30 +51,29 @@ export type ApplyResult =
   | { readonly status: 'removed' }
 
 /**
- * A kind of managed object. The control plugin compares revisions, sends what differs and retries; the owner of the kind
- * encodes objects and interprets results. Kinds are sent in reverse dependency order: what limits an object of another
- * plugin is in force before the object.
+ * A kind of managed object. The control plugin compares revisions, sends differences and retries; the owner encodes objects
+ * and interprets results. Kinds are sent in reverse dependency order, so that a limit is in force before its object.
  */
 export interface ObjectKind<P extends TSchema = TSchema, R extends TSchema = TSchema> {
   readonly kind: string
-  /** Agents without it are sent no object of this kind. */
+  /** Agents without it receive no object of this kind. */
   readonly capability?: Capability
-  /** Its body has the revision. The agent answers when the object is in force, with the `revision` it has now. */
+  /** Its body has the revision. The agent answers with its current `revision` once the object is in force. */
   readonly push: Request<P>
-  /** The agent answers when it no longer listens, before the drain ends; with `revision`, too. */
+  /** The agent answers with `revision` when it no longer listens, before the drain ends. */
   readonly remove: Request<R>
-  /** No two clients have an object of the same id: `load` is given rows of many. */
+  /** Ids are unique across clients, so `load` takes rows of many. */
   readonly isLoadedTogether?: true
-  /** Returns the bodies of `push`, by id, for rows of one client. A row without a body is not sent, and removed from the agent. */
+  /** Returns the bodies of `push` by id, for rows of one client. Rows without a body are removed from the agent. */
   load(rows: readonly ManagedObject[], em: EntityManager): Promise<ReadonlyMap<string, Static<P>>>
   removal(row: ManagedObject): Static<R>
-  /** Sent after all rows of a reconnect: the objects that the agent held back until then come into force together. */
+  /** Sent after all rows of a reconnect: the agent then puts the objects in force together. */
   readonly complete?: Request
-  /** Returns the ids of rows that the store has as applied already: when an agent joins with them, no result is stored. */
+  /** Returns the ids of rows that are stored as applied: an agent that joins with them causes no write. */
   settled?(rows: readonly ManagedObject[], em: EntityManager): Promise<ReadonlySet<string>>
-  /** Stores a result; one transaction may hold results of several rows. A refused row is sent again on the next stream. */
+  /** Stores a result; a transaction can have several. A refused row is sent again on the next stream. */
   recordResult?(row: ManagedObject, result: ApplyResult, em: EntityManager): Promise<void>
-  /** After the commit of that transaction. */
+  /** Called after the commit of that transaction. */
   resultRecorded?(row: ManagedObject, result: ApplyResult): void
 }
 

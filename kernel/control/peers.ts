@@ -6,17 +6,17 @@ import { defineSlot } from '../slot.ts'
 import type { Capability } from '../wire/message.ts'
 import type { ForwardingChannel } from '../wire/rpc.ts'
 
-/** What an agent announced in Hello. Stored with its client, so that it is known while the agent is offline. */
+/** Announced in Hello, and stored with the client for when the agent is offline. */
 export interface AgentCapabilities {
   readonly agentVersion: string
-  readonly capabilities: Readonly<Record<string, string>> | null // null: an agent that announces none
+  readonly capabilities: Readonly<Record<string, string>> | null // null: it announced none
 }
 
-/** Compares the announced capability or, for an agent that announces none, the agent's version. */
+/** Compares the announced capability or, without announcements, the agent's version. */
 export const isCapable = (agent: AgentCapabilities, { id, since }: Capability): boolean =>
   isAtLeast(agent.capabilities === null ? agent.agentVersion : (agent.capabilities[id] ?? ''), since)
 
-/** Throws `refusal` if the agent, as it was last seen, lacks the capability. One never seen is checked when it connects. */
+/** Throws `refusal` if the agent lacked the capability when last seen. A new agent is checked when it connects. */
 export function requireCapability(client: Client, capability: Capability, refusal: ErrorCode): void {
   const { agentVersion, capabilities = null } = client
   if (agentVersion == null || isCapable({ agentVersion, capabilities }, capability)) return
@@ -24,27 +24,27 @@ export function requireCapability(client: Client, capability: Capability, refusa
   throw new Fault(refusal, `client ${client.id} runs ${agentVersion}, without ${missing}; update its agent`)
 }
 
-/** A connected agent, of this server or of another one of its store. */
+/** An agent that is connected to this server or to a peer server. */
 export interface Peer extends ForwardingChannel, AgentCapabilities {
   readonly clientId: string
-  readonly tokenHash: string // of the token it authenticated with
+  readonly tokenHash: string // of the token that it used
   readonly sessionId: string
   readonly instanceId: string
   readonly remoteAddr: string
   readonly connectedAt: number // ms
-  readonly isElsewhere: boolean // at another server
+  readonly isElsewhere: boolean // at a peer server
   can(capability: Capability): boolean
-  /** Aborted when the stream has ended. Its reason is for the log, such as 'token_revoked', 'replaced', 'closed'. */
+  /** Aborted when the stream has ended, with a reason for the log: 'token_revoked', 'replaced', 'closed'. */
   readonly ended: AbortSignal
   end(reason: string): void
   /**
-   * A change for this session. Rejects with Refused, and changes nothing, if another session has replaced it. Of a session at
-   * another server it rejects always: what an agent tells is stored by the server that it tells.
+   * Runs a change for this session. Rejects with Refused, without a change, if another session has replaced it, or if the
+   * session is at a peer server: only the server that receives a report stores it.
    */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
 }
 
-/** A stream before Hello. It ends after 10 s without one. */
+/** A stream before Hello, which must come within 10 s. */
 export interface UnauthenticatedPeer {
   readonly remoteAddr: string
 }
@@ -56,12 +56,12 @@ export interface Peers {
 }
 
 export interface ConnectionHooks {
-  /** Returns parts of Welcome, under keys of the plugin's own: what the agent has to know before anything else is sent. */
+  /** Returns parts of Welcome, under keys of the plugin. The agent gets them before anything else. */
   welcome?(peer: Pick<Peer, 'clientId'>): Promise<Readonly<Record<string, Uint8Array>>>
   joined?(peer: Peer): void
-  /** Called before the server ends a stream whose token was revoked; has 1 s for last requests. */
+  /** Called before the server ends the stream of a revoked token. Has 1 s for last requests. */
   leaving?(peer: Peer, reason: string): Promise<void>
-  /** A newer session of the same client may have joined already. */
+  /** A newer session of the client may have joined before. */
   left?(peer: Peer, reason: string): void
 }
 

@@ -1,36 +1,36 @@
-// The servers of one store. With SQLite there is one.
+// The servers of one store: one with SQLite, several with PostgreSQL.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from './peers.ts'
 
 export interface ServerRecord {
-  readonly id: string // of the configuration, or made at the start
+  readonly id: string // from the configuration, or generated at the start
   readonly version: string
   readonly startedAt: number // ms
-  readonly lastSeenAt: number // ms, by the clock of the database
-  readonly sessions: number // of agents
-  readonly tasks: readonly string[] // which it alone does
+  readonly lastSeenAt: number // ms, by the database clock
+  readonly sessions: number // connected agents
+  readonly tasks: readonly string[] // leased to it
 }
 
 export interface Servers {
   readonly id: string
-  /** False while other servers may change the store. */
+  /** False while peer servers can change the store. */
   isAlone(): boolean
-  /** Those that live, or were seen within 60 s. */
+  /** Returns the servers that were seen within 60 s. */
   list(): Promise<readonly ServerRecord[]>
-  /** Runs `work`, which may be done twice, if the task is this server's. One has it for as long as it lives: then another takes it. */
+  /** Runs `work` if this server has the lease of the task. A peer takes over when it dies, so `work` must be idempotent. */
   onOne(task: string, work: () => unknown): Promise<void>
-  /** Shows the other servers what is known of clients that are connected here. Returns what is to be called when it has changed. */
+  /** Mirrors values of clients that are connected here to the peer servers. Call the returned function when one changes. */
   mirror<T>(mirrored: Mirrored<T>): (clientId: string) => void
-  /** Returns the sessions that no other has replaced. They are not replaced before the change ends. */
+  /** Returns the sessions that no other has replaced. None is replaced before the change ends. */
   inForce(sessions: readonly Session[], em: EntityManager): Promise<ReadonlySet<string>>
 }
 
-/** What is known live of clients, and stored nowhere. Values are JSON. */
+/** Live values of clients that are not stored. Values are JSON. */
 export interface Mirrored<T> {
-  readonly key: string // begins with the name of the plugin
-  /** What this server knows of the client; undefined: nothing. */
+  readonly key: string // begins with the plugin's name
+  /** Returns the value of a client that is connected here, if there is one. */
   value(clientId: string): T | undefined
-  /** What another server knows of it; undefined: it has the client no more. */
+  /** Takes the value from a peer server; undefined when the client has left it. */
   heard(clientId: string, value: T | undefined): void
 }
 

@@ -3,7 +3,7 @@ import type { Plugin } from '../plugin.ts'
 import type { Kernel } from '../services.ts'
 import { defineSlot } from '../slot.ts'
 
-/** `filled` reads the kernel's slots: the host calls authenticators and decision sinks. */
+/** `filled` reads the kernel's slots, such as authenticators. */
 export interface HostOptions extends Pick<Kernel, 'store' | 'identity' | 'clock' | 'log' | 'filled'> {
   readonly version: string
 }
@@ -12,15 +12,15 @@ export interface HostOptions extends Pick<Kernel, 'store' | 'identity' | 'clock'
 export interface HttpHost {
   readonly app: FastifyInstance
   mount(plugin: Plugin, deps: Kernel): Promise<void>
-  /** OpenAPI 3.1, of all mounted routes. */
+  /** Returns OpenAPI 3.1 of all mounted routes. */
   document(): object
   /** Returns the origin at which the host listens. */
   listen(): Promise<{ readonly origin: string }>
-  /** Takes over a renewed certificate; returns until when it is valid. Throws Fault, and keeps the old one. */
+  /** Reads a renewed certificate and returns its expiry. On a Fault the old one stays. */
   renewCertificate?(config: object): string | null
   /** Refuses new requests and waits for those in progress. */
   close(): Promise<void>
 }
 
-/** Filled by exactly one plugin. */
+/** Exactly one plugin fills it. */
 export const hostSlot = defineSlot<(options: HostOptions) => Promise<HttpHost>>('kernel.host')

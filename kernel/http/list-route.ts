@@ -3,11 +3,11 @@ import { type Static, type TSchema, Type } from 'typebox'
 import type { SlotReader } from '../slot.ts'
 import type { Call, Route, Schemas } from './route.ts'
 
-/** The result of a list route: all rows, or a reader from which the host takes one page. */
+/** The result of a list route: all rows, or a reader of pages. */
 export type Listing<R> = readonly R[] | PagedRows<R>
 
 export interface PagedRows<R> {
-  /** Returns at most `take` rows in ascending order of the key, starting above `after` ('': from the start). */
+  /** Returns at most `take` rows by ascending key, above `after` ('' for the start). */
   page(after: string, take: number, em: EntityManager): Promise<readonly { key: string; row: R }[]>
 }
 
@@ -21,7 +21,7 @@ interface ListRoute<D, Q extends TSchema, P extends TSchema, R extends TSchema>
   run(deps: D, call: Call<{ query: Q; params: P; reply: TSchema }>): Promise<Listing<Static<R>>>
 }
 
-/** A GET that returns an array. The HTTP host adds `limit`, `cursor` and the Link header. */
+/** Defines a GET that returns an array. The host adds `limit`, `cursor` and the Link header. */
 export function defineList<D, R extends TSchema, Q extends TSchema = TSchema, P extends TSchema = TSchema>(
   list: ListRoute<D, Q, P, R>
 ): Route<D> {

@@ -5,41 +5,41 @@ import type { ErrorCode } from '../base/errors.ts'
 import type { SlotReader } from '../slot.ts'
 import type { Principal, RequestInfo } from './principal.ts'
 
-/** In OpenAPI a schema with `$id` is a named one; `examples` of properties make the examples of bodies. */
+/** A schema with `$id` is a named component in OpenAPI. `examples` of properties become examples of bodies. */
 export interface Schemas {
   readonly body?: TSchema
   readonly query?: TSchema
   readonly params?: TSchema
   readonly reply: TSchema
-  /** What `run` refuses with, beyond what the host and the schemas do. Default: all codes of the plugin. */
+  /** Errors of `run`, beyond those of the host and the schemas. Default: all codes of the plugin. */
   readonly errors?: readonly ErrorCode[]
 }
 
 export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  readonly url: string // '/v1/...', or of the plugin's `prefix`; parameters as ':name'
+  readonly url: string // '/v1/...' or below the plugin's `prefix`; parameters are ':name'
   readonly action: string // 'client.rename'; in decisions, and the operation's id in OpenAPI
   readonly access: 'public' | 'user' | 'superadmin'
   readonly status?: 200 | 201 | 204 // default: 200
   readonly summary: string // one line for OpenAPI
-  readonly description?: string // for OpenAPI: what the summary does not say
-  /** 'deferred': the decision is written with the change, and gets its status when the client has answered. */
+  readonly description?: string // for OpenAPI: details beyond the summary
+  /** 'deferred': the decision is written with the change and gets its status once the client answers. */
   readonly outcome?: 'deferred'
-  /** Fields of the reply that hold secrets: a reply with one is not stored for repeated Idempotency-Keys. */
+  /** Fields of the reply with secrets. Such a reply is not stored for repeated Idempotency-Keys. */
   readonly secrets?: readonly string[]
   /**
-   * 'text': a string or a stream of one, sent as it is. 'constant': the same for all callers until the server stops; `run` is called once.
+   * 'text': `run` returns a string or a stream of text. 'constant': `run` is called once, and all callers get its reply.
    * 'media': `run` returns `Media`.
    */
   readonly reply?: 'text' | 'constant' | 'media'
-  /** Takes its body also from a form of a page: each field a string or a file, or an array where it is repeated. */
+  /** Also accepts a form. Fields are strings or files, or arrays of them if repeated. */
   readonly takesForm?: true
-  /** The record that the reply of a GET shows. Its version is the ETag. */
+  /** Returns the record that a GET shows. Its version is the ETag. */
   record?(params: Part<S, 'params'>, filled: SlotReader): Resource
-  /** Called once, at mount. Extensible routes compose their schemas from slots. */
+  /** Called once, at mount. Extensible routes build their schemas from slots. */
   schema(filled: SlotReader): S
   run(deps: D, call: Call<S>): Promise<Static<S['reply']>>
-  /** Answers a repeated Idempotency-Key when the first reply was lost: the resource as it is now. */
+  /** Answers a repeated Idempotency-Key, if the first reply was lost, with the current resource. */
   replay?(deps: D, call: Call<S>, resourceId: string): Promise<Static<S['reply']>>
 }
 
@@ -58,11 +58,11 @@ export interface Call<S extends Schemas = Schemas> {
   readonly principal: Principal
   readonly requestInfo: RequestInfo
   readonly requestId: string
-  /** Aborted when the caller has disconnected; for a stream also when it has lost access. */
+  /** Aborted when the caller disconnects; for streams also when it loses access. */
   readonly signal: AbortSignal
   /**
-   * Runs `work` in one transaction together with the decision: every acknowledged change is recorded.
-   * `of` is the changed resource, for the decision and for repeated Idempotency-Keys.
+   * Runs `work` and records its decision in one transaction, so that every acknowledged change is recorded. `of` is the
+   * changed resource, for the decision and for repeated Idempotency-Keys.
    */
   readonly change: <T>(of: Resource | ((made: T) => Resource), work: Work<T>) => Promise<T>
   readonly setCookie: (name: string, value: string, maxAgeSecs: number | 'clear') => void
@@ -71,22 +71,22 @@ export type Work<T> = (em: EntityManager) => Promise<T>
 export interface Resource {
   readonly kind: string // 'client'
   readonly id: string
-  /** Returns what changes with every change of the record, and only then: makes the ETag. Null: there is no record. */
+  /** Returns a value that changes exactly when the record does, for the ETag; null if there is no record. */
   version?(em: EntityManager): Promise<number | readonly unknown[] | null>
-  /** The same of what `work` has returned, where that tells it: then the store is not asked. */
+  /** Returns the version from the result of `work`, to save a read. */
   versionIn?(made: never): number | readonly unknown[]
-  changes?(): readonly FieldChange[] // of its fields, for the decision; no secrets
+  changes?(): readonly FieldChange[] // of fields, for the decision; no secrets
 }
 export type FieldChange = { readonly field: string; readonly from: unknown; readonly to: unknown }
 type Part<S extends Schemas, K extends keyof Schemas> =
   S extends Record<K, infer T extends TSchema> ? Static<T> : unknown
 
-/** A reply that is not JSON: a page, a script, a picture, a file; or with 303 and `location` the way to one. */
+/** A reply that is not JSON: a page, script, picture or file, or a 303 with `location`. */
 export interface Media {
   readonly status?: number // default: that of the route
   readonly type: string // 'text/html; charset=utf-8'
   readonly body: string | Uint8Array | Readable
-  /** Defaults: `Cache-Control: no-store`, and a Content-Security-Policy that allows only files of this server. */
+  /** Defaults: `Cache-Control: no-store`, and a Content-Security-Policy for files of this server only. */
   readonly headers?: Readonly<Record<string, string>>
 }
 

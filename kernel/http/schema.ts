@@ -1,6 +1,6 @@
 import { type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
 
-/** An object that allows no other fields: a misspelled one is an error. */
+/** An object without further fields, so that misspelled ones are errors. */
 export const closed = <P extends TProperties>(properties: P, options: TSchemaOptions = {}) =>
   Type.Object(properties, { ...options, additionalProperties: false as const })
 

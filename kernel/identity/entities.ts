@@ -16,7 +16,7 @@ export const User = defineEntity({
 })
 export type User = InferEntity<typeof User>
 
-/** A bearer token. The code that deletes a user deletes its credentials: there is no foreign key. */
+/** A bearer token. There is no foreign key: code that deletes a user deletes the tokens. */
 export const Credential = defineEntity({
   name: 'Credential',
   tableName: 'kernel_credential',
@@ -33,7 +33,7 @@ export const Credential = defineEntity({
 })
 export type Credential = InferEntity<typeof Credential>
 
-/** An edge host. Its agent makes the token; the server stores only the hash. */
+/** The record of an edge host. Its agent generates the token; the server stores only the hash. */
 export const Client = defineEntity({
   name: 'Client',
   tableName: 'kernel_client',
@@ -45,7 +45,7 @@ export const Client = defineEntity({
     agentVersion: p.string().length(64).nullable(),
     capabilities: p.json().$type<Readonly<Record<string, string>> | null>().nullable(),
     revision: p.bigint('number'), // the last one used
-    changed: p.bigint('number').defaultRaw('0').index('kernel_client_changed_index'), // the number of its last change of objects, by which other servers find it
+    changed: p.bigint('number').defaultRaw('0').index('kernel_client_changed_index'), // sequence number of the last object change, which peer servers poll
     enrolledAt: time(),
     connectedAt: time().nullable(),
     lastSeenAt: time().nullable(),
@@ -54,14 +54,13 @@ export const Client = defineEntity({
 })
 export type Client = InferEntity<typeof Client>
 
-/** Hashes of former agent tokens, kept 400 days to answer `token_revoked`. */
+/** Hashes of former agent tokens, stored for 400 days to answer `token_revoked`. */
 export const SpentToken = defineEntity({
   name: 'SpentToken',
   tableName: 'kernel_spent_token',
   properties: { hash: p.string().length(64).primary(), clientId: p.string().length(26), spentAt: time() }
 })
 
-/** See ManagedObject in ../control/managed-objects.ts. */
 export const ManagedObjectRow = defineEntity({
   name: 'ManagedObject',
   tableName: 'kernel_held',
@@ -75,7 +74,7 @@ export const ManagedObjectRow = defineEntity({
   }
 })
 
-/** Single values of the store, such as 'generation' (32 hex digits, new with the store and with each restore). */
+/** Key-value rows, such as 'generation': 32 hex digits that are new with each store and each restore. */
 export const StoreValue = defineEntity({
   name: 'StoreValue',
   tableName: 'kernel_fact',

@@ -6,15 +6,15 @@ import type { Database } from '../store/open.ts'
 import { Credential, SpentToken, User } from './entities.ts'
 import { hashOf, isSame } from './secret.ts'
 
-/** The built-in superadmin of `operator_token`. It is not a stored user, so onboarding stays open. */
+/** The built-in superadmin of `operator_token`. It is not stored, so onboarding stays open. */
 export const operatorId = '_operator'
 
 export interface Identity {
-  /** Takes the value of an Authorization header, in a change its `em`; throws 401 `unauthenticated` or `user_disabled`. */
+  /** Authenticates an Authorization header. Inside a change, pass its `em`. Throws `unauthenticated` or `user_disabled`. */
   authenticate(authorization: string, em?: EntityManager): Promise<AuthenticatedCaller>
   /** True once an enabled superadmin user exists; the operator token alone does not count. */
   isBootstrapped(): Promise<boolean>
-  /** Remembers a former agent token: whoever uses it gets `token_revoked`. */
+  /** Records a former agent token. Its use is answered with `token_revoked`. */
   recordSpentToken(em: EntityManager, clientId: string, tokenHash: string): Promise<void>
 }
 
@@ -26,7 +26,7 @@ interface Options {
 
 type Bearer = Omit<Credential, 'label' | 'tokenHash' | 'createdAt'> & Pick<User, 'role' | 'disabled'>
 
-/** Returns who has the token with this hash. */
+/** Finds the owner of a token by its hash. */
 async function findBearer(tokenHash: string, em: EntityManager): Promise<Bearer | null> {
   const [found] = await em.execute<Bearer[]>(
     `select credential.id, user_id as "userId", role, disabled, last_used_at as "lastUsedAt", expires_at as "expiresAt",
@@ -34,7 +34,7 @@ async function findBearer(tokenHash: string, em: EntityManager): Promise<Bearer 
      where token_hash = ?`,
     [tokenHash]
   )
-  return found ? { ...found, disabled: Boolean(found.disabled) } : null // which is a number in SQLite
+  return found ? { ...found, disabled: Boolean(found.disabled) } : null // SQLite returns a number
 }
 
 export function openIdentity({ store, clock, operatorToken }: Options): Identity {
@@ -53,13 +53,13 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
     const bearer = await bearerOf(hash, em)
     const now = latest(clock)
     if (!bearer || bearer.revokedAt !== null || (bearer.expiresAt ?? now + 1) <= now)
-      throw new Fault(unauthenticated, 'the bearer token is not known here, has expired, or was revoked')
+      throw new Fault(unauthenticated, 'the bearer token is unknown, expired or revoked')
     const { userId, role } = bearer
     if (bearer.disabled) throw new Fault(userDisabled, `user ${userId} is disabled`)
     return { principal: { userId, role, method: 'api_token' }, touch: () => touch(bearer) }
   }
 
-  /** Writes at most once a minute for each credential. */
+  /** Writes at most once a minute per token. */
   async function touch({ id, lastUsedAt }: Bearer): Promise<void> {
     const now = clock.now()
     if (Math.abs(now - (lastUsedAt ?? 0)) < 60_000) return

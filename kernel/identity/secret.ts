@@ -3,7 +3,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 /** 32 random bytes as 43 base64url characters. */
 export const newSecret = (): string => randomBytes(32).toString('base64url')
 
-/** SHA-256, hex: enough for a random secret of 256 bits. A password needs Argon2. */
+/** Returns SHA-256 as hex. That suffices for a random secret of 256 bits; a password needs Argon2. */
 export const hashOf = (secret: string): string => hash('sha256', secret)
 
 /** Compares hashes in constant time. */

@@ -9,7 +9,7 @@ import { schemaMismatches } from './proto-schema.ts'
 /** Numbers, not Long objects; every repeated field and map is present; an absent `optional` stays absent. */
 const plain = { longs: Number, enums: String, defaults: true } as const
 
-/** Reads each .proto once. Throws where a .proto and a schema differ. */
+/** Throws if a .proto and a schema differ. */
 export function openCodec(messages: readonly Message[]): Codec {
   const root = parseProtos([...new Set(messages.map(({ proto }) => String(proto)))])
   const problems = messages.flatMap(({ name, body }) => schemaMismatches(root.lookupType(name), body))
@@ -41,7 +41,9 @@ const roots = new Map<string, protobuf.Root>() // by the text of the files
 
 /** Servers and agents of one process share the types of the same files. */
 function parseProtos(protos: readonly string[]): protobuf.Root {
-  const texts = protos.map(proto => (proto.startsWith('file:') ? readFileSync(new URL(proto), 'utf8') : proto))
+  const texts = protos.map(proto =>
+    proto.startsWith('file:') ? readFileSync(new URL(proto), 'utf8') : proto
+  )
   const key = texts.join('\n')
   const root = roots.get(key) ?? new protobuf.Root()
   if (!roots.has(key)) for (const text of texts) protobuf.parse(text, root, { keepCase: true })
@@ -52,7 +54,7 @@ function parseProtos(protos: readonly string[]): protobuf.Root {
 
 const validators = new WeakMap<TSchema, ReturnType<typeof Compile>>()
 
-/** Compiled at the first use of the message. */
+/** Compiles the validator at the first use of the message. */
 function isValid<B extends TSchema>(schema: B, body: unknown): body is Static<B> {
   const validator = validators.get(schema) ?? Compile(schema)
   validators.set(schema, validator)
@@ -69,7 +71,7 @@ function parse(type: protobuf.Type, schema: TSchema, bytes: Uint8Array): unknown
   }
 }
 
-/** Lists are counted first: to convert the rows of one that is too long, or to find their errors, takes seconds. */
+/** Counts lists first: converting or validating the rows of a list that is too long takes seconds. */
 function refuseLonger(schema: TSchema, message: object): void {
   for (const [key, list] of Object.entries(message)) {
     const property = Type.IsObject(schema) && schema.properties[key]

@@ -3,7 +3,7 @@ import { Bytes, Count, defineMessage, type Message } from './message.ts'
 
 const proto = new URL('./wire.proto', import.meta.url)
 
-/** The content of one frame: an encoded message, and for requests and responses the id that pairs them. */
+/** The content of a frame: an encoded message, and an id that pairs requests with responses. */
 export const Envelope = defineMessage({
   name: 'sluice.wire.Envelope',
   proto,

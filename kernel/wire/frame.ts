@@ -1,7 +1,7 @@
-// A frame: its length in 4 bytes, big-endian, and as many bytes. Length 0 is a heartbeat.
+// A frame is a 4-byte big-endian length and that many bytes. Length 0 is a heartbeat.
 import { Refused } from './message.ts'
 
-/** Bytes of one frame without its header. */
+/** Limits are bytes of a frame without its header. */
 export const handshakeFrameLimit = 4 * 1024 // before Hello
 export const frameLimit = 256 * 1024
 

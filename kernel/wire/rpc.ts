@@ -18,8 +18,8 @@ import {
 export interface MessageChannel {
   send<B extends TSchema>(message: Message<B>, body: Static<B>): void
   /**
-   * Rejects with Refused: the code of the other end's refusal, 'wire.deadline' when no response came in time, or
-   * 'wire.closed' when the stream has ended.
+   * Rejects with Refused: with the other end's code, with 'wire.deadline' if no response came in time, or with
+   * 'wire.closed' if the stream has ended.
    */
   request<B extends TSchema, A extends TSchema>(
     request: Request<B, A>,
@@ -29,11 +29,11 @@ export interface MessageChannel {
 }
 
 export interface ForwardingChannel extends MessageChannel {
-  /** A request and its response in their bytes, as they came from elsewhere. A refusal is a response, too. */
+  /** Forwards an encoded request and returns the encoded response, which may be a refusal. */
   forward(request: Response, deadlineMs?: number): Promise<Response>
 }
 
-/** Throws Refused for a response that is a refusal. */
+/** Decodes a response. Throws Refused if it is a refusal. */
 export function answerOf<A extends TSchema>(
   codec: Codec,
   response: Message<A>,
@@ -60,14 +60,14 @@ interface Incoming extends Response {
 }
 
 type HandlerName = Pick<BoundHandler, 'name' | 'plugin'>
-/** A list, or what finds a handler when its message has come. */
+/** A list, or a function that finds the handler of a message. */
 export type Handlers = readonly BoundHandler[] | ((name: string) => BoundHandler | undefined)
 
-// Bounds the messages that wait to be handled; beyond, no more are read. Each costs its bytes and 256 more.
+// Bounds the queue of received messages: beyond it, reading pauses. A message counts its bytes plus 256.
 const maxQueuedBytes = 1024 * 1024
 const queuedBytesOf = ({ body }: Incoming): number => body.length + 256
 
-/** Handles messages and requests one after another, or in groups. Responses bypass that queue: they carry the id of their request. */
+/** Handles messages and requests in order, one by one or in groups. Responses bypass the queue. */
 export class Rpc implements ForwardingChannel {
   readonly #options: Omit<Options, 'handlers'>
   readonly #pending = new Map<number, PromiseWithResolvers<Response>>() // requests of this end, by id
@@ -79,7 +79,7 @@ export class Rpc implements ForwardingChannel {
   #lastId = 0
 
   constructor({ handlers, ...options }: Options) {
-    this.#options = options // without the first handlers, which are replaced
+    this.#options = options // `handlers` is separate: it changes
     this.handlers = handlers
   }
 
@@ -105,7 +105,7 @@ export class Rpc implements ForwardingChannel {
     return this.#queuedBytes > maxQueuedBytes
   }
 
-  /** Takes one frame. Throws Refused when it is malformed: the stream must end. */
+  /** Handles one frame. Throws Refused if it is malformed; the stream must then end. */
   receive(frame: Uint8Array): void {
     const { re, ...incoming } = this.#options.codec.decode(Envelope, frame)
     if (re !== 0) return void this.#pending.get(re)?.resolve(incoming)
@@ -170,7 +170,7 @@ export class Rpc implements ForwardingChannel {
     }
   }
 
-  /** A message without an id gets no refusal: two ends that do not know each other's messages would never stop. */
+  /** Messages without an id get no refusal: two ends could refuse each other's refusals forever. */
   #refuse(error: unknown, id: number, handler: HandlerName): void {
     const { codec, log } = this.#options
     const { code, message } = this.#refusalOf(error, handler)
@@ -184,6 +184,9 @@ export class Rpc implements ForwardingChannel {
     if (error instanceof Fault) return { code: error.errorCode.code, message: error.message }
     const fields = { message: name, plugin, ...attributionOf(error), error: stackOf(error) }
     this.#options.log.error('control.handler_failed', `the handler of ${name} failed`, fields)
-    return { code: 'internal', message: `the handler of ${name} failed; the log of its end has the error` }
+    return {
+      code: 'internal',
+      message: `the handler of ${name} failed; see the log of the end that handled it`
+    }
   }
 }

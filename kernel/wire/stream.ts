@@ -1,8 +1,7 @@
-// A control stream over a TLS socket after its handshake, the same for server and agent.
+// A control stream over a TLS socket after its handshake, for server and agent.
 //
-// Heartbeats: an end that has sent nothing for 10 s (5 to 10 s, by ticks) sends an empty frame; an end that has
-// received nothing for 30 s (25 to 30 s) closes the stream. Neither is answered. Ticks are counted instead of
-// comparing times, so that setting the clock ends no stream.
+// An end that has sent nothing for 10 s (5 to 10 s, by ticks) sends an empty frame as a heartbeat. An end that has received
+// nothing for 30 s (25 to 30 s) closes the stream. Ticks are counted, so that setting the clock ends no stream.
 import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -49,23 +48,20 @@ export class Stream {
     this.#clock = clock
     this.#log = log
     this.#frameBytes = limits.frameBytes ?? frameLimit
-    this.#rpc = new Rpc({
-      ...{ codec, handlers, clock, log },
-      write: body => this.#write(encodeFrame(body)),
-      handled: this.#readOn,
-      deadlineMs: limits.deadlineMs
-    })
+    const write = (body: Uint8Array) => this.#write(encodeFrame(body))
+    const { deadlineMs } = limits
+    this.#rpc = new Rpc({ codec, handlers, clock, log, write, handled: this.#readOn, deadlineMs })
     this.channel = { send: this.#rpc.send, request: this.#rpc.request, forward: this.#rpc.forward }
     this.#stopTicking = clock.every(tickMs, () => this.#tick())
     this.#listen()
   }
 
-  /** Aborted when nothing more can be sent. Reason: that of `end`, 'closed', 'silent', 'slow', or of a bad frame. */
+  /** Aborted when the stream ends. The reason is that of `end`, 'closed', 'silent', 'slow', or that of a bad frame. */
   get ended(): AbortSignal {
     return this.#ended.signal
   }
 
-  /** Ends the stream. What was written before is still sent, for at most 1 s. */
+  /** Ends the stream after it has flushed written data, for at most 1 s. */
   readonly end = (reason: string): void => this.#finish(reason, 'flush')
 
   /** Replaces the handlers and the limit of incoming frames. */
@@ -74,7 +70,7 @@ export class Stream {
     this.#rpc.handlers = handlers
   }
 
-  /** Resolves when at most 256 KiB wait to be sent: bulk senders pause here. */
+  /** Resolves when at most 256 KiB wait to be sent. Bulk senders await it. */
   readonly drained = async (): Promise<void> => {
     while (this.#socket.writableLength > drainedBytes && !this.ended.aborted)
       await new Promise<void>(resolve => void this.#waiting.push(resolve))
@@ -140,7 +136,7 @@ export class Stream {
     this.#ended.abort(reason)
     this.#resumeSenders()
     if (how === 'cut') return void this.#socket.destroy()
-    // Destroying the socket now would reset the connection if unread bytes are left, and lose what was written last.
+    // Destroying the socket now would reset the connection if bytes are unread, and lose the last writes.
     this.#socket.end()
     const cancel = this.#clock.after(flushMs, () => this.#socket.destroy())
     this.#socket.once('close', cancel)

@@ -100,7 +100,7 @@ const apply = defineCommand({
       const plan = await makePlan(document, prune ? 'prune' : 'keep', await contextOf(call))
       show(plan, call.print)
       if (plan.length === 0) return
-      await call.confirm('Apply these changes?', { elsewhere: 'refused' })
+      await call.confirm('Apply these changes?', { unattended: 'refuse' })
       for (const [done, step] of plan.entries()) {
         await renew()
         await step.run().catch(error => {

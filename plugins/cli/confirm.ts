@@ -10,10 +10,10 @@ interface Options {
 /** Returns `confirm` of a command: it asks at a terminal, unless --yes was given. */
 export const openConfirm =
   ({ input, isSure }: Options): CommandCall<object>['confirm'] =>
-  async (question, { losses = async () => [], elsewhere = 'goes on' } = {}) => {
+  async (question, { losses = async () => [], unattended = 'proceed' } = {}) => {
     if (isSure) return
     if (!('isTTY' in input) || input.isTTY !== true) {
-      if (elsewhere === 'goes on') return
+      if (unattended === 'proceed') return
       throw new Fault(wrongUsage, `standard input is not a terminal: ${question} Give --yes`)
     }
     for (const loss of await losses()) process.stderr.write(`  ${loss}\n`)

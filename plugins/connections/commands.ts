@@ -92,7 +92,7 @@ const close = defineCommand({
     const query = queryOf(given)
     const counted = await api.call('DELETE /v1/connections', { query: { ...query, dry_run: true } })
     if (dry_run) return print.done(`${counted.matched} match`, counted)
-    await confirm(`Close ${counted.matched} connections?`, { elsewhere: 'goes on' })
+    await confirm(`Close ${counted.matched} connections?`, { unattended: 'proceed' })
     const done = await api.call('DELETE /v1/connections', { query })
     print.done(`${done.closed} closed`, done)
   }

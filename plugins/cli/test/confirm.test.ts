@@ -29,7 +29,7 @@ t.test('with --yes, and where nobody can be asked, nothing is asked', async t =>
   await openConfirm({ input: terminal('n'), isSure: true })('Delete?', { losses })
   await openConfirm({ input: new PassThrough(), isSure: false })('Delete?', { losses })
   await t.rejects(
-    openConfirm({ input: new PassThrough(), isSure: false })('Remove all?', { losses, elsewhere: 'refused' }),
+    openConfirm({ input: new PassThrough(), isSure: false })('Remove all?', { losses, unattended: 'refuse' }),
     { message: /not a terminal: Remove all\? Give --yes/ }
   )
 })

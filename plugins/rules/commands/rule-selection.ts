@@ -120,7 +120,7 @@ async function selectIds(
   if (rules.length > 0 && !args.dry_run)
     await confirm(`${verb} ${rules.length} rule${rules.length === 1 ? '' : 's'}?`, {
       losses: async () => ruleLines(rules),
-      elsewhere: 'refused'
+      unattended: 'refuse'
     })
   return rules.map(({ rule_id }) => rule_id)
 }

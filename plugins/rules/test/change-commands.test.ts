@@ -108,8 +108,8 @@ t.test('rules that match a filter are shown, confirmed and changed together', as
   const { rule_id: other } = (await app.push({ listen_port: 8081 })).body
   const { rule_id: third } = (await app.push({ listen_port: 8082, paused: true })).body
   const asked: unknown[] = []
-  const confirm: CommandCall<object>['confirm'] = async (question, { losses, elsewhere } = {}) =>
-    void asked.push(question, await losses?.(), elsewhere)
+  const confirm: CommandCall<object>['confirm'] = async (question, { losses, unattended } = {}) =>
+    void asked.push(question, await losses?.(), unattended)
   const staging = { client: 'edge', state: 'active' }
 
   const set = await run('rule set', { ...staging, rule: ['targets=10.0.0.9:90'] }, { confirm })
@@ -117,7 +117,7 @@ t.test('rules that match a filter are shown, confirmed and changed together', as
   t.same(asked, [
     'Change 2 rules?',
     [`${id}  edge  tcp/8080  active`, `${other}  edge  tcp/8081  active`],
-    'refused'
+    'refuse'
   ])
   for (const changed of [id, other]) t.match(await app.get(changed), { targets: [{ host: '10.0.0.9' }] })
   t.match(await app.get(third), { targets: [{ host: '10.0.0.1' }] })
