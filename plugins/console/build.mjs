@@ -1,12 +1,12 @@
-// Builds the pages of the console, at `npm install` in a checkout and by `npm run build:console`. An installed package has
-// them, and no browser libraries: there is nothing to build.
+// Builds the console pages: at `npm install` in a checkout, and by `npm run build:console`. An installed package contains the
+// built pages and no browser libraries, so there is nothing to build.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
 const web = join(import.meta.dirname, 'web')
-const vite = () => {
+const findVite = () => {
   try {
     return createRequire(join(web, 'package.json')).resolve('vite/package.json')
   } catch {
@@ -14,8 +14,8 @@ const vite = () => {
   }
 }
 
-const found = existsSync(web) ? vite() : null
-if (found === null) console.log('sluice: the pages of the console are not built here: Vite is not installed')
+const found = existsSync(web) ? findVite() : null
+if (found === null) console.log('sluice: console pages not built, because Vite is not installed')
 else {
   const program = join(found, '..', 'bin', 'vite.js')
   const { status } = spawnSync(
@@ -25,9 +25,9 @@ else {
       stdio: 'inherit'
     }
   )
-  if (status === 0) console.log('sluice: the pages of the console are built')
+  if (status === 0) console.log('sluice: console pages built')
   else {
-    console.log('sluice: the pages of the console could not be built; the server runs without them')
+    console.log('sluice: console pages failed to build; the server runs without them')
     process.exitCode = process.argv.includes('--strict') ? 1 : 0
   }
 }

@@ -1,58 +1,63 @@
-// When something has changed that a caller may see. A page asks for this number each second, and reads its lists again when
-// it differs: so it shows the truth at once, and asks for little else.
+// Tells pages when to read their lists again. A page polls this number each second and rereads when it differs.
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { openSharedChanges } from './shared-change-counter.ts'
+import { openSharedChangeCounter } from './shared-change-counter.ts'
 
-export type Changes = ReturnType<typeof openChanges>
-
-const settleMs = 200 // many changes are told in their transaction: it has ended when they are shown
+const settleMs = 200 // changes are marked inside their transaction: wait for its commit
 const maxUsers = 1_000
 
-/** Whose lists may show it, beside those of superadmins. */
-export type Whose = { readonly user: string } | 'everybody' | 'nobody'
+/** Users whose lists may show the change. Superadmins see every change. */
+export type Audience = { readonly user: string } | 'everybody' | 'superadmins'
+
+export interface ChangeCounter {
+  /** Counts a change for its audience, after a short delay. Changes within the delay count as one. */
+  mark(audience: Audience): void
+  /** Returns a number that differs after each change the caller may see. */
+  seenBy(caller: Pick<Principal, 'userId' | 'role'>): Promise<number>
+}
 
 type Services = Pick<Kernel, 'store' | 'clock' | 'log'>
 
-export function openChanges(services: Services, isShared: () => boolean) {
+/** `isShared`: several servers use the store, so a page may ask another server than the one that changed something. */
+export function openChangeCounter(services: Services, isShared: () => boolean): ChangeCounter {
   const { clock } = services
-  const shared = openSharedChanges(services)
-  let last = clock.now() // not the numbers of the run before
-  let lastOfAll = last
-  const lastOf = new Map<string, number>() // of users who ask; the one who has not asked for longest is first
-  const changed = new Set<string>()
-  let isOfAll = false
+  const shared = openSharedChangeCounter(services)
+  let last = clock.now() // differs from the numbers before a restart
+  let lastForEverybody = last
+  const lastByUser = new Map<string, number>() // least recently polled first
+  const changedUsers = new Set<string>()
+  let isForEverybody = false
   let isSettling = false
 
   function settle(): void {
     isSettling = false
-    if (isShared()) void shared.tell(isOfAll ? 'everybody' : [...changed])
+    if (isShared()) void shared.publish(isForEverybody ? 'everybody' : [...changedUsers])
     last++
-    if (isOfAll) lastOfAll = last
-    for (const user of changed) if (lastOf.has(user)) lastOf.set(user, last)
-    isOfAll = false
-    changed.clear()
+    if (isForEverybody) lastForEverybody = last
+    for (const user of changedUsers) if (lastByUser.has(user)) lastByUser.set(user, last)
+    isForEverybody = false
+    changedUsers.clear()
   }
 
-  function mark(whose: Whose): void {
-    if (whose === 'everybody') isOfAll = true
-    else if (whose !== 'nobody' && (isShared() || lastOf.has(whose.user))) changed.add(whose.user)
-    if (isSettling) return
-    isSettling = true
-    clock.after(settleMs, settle)
-  }
+  return {
+    mark(audience) {
+      if (audience === 'everybody') isForEverybody = true
+      else if (audience !== 'superadmins' && (isShared() || lastByUser.has(audience.user)))
+        changedUsers.add(audience.user)
+      if (isSettling) return
+      isSettling = true
+      clock.after(settleMs, settle)
+    },
 
-  /** Returns a number that is another one after each change. Users see those of everybody, and their own. */
-  async function seenBy({ userId, role }: Pick<Principal, 'userId' | 'role'>): Promise<number> {
-    if (isShared()) return shared.seenBy({ userId, role })
-    if (role === 'superadmin') return last
-    const own = lastOf.get(userId) ?? last
-    lastOf.delete(userId)
-    lastOf.set(userId, own)
-    const [longestAgo] = lastOf.keys()
-    if (lastOf.size > maxUsers && longestAgo !== undefined) lastOf.delete(longestAgo) // it will read its lists once more
-    return Math.max(lastOfAll, own)
+    async seenBy({ userId, role }) {
+      if (isShared()) return shared.seenBy({ userId, role })
+      if (role === 'superadmin') return last
+      const own = lastByUser.get(userId) ?? last
+      lastByUser.delete(userId)
+      lastByUser.set(userId, own)
+      const [leastRecent] = lastByUser.keys()
+      if (lastByUser.size > maxUsers && leastRecent !== undefined) lastByUser.delete(leastRecent) // costs one more reread
+      return Math.max(lastForEverybody, own)
+    }
   }
-
-  return { mark, seenBy }
 }

@@ -1,32 +1,32 @@
-// What counts as a change: an edge comes or goes, a record is changed, something happens to a rule.
+// Hooks that mark a change: a client connects or disconnects, a request changes a record, a rule changes its state.
 import type { ConnectionHooks } from '../../kernel/control/peers.ts'
 import type { DecisionSink } from '../http/exports.ts'
 import type { JournalEntry, StateChange } from '../rules/exports.ts'
-import type { Changes } from './change-counter.ts'
+import type { ChangeCounter } from './change-counter.ts'
 
 interface Deps {
-  readonly changes: Changes
+  readonly changes: ChangeCounter
 }
 
-export const connectionMarks = ({ changes }: Deps): ConnectionHooks => ({
+export const markConnections = ({ changes }: Deps): ConnectionHooks => ({
   joined: () => changes.mark('everybody'),
   left: () => changes.mark('everybody')
 })
 
-/** Refused calls change nothing. A change that waits for an agent is marked again when the agent has answered. */
-export const decisionMarks = ({ changes }: Deps): DecisionSink => ({
+/** Marks allowed requests twice: at the decision, and when the agent has answered. Denied requests change nothing. */
+export const markDecisions = ({ changes }: Deps): DecisionSink => ({
   async write({ outcome, actor }) {
-    if (outcome === 'allow') changes.mark(actor === null ? 'nobody' : { user: actor })
+    if (outcome === 'allow') changes.mark(actor === null ? 'superadmins' : { user: actor })
   },
-  complete: async () => changes.mark('nobody')
+  complete: async () => changes.mark('superadmins')
 })
 
-export const noteMarks =
+export const markJournalEntries =
   ({ changes }: Deps) =>
   async ({ about }: JournalEntry): Promise<void> =>
-    changes.mark('owner' in about ? { user: about.owner } : 'nobody')
+    changes.mark('owner' in about ? { user: about.owner } : 'superadmins')
 
-export const stateMarks =
+export const markRuleStates =
   ({ changes }: Deps) =>
   async ({ owner }: StateChange): Promise<void> =>
     changes.mark({ user: owner })

@@ -1,13 +1,13 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 
-/** How often something has changed for a user, where servers share the store. */
+/** How often something changed for an audience. Only servers that share the store write it. */
 export const ConsoleChange = defineEntity({
   name: 'ConsoleChange',
   tableName: 'console_change',
   properties: {
-    whose: p.string().length(32).primary(), // '' is what superadmins see, '*' what everybody sees
-    number: p.bigint('number'),
-    at: p.bigint('number') // ms
+    audience: p.string().length(32).primary(), // a user id, '' for superadmins, '*' for everybody
+    count: p.bigint('number'),
+    changedAt: p.bigint('number') // ms
   }
 })
 export type ConsoleChange = InferEntity<typeof ConsoleChange>

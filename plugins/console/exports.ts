@@ -1,2 +1,2 @@
-// Pages and cards that other plugins bring.
+// Slots for pages and cards of other plugins.
 export * from './slots.ts'

@@ -1,4 +1,4 @@
-// The pages and cards of plugins: read once, checked, and served under a name that has the hash of the file.
+// Pages and cards of plugins. Their scripts are read at start and served under a name with a content hash.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Fault, reasonOf, startupInvalid } from '../../kernel/base/errors.ts'
@@ -7,50 +7,56 @@ import type { Filled, SlotReader } from '../../kernel/slot.ts'
 import type { PartRow } from './schema.ts'
 import { type ConsoleCard, type ConsolePage, consoleCardSlot, consolePageSlot } from './slots.ts'
 
-export type Parts = ReturnType<typeof openParts>
+export interface PluginParts {
+  /** Reads and checks all scripts. Throws `startup_invalid` for a wrong name or an unreadable file. */
+  load(): void
+  /** Returns the parts that the caller may see. */
+  visibleTo(caller: Pick<Principal, 'role'>): PartRow[]
+  /** Returns a script by its file name, or undefined. */
+  script(file: string): Buffer | undefined
+}
 
 const maxModuleBytes = 1_048_576
 
-export function openParts({ filled }: { readonly filled: SlotReader }) {
-  const modules = new Map<string, Buffer>()
+export function openPluginParts({ filled }: { readonly filled: SlotReader }): PluginParts {
+  const scripts = new Map<string, Buffer>()
   let parts: readonly { readonly row: PartRow; readonly role: ConsolePage['role'] }[] = []
 
-  function rowOf({ by, value }: Filled<ConsoleCard | ConsolePage>): PartRow {
+  function toRow({ by, value }: Filled<ConsoleCard | ConsolePage>): PartRow {
     const { title, element, module } = value
     const refuse = (what: string, cause?: unknown): never => {
-      throw new Fault(startupInvalid, `plugin ${by}: ${element} for the console: ${what}`, { cause })
+      throw new Fault(startupInvalid, `plugin ${by}: ${element} of the console: ${what}`, { cause })
     }
     if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)+$/.test(element))
-      refuse('the name of an element has small letters, digits and a hyphen, such as acme-idle-card')
-    if (title.en.trim() === '') refuse('its title is empty')
+      refuse('element must have lower-case letters, digits and a hyphen, such as acme-idle-card')
+    if (title.en.trim() === '') refuse('title.en must not be empty')
     if ('name' in value && !/^[a-z][a-z0-9-]*$/.test(value.name))
-      refuse(`its name ${value.name} is not in kebab-case`)
-    const body = read(module, cause => refuse(`its module cannot be read: ${reasonOf(cause)}`, cause))
-    if (body.length > maxModuleBytes) refuse('its module has more than 1 MiB')
+      refuse(`name must be in kebab-case, got ${value.name}`)
+    const body = read(module, cause => refuse(`module cannot be read: ${reasonOf(cause)}`, cause))
+    if (body.length > maxModuleBytes) refuse(`module must have at most 1 MiB, got ${body.length} bytes`)
     const file = `${by}-${createHash('sha256').update(body).digest('hex').slice(0, 16)}.js`
-    modules.set(file, body)
+    scripts.set(file, body)
     return {
       plugin: by,
       title: { en: title.en, de: title.de ?? title.en },
       element,
       module: `/v1/console/modules/${file}`,
-      ...('name' in value
-        ? { on: 'page', name: value.name, icon: value.icon ?? null }
-        : { on: value.on, name: null, icon: null })
+      on: 'name' in value ? 'page' : value.on,
+      name: 'name' in value ? value.name : null,
+      icon: 'name' in value ? (value.icon ?? null) : null
     }
   }
 
   return {
-    /** Reads the files. Throws what stops the start: a wrong name, a file that is not there. */
-    load(): void {
+    load() {
       parts = [...filled(consolePageSlot), ...filled(consoleCardSlot)].map(part => ({
-        row: rowOf(part),
+        row: toRow(part),
         role: part.value.role
       }))
     },
-    seenBy: ({ role }: Pick<Principal, 'role'>): PartRow[] =>
+    visibleTo: ({ role }) =>
       parts.filter(part => part.role === undefined || part.role === role).map(({ row }) => row),
-    module: (file: string): Buffer | undefined => modules.get(file)
+    script: file => scripts.get(file)
   }
 }
 

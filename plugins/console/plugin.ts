@@ -3,12 +3,12 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { decisionSlot, siteSlot } from '../http/exports.ts'
 import { journalEntrySlot, stateSlot } from '../rules/exports.ts'
-import { type Changes, openChanges } from './change-counter.ts'
-import { connectionMarks, decisionMarks, noteMarks, stateMarks } from './change-hooks.ts'
-import { openConsole, type Deps as SiteDeps } from './console-site.ts'
+import { type ChangeCounter, openChangeCounter } from './change-counter.ts'
+import { markConnections, markDecisions, markJournalEntries, markRuleStates } from './change-hooks.ts'
+import { openConsoleSite, type Deps as SiteDeps } from './console-site.ts'
 import { ConsoleChange } from './entities.ts'
 import { Console0001 } from './migrations/0001-change.ts'
-import { openParts } from './plugin-parts.ts'
+import { openPluginParts } from './plugin-parts.ts'
 import { type Deps as RouteDeps, routes } from './routes.ts'
 import { consoleCardSlot, consolePageSlot } from './slots.ts'
 
@@ -17,24 +17,24 @@ type Deps = SiteDeps & RouteDeps
 export default definePlugin<Deps>({
   name: 'console',
   version: '1.1.0',
-  description: 'Pages for a browser.',
+  description: 'Web console: pages for administrators and users.',
   kernel: '^2.0.0',
   needs: { auth: '^1.0.0', http: '^1.0.0', rules: '^1.0.0' },
   store: { entities: [ConsoleChange], migrations: [{ name: '0001-change', class: Console0001 }] },
   slots: [consolePageSlot, consoleCardSlot],
   services: {
-    site: asFunction((deps: Deps) => openConsole(deps)).singleton(),
+    site: asFunction((deps: Deps) => openConsoleSite(deps)).singleton(),
     changes: asFunction(
-      (deps: Deps): Changes => openChanges(deps, () => !deps.control.servers.isAlone())
+      (deps: Deps): ChangeCounter => openChangeCounter(deps, () => !deps.control.servers.isAlone())
     ).singleton(),
-    parts: asFunction(openParts).singleton()
+    parts: asFunction(openPluginParts).singleton()
   },
   fills: [
     siteSlot.fillWith(({ site }: Deps) => site),
-    connectionSlot.fillWith(connectionMarks),
-    decisionSlot.fillWith(decisionMarks),
-    journalEntrySlot.fillWith(noteMarks),
-    stateSlot.fillWith(stateMarks)
+    connectionSlot.fillWith(markConnections),
+    decisionSlot.fillWith(markDecisions),
+    journalEntrySlot.fillWith(markJournalEntries),
+    stateSlot.fillWith(markRuleStates)
   ],
   routes,
   async start({ deps: { parts } }) {

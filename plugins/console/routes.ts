@@ -2,15 +2,15 @@ import { Type } from 'typebox'
 import { Fault, notFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import type { Changes } from './change-counter.ts'
-import type { Console } from './console-site.ts'
-import type { Parts } from './plugin-parts.ts'
-import { PartRow, Seen } from './schema.ts'
+import type { ChangeCounter } from './change-counter.ts'
+import type { ConsoleSite } from './console-site.ts'
+import type { PluginParts } from './plugin-parts.ts'
+import { ChangeNumber, PartRow } from './schema.ts'
 
 export interface Deps {
-  readonly changes: Changes
-  readonly parts: Parts
-  readonly site: Console
+  readonly changes: ChangeCounter
+  readonly parts: PluginParts
+  readonly site: ConsoleSite
 }
 
 const changes = defineRoute({
@@ -18,9 +18,9 @@ const changes = defineRoute({
   url: '/v1/changes',
   action: 'change.last',
   access: 'user',
-  summary: 'Tells whether something has changed that the caller may see.',
-  description: 'Cheap: the pages of the console ask each second. Counters of traffic are no change.',
-  schema: () => ({ reply: Seen, errors: [] }),
+  summary: 'Returns a number that differs after each change the caller may see.',
+  description: 'The console polls it each second; the call is cheap. Traffic counters are not changes.',
+  schema: () => ({ reply: ChangeNumber, errors: [] }),
   run: async ({ changes, site }: Deps, { principal }) => ({
     last: await changes.seenBy(principal),
     pages: site.version
@@ -31,9 +31,9 @@ const list = defineList({
   url: '/v1/console/parts',
   action: 'console.parts',
   access: 'user',
-  summary: 'Lists the pages and cards that plugins add to the console, for the caller.',
+  summary: 'Lists the console pages and cards of plugins that the caller may see.',
   schema: () => ({ row: PartRow, errors: [] }),
-  run: async ({ parts }: Deps, { principal }) => parts.seenBy(principal)
+  run: async ({ parts }: Deps, { principal }) => parts.visibleTo(principal)
 })
 
 const module = defineRoute({
@@ -41,13 +41,13 @@ const module = defineRoute({
   url: '/v1/console/modules/:file',
   action: 'console.module',
   access: 'user',
-  summary: 'The script of such a page or card.',
+  summary: 'Returns the script of a page or card of a plugin.',
   reply: 'media',
   schema: () => ({
     params: Type.Object({
       file: Type.String({
         maxLength: 120,
-        description: 'As the list has it.',
+        description: 'The last part of `module` of a listed page or card.',
         examples: ['acme-idle-9f86d081884c7d65.js']
       })
     }),
@@ -55,8 +55,8 @@ const module = defineRoute({
     errors: [notFound]
   }),
   async run({ parts }: Deps, { params: { file } }) {
-    const body = parts.module(file)
-    if (body === undefined) throw new Fault(notFound, `no plugin has the script ${file}; reload the page`)
+    const body = parts.script(file)
+    if (body === undefined) throw new Fault(notFound, `no plugin has the script ${file}: reload the page`)
     const headers = { 'cache-control': 'private, max-age=31536000, immutable' }
     return { type: 'text/javascript; charset=utf-8', body, headers }
   }

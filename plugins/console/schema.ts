@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { closed, orNull } from '../../kernel/http/schema.ts'
 
-export const Seen = closed({
+export const ChangeNumber = closed({
   last: Type.Integer({
-    description: 'Another number after each change that the caller may see: of a record, a rule, an edge.',
+    description: 'Differs after each change the caller may see: of a record, a rule or a client.',
     examples: [1767225600001]
   }),
   pages: orNull(
     Type.String({
-      description: 'Which pages of the console the server has; null: none are built.',
+      description: 'Version of the console pages; null if they are not built.',
       examples: ['9f86d081884c7d65']
     })
   )
@@ -16,17 +16,17 @@ export const Seen = closed({
 
 export const PartRow = closed(
   {
-    plugin: Type.String({ description: 'The plugin that brings it.', examples: ['acme-idle'] }),
+    plugin: Type.String({ description: 'The plugin that adds it.', examples: ['acme-idle'] }),
     on: Type.Union(
-      [Type.Literal('page'), Type.Literal('overview'), Type.Literal('rule'), Type.Literal('edge')],
-      { description: 'A page of its own, or a card on one.', examples: ['page'] }
+      [Type.Literal('page'), Type.Literal('overview'), Type.Literal('rule'), Type.Literal('client')],
+      { description: 'A page, or the page that shows the card.', examples: ['page'] }
     ),
     name: orNull(
-      Type.String({ description: 'Of a page: it is at /pages/NAME.', examples: ['idle-connections'] })
+      Type.String({ description: 'Name of the page, at /pages/NAME; null for a card.', examples: ['idle-connections'] })
     ),
     icon: orNull(
       Type.String({
-        description: 'Path of an SVG of 24 by 24, drawn as a line.',
+        description: 'SVG path data of a 24x24 line icon; null for a card or the default icon.',
         examples: ['M4 12h16']
       })
     ),
@@ -35,7 +35,7 @@ export const PartRow = closed(
         en: Type.String({ description: 'In English.', examples: ['Idle connections'] }),
         de: Type.String({ description: 'In German.', examples: ['Ruhende Verbindungen'] })
       },
-      { description: 'What the navigation and the head of the card say.' }
+      { description: 'Title in the navigation or on the card.' }
     ),
     element: Type.String({
       description: 'The custom element that the module defines.',

@@ -1,44 +1,55 @@
-// The numbers of changes that servers of one store have together: a page may ask another server than the one of the change.
+// The change counter of several servers with one store. It lives in the store, so that every server gives the same number.
 import type { EntityManager } from '@mikro-orm/sql'
 import { earliest } from '../../kernel/base/clock.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { ConsoleChange } from './entities.ts'
 
-const [superadmins, everybody] = ['', '*']
-const keptMs = 24 * 3_600_000 // of one that is forgotten the number begins anew: the lists are read once more
+const superadmins = ''
+const everybody = '*'
+const retentionMs = 24 * 3_600_000 // a removed number starts at 1 again, which costs one more reread
 
-export function openSharedChanges({ store, clock, log }: Pick<Kernel, 'store' | 'clock' | 'log'>) {
-  /** Told of `users`, or of everybody, and in any case of superadmins. */
-  async function tell(users: readonly string[] | 'everybody'): Promise<void> {
-    const of = [superadmins, ...(users === 'everybody' ? [everybody] : users)].sort()
-    try {
-      await store.change(async em => {
-        await em.nativeDelete(ConsoleChange, { at: { $lt: earliest(clock) - keptMs } })
-        for (const whose of of) await raise(whose, clock.now(), em)
-      })
-    } catch (error) {
-      log.warn(
-        'console.change_not_told',
-        `pages at other servers show it with the next change: ${String(error)}`
-      )
-    }
-  }
-
-  const seenBy = ({ userId, role }: Pick<Principal, 'userId' | 'role'>): Promise<number> =>
-    store.read(async em => {
-      const whose = role === 'superadmin' ? [superadmins] : [everybody, userId]
-      const rows = await em.find(ConsoleChange, { whose: { $in: whose } })
-      return rows.reduce((sum, { number }) => sum + number, 0)
-    })
-
-  return { tell, seenBy }
+export interface SharedChangeCounter {
+  /** Counts a change for these users, and for superadmins. Logs a warning if the store is unavailable. */
+  publish(users: readonly string[] | 'everybody'): Promise<void>
+  /** Returns a number that differs after each change the caller may see. */
+  seenBy(caller: Pick<Principal, 'userId' | 'role'>): Promise<number>
 }
 
-const raise = (whose: string, at: number, em: EntityManager): Promise<unknown> =>
+export function openSharedChangeCounter({
+  store,
+  clock,
+  log
+}: Pick<Kernel, 'store' | 'clock' | 'log'>): SharedChangeCounter {
+  return {
+    async publish(users) {
+      const audiences = [superadmins, ...(users === 'everybody' ? [everybody] : users)].sort()
+      try {
+        await store.change(async em => {
+          await em.nativeDelete(ConsoleChange, { changedAt: { $lt: earliest(clock) - retentionMs } })
+          for (const audience of audiences) await increment(audience, clock.now(), em)
+        })
+      } catch (error) {
+        log.warn(
+          'console.change_not_published',
+          `pages on other servers show it with the next change: ${String(error)}`
+        )
+      }
+    },
+
+    seenBy: ({ userId, role }) =>
+      store.read(async em => {
+        const audiences = role === 'superadmin' ? [superadmins] : [everybody, userId]
+        const rows = await em.find(ConsoleChange, { audience: { $in: audiences } })
+        return rows.reduce((sum, { count }) => sum + count, 0)
+      })
+  }
+}
+
+const increment = (audience: string, at: number, em: EntityManager): Promise<unknown> =>
   em.execute(
-    `insert into console_change (whose, number, at) values (?, 1, ?)
-     on conflict (whose) do update set number = console_change.number + 1, at = excluded.at`,
-    [whose, at],
+    `insert into console_change (audience, count, changed_at) values (?, 1, ?)
+     on conflict (audience) do update set count = console_change.count + 1, changed_at = excluded.changed_at`,
+    [audience, at],
     'run'
   )

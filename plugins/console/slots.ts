@@ -1,23 +1,23 @@
-// How a plugin brings a page, or a card on a page that is there: a custom element in a file of its own. It is loaded when it
-// is shown; it shares no library with the console, and nothing is built again.
+// Slots for pages and cards of plugins. Each is a custom element in a separate script, loaded when it is shown. It shares no
+// library with the console, so the console needs no rebuild.
 import { defineSlot } from '../../kernel/slot.ts'
 
 interface Part {
   readonly title: { readonly en: string; readonly de?: string }
-  readonly role?: 'superadmin' // who sees it; default: everybody who is signed in
-  readonly module: URL // JavaScript, in the folder of the plugin: it defines the element; at most 1 MiB
+  readonly role?: 'superadmin' // who sees it; default: every signed-in user
+  readonly module: URL // a script in the plugin's folder that defines the element; at most 1 MiB
   readonly element: string // 'acme-idle-card'
 }
 
-/** At /pages/NAME, and in the navigation. */
+/** A page at /pages/NAME, with an entry in the navigation. */
 export interface ConsolePage extends Part {
   readonly name: string // kebab-case
-  readonly icon?: string // path of an SVG of 24 by 24, drawn as a line
+  readonly icon?: string // SVG path data of a 24x24 line icon
 }
 
-/** Below the overview, a rule or an edge. */
+/** A card below the overview, a rule or a client. */
 export interface ConsoleCard extends Part {
-  readonly on: 'overview' | 'rule' | 'edge'
+  readonly on: 'overview' | 'rule' | 'client'
 }
 
 export const consolePageSlot = defineSlot<ConsolePage>('console.page', {
@@ -26,15 +26,15 @@ export const consolePageSlot = defineSlot<ConsolePage>('console.page', {
 })
 export const consoleCardSlot = defineSlot<ConsoleCard>('console.card', { ifOwnerMissing: 'inert' })
 
-/** What the console sets of an element, before it is in the page; `context` again whenever it changes. */
+/** Properties that the console sets before it adds the element to the page. It sets `context` again when it changes. */
 export interface ConsoleElement {
   api: ConsoleApi
   context: ConsoleContext
-  /** Called when what it shows may have changed: the server says so, or 5 s are over. Not called while nobody sees it. */
+  /** Called after a change on the server, and every 5 s. Not called while the tab is hidden. */
   refresh?(): void
 }
 
-/** Calls the API as the user of the page. Throws an Error with the `status` and the `code` of the refusal. */
+/** Calls the API as the signed-in user. Throws an Error with `status` and `code` if the server refuses the call. */
 export interface ConsoleApi {
   call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<unknown>
   /** Reads all pages of a list. */
@@ -45,8 +45,8 @@ export interface ConsoleContext {
   readonly theme: 'light' | 'dark'
   readonly language: 'en' | 'de'
   readonly user: { readonly user_id: string; readonly role: 'superadmin' | 'user' }
-  readonly rule_id?: string // of a card on a rule
-  readonly client_id?: string // of a card on an edge
-  /** Shows another page of the console. */
+  readonly rule_id?: string // on a card of a rule
+  readonly client_id?: string // on a card of a client
+  /** Navigates to a path of the console. */
   go(path: string): void
 }

@@ -3,8 +3,8 @@ import { Migration } from '@mikro-orm/migrations'
 export class Console0001 extends Migration {
   override up(): void {
     this.addSql(`create table "console_change" (
-      "whose" varchar(32) not null primary key,
-      "number" bigint not null,
-      "at" bigint not null)`)
+      "audience" varchar(32) not null primary key,
+      "count" bigint not null,
+      "changed_at" bigint not null)`)
   }
 }

@@ -1,4 +1,4 @@
-// Times, sizes and rates, in the language of the page.
+// Formats times, sizes and rates in the language of the page.
 import { locale } from './text/text.ts'
 
 const number = new Intl.NumberFormat(locale)
@@ -11,7 +11,7 @@ const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionD
 
 export const count = (n: number): string => number.format(n)
 
-/** 0.875 is '87%': what is not used up is never told as 100%. */
+/** 0.875 is '87%'. Rounds down, so that only a full share is 100%. */
 export const percent = (part: number): string => share.format(Math.floor(part * 100) / 100)
 
 const scaled = (n: number, base: number, units: readonly string[]): string => {
@@ -24,10 +24,10 @@ const scaled = (n: number, base: number, units: readonly string[]): string => {
   return `${short.format(value)} ${units[at]}`
 }
 
-/** 1536 is '1.54 kB': powers of 1000, as the rates. */
+/** 1536 is '1.54 kB', in powers of 1000 like rates. */
 export const bytes = (n: number): string => scaled(n, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
 
-/** Of bytes in a second: networks are told in bits. */
+/** Formats bytes per second in bits: 125000 is '1 Mbit/s'. */
 export const rate = (bytesPerSec: number): string =>
   scaled(bytesPerSec * 8, 1000, ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'])
 
@@ -39,7 +39,7 @@ const thisYear = new Intl.DateTimeFormat(locale, {
   second: '2-digit'
 })
 
-/** With seconds, and without the year where it is this one. */
+/** With seconds, and without the current year. */
 export const brief = (rfc3339: string, now = new Date()): string =>
   new Date(rfc3339).getFullYear() === now.getFullYear() ? thisYear.format(new Date(rfc3339)) : time(rfc3339)
 

@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from 'vite'
 
 const server = process.env['SLUICE_SERVER'] ?? 'http://127.0.0.1:7080'
 
-/** Writes NAME.br and NAME.gz beside each file: the server compresses nothing. */
+/** Writes NAME.br and NAME.gz beside each file, because the server does not compress. */
 const compressed = (folder: string): Plugin => ({
   name: 'compressed',
   apply: 'build',
@@ -25,8 +25,8 @@ const compressed = (folder: string): Plugin => ({
 
 export default defineConfig({
   root: import.meta.dirname,
-  html: { cspNonce: '__NONCE__' }, // replaced in each response: ../site.ts
-  resolve: { dedupe: ['react', 'react-dom'] }, // the tree has another React, of a tool
+  html: { cspNonce: '__NONCE__' }, // replaced in each response: ../console-site.ts
+  resolve: { dedupe: ['react', 'react-dom'] }, // the tree has a second React, of a tool
   plugins: [react(), compressed(join(import.meta.dirname, '../dist/assets'))],
   build: {
     outDir: '../dist',
@@ -38,7 +38,7 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
-        // A page's chunk has the name of its folder.
+        // Names the chunk of a page after its folder.
         chunkFileNames: ({ name, facadeModuleId }) =>
           `assets/${/pages[/](\w[\w-]*)[/]page[.]tsx$/.exec(facadeModuleId ?? '')?.[1] ?? name}-[hash].js`
       }

@@ -1,7 +1,7 @@
-/** What the server refused, or that it was not reached. */
+/** An error reply of the server, or no reply at all. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  readonly status: number // 0: no server answered
+  readonly status: number // 0: no reply
   readonly code: string
   readonly details: Readonly<Record<string, unknown>>
   readonly requestId: string | null
@@ -25,20 +25,20 @@ export class ApiError extends Error {
     this.retryAfterSecs = retryAfterSecs
   }
 
-  /** The field of the body that is wrong, such as 'targets.0.port'; null where the server names none. */
+  /** The wrong field of the body, such as 'targets.0.port'; null if the server names none. */
   get field(): string | null {
     const { field, path } = this.details
     const named = field ?? path
     return typeof named === 'string' ? named.replace(/^\//, '').replaceAll('/', '.') : null
   }
 
-  /** A repeat may succeed: the server is away or busy. */
-  get isPassing(): boolean {
+  /** A retry may succeed: the server is unreachable or busy. */
+  get isTransient(): boolean {
     return [0, 408, 429, 502, 503].includes(this.status)
   }
 }
 
-export const errorOf = (thrown: unknown): ApiError =>
+export const toApiError = (thrown: unknown): ApiError =>
   thrown instanceof ApiError
     ? thrown
     : new ApiError(thrown instanceof Error ? thrown.message : String(thrown), {
@@ -46,8 +46,8 @@ export const errorOf = (thrown: unknown): ApiError =>
         code: 'internal'
       })
 
-/** Reads the envelope of an error; a proxy in front may have answered with something else. */
-export async function errorFrom(response: Response): Promise<ApiError> {
+/** Reads an error reply. A reply of a proxy in front of the server has no code: 'unknown'. */
+export async function readError(response: Response): Promise<ApiError> {
   const { status, headers } = response
   const retry = Number(headers.get('retry-after') ?? Number.NaN)
   const more = {

@@ -1,21 +1,21 @@
-// Calls the API with the session of the browser. Types are those of the OpenAPI document: platform/api/operations.ts.
+// Calls the API with the session of the browser. The types come from the OpenAPI document.
 import type { QueryFunction } from '@tanstack/react-query'
 import type { Arguments, Found, Name, ReplyOf } from '../../../../platform/api/operations.ts'
 import type { ConsoleApi } from '../../slots.ts'
-import { ApiError, errorFrom } from './api-error.ts'
-import { answered, unanswered } from './reachability.ts'
+import { ApiError, readError } from './api-error.ts'
+import { reportAnswer, reportLoss } from './reachability.ts'
 
 export type Reply<N extends Name> = ReplyOf<Found<N>>
 export type Row<N extends Name> = Reply<N> extends readonly (infer R)[] ? R : never
 
-interface Parts {
+interface RequestParts {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const partsIn = ([parts = {}]: readonly unknown[]): Parts => parts as Parts // checked by the types of the caller
+const partsIn = ([parts = {}]: readonly unknown[]): RequestParts => parts as RequestParts // checked by the types of the caller
 
 /** Sends the request of an operation, such as 'POST /v1/rules'. Throws ApiError. */
 export const call = <N extends Name>(operation: N, ...parts: Arguments<N>): Promise<Reply<N>> =>
@@ -25,8 +25,8 @@ export const call = <N extends Name>(operation: N, ...parts: Arguments<N>): Prom
 export const rows = <N extends Name>(operation: N, ...parts: Arguments<N>): Promise<readonly Row<N>[]> =>
   readAll(operation, partsIn(parts)) as Promise<readonly Row<N>[]>
 
-/** Reads a list that may be long, for `queryFn`: its first rows are shown while the others are read. */
-export const growing =
+/** A `queryFn` for long lists: shows the first rows while it reads the rest. */
+export const growingRows =
   <N extends Name>(operation: N, ...parts: Arguments<N>): QueryFunction<readonly Row<N>[]> =>
   ({ client, queryKey, signal }) => {
     const isFirst = client.getQueryData(queryKey) === undefined
@@ -36,24 +36,24 @@ export const growing =
     return readAll(operation, partsIn(parts), show) as Promise<readonly Row<N>[]>
   }
 
-/** For the elements of plugins, whose routes have no types here. */
-export const untyped: ConsoleApi = {
+/** For elements of plugins. The types of their routes are unknown here. */
+export const untypedApi: ConsoleApi = {
   call: (method, path, body) => readOne(`${method} ${path}`, { body }),
   list: path => readAll(`GET ${path}`, {})
 }
 
-async function readOne(operation: string, parts: Parts): Promise<unknown> {
+async function readOne(operation: string, parts: RequestParts): Promise<unknown> {
   const response = await send(operation, parts)
   return response.status === 204 ? undefined : response.json()
 }
 
 async function readAll(
   operation: string,
-  given: Parts,
+  given: RequestParts,
   onPart: (found: readonly unknown[]) => void = () => {}
 ): Promise<readonly unknown[]> {
   const found: unknown[] = []
-  let asked: Parts = { ...given, query: { limit: firstRows, ...given.query } }
+  let asked: RequestParts = { ...given, query: { limit: firstRows, ...given.query } }
   while (found.length < maxRows) {
     const response = await send(operation, asked)
     found.push(...((await response.json()) as unknown[]))
@@ -64,16 +64,16 @@ async function readAll(
   }
   return found
 }
-const firstRows = 200 // more than are seen at once
+const firstRows = 200 // more than fit on a screen
 const pageRows = 1000
-export const maxRows = 50_000 // what a browser can hold; lists say when there are more
+export const maxRows = 50_000 // what a browser can hold; tables say when a list is cut
 
 const cursorIn = (link: string | null): string | null => {
   const [, next] = /<([^>]+)>;\s*rel="?next"?/.exec(link ?? '') ?? []
   return next === undefined ? null : new URL(next, location.origin).searchParams.get('cursor')
 }
 
-/** A record, and its ETag for the If-Match of a change. */
+/** A record with its ETag, for the If-Match header of a change. */
 export interface Versioned<T> {
   readonly value: T
   readonly etag: string
@@ -89,7 +89,7 @@ export async function versioned<N extends Name>(
 
 async function send(
   operation: string,
-  { path = {}, query = {}, body, headers = {} }: Parts
+  { path = {}, query = {}, body, headers = {} }: RequestParts
 ): Promise<Response> {
   const [method = 'GET', pattern = '/'] = operation.split(' ')
   const url = new URL(
@@ -107,7 +107,7 @@ async function send(
     },
     ...(body !== undefined && { body: JSON.stringify(body) })
   })
-  if (!response.ok) throw await errorFrom(response)
+  if (!response.ok) throw await readError(response)
   return response
 }
 
@@ -115,11 +115,15 @@ async function reach(url: URL, request: RequestInit): Promise<Response> {
   const since = Date.now()
   try {
     const response = await fetch(url, { ...request, signal: AbortSignal.timeout(timeoutMs) })
-    answered()
+    reportAnswer()
     return response
   } catch (cause) {
-    unanswered(since)
-    throw new ApiError('no server answers', { status: 0, code: 'server_unreachable', details: { cause } })
+    reportLoss(since)
+    throw new ApiError('the server does not respond', {
+      status: 0,
+      code: 'server_unreachable',
+      details: { cause }
+    })
   }
 }
-const timeoutMs = 95_000 // the server itself gives a route 90 s
+const timeoutMs = 95_000 // the server gives a route 90 s

@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { errorOf } from './api-error.ts'
+import { toApiError } from './api-error.ts'
 import { call, type Reply } from './call.ts'
 
 export type Me = Reply<'GET /v1/users/me'>
@@ -11,12 +11,12 @@ export const meQuery = queryOptions({
     try {
       return await call('GET /v1/users/me')
     } catch (thrown) {
-      const { status, code } = errorOf(thrown)
+      const { status, code } = toApiError(thrown)
       if (status === 401 || code === 'bootstrap_required') return null
       throw thrown
     }
   }
 })
 
-/** The caller; null: nobody is signed in. */
+/** The signed-in user, or null. */
 export const useMe = () => useQuery(meQuery)

@@ -1,50 +1,50 @@
-// What becomes of errors, once for all pages.
+// The query client of all pages, and what happens on errors.
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { notify } from '../app/notices.ts'
-import { type ApiError, errorOf } from './api-error.ts'
+import { type ApiError, toApiError } from './api-error.ts'
 
 declare module '@tanstack/react-query' {
   interface Register {
     defaultError: Error
-    /** `shown`: the form shows the error of its change itself. */
+    /** `shown`: the form shows the error, so no notice appears. */
     mutationMeta: { readonly shown?: boolean }
   }
 }
 
-/** Whether the password of the session is a temporary one: must-change.ts. */
+/** Query key of `useMustChange`. */
 export const mustChangeKey = ['must-change']
 
-const live = 5000 // ms between two reads of what is seen, for counters: what else is new, changes.ts tells
+const counterMs = 5000 // counters have no change number, so they are read at this interval
+const longListMs = 60_000
+const longListRows = 1000 // a longer list costs the server more than a second
 
-const rare = 60_000
-const longRows = 1000 // such a list costs the server more than a second
-
-export const queries: QueryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: thrown => handle(errorOf(thrown)) }),
+export const queryClient: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: thrown => handleAuthError(toApiError(thrown)) }),
   mutationCache: new MutationCache({
     onError: (thrown, _variables, _context, { meta }) => {
-      const error = errorOf(thrown)
-      handle(error)
-      if (error.status === 412) void queries.invalidateQueries()
+      const error = toApiError(thrown)
+      handleAuthError(error)
+      if (error.status === 412) void queryClient.invalidateQueries()
       if (error.status !== 401 && !meta?.shown) notify(error)
     },
-    // The numbers and lists of any page may show what was changed.
-    onSuccess: () => void queries.invalidateQueries()
+    // Any page may show the changed record.
+    onSuccess: () => void queryClient.invalidateQueries()
   }),
   defaultOptions: {
     queries: {
-      refetchInterval: ({ state: { data } }) => (Array.isArray(data) && data.length > longRows ? rare : live),
+      refetchInterval: ({ state: { data } }) =>
+        Array.isArray(data) && data.length > longListRows ? longListMs : counterMs,
       staleTime: 2000,
       networkMode: 'always',
-      retry: (failed, thrown) => errorOf(thrown).isPassing && failed < 3,
-      retryDelay: (failed, thrown) => (errorOf(thrown).retryAfterSecs ?? 2 ** failed) * 1000
+      retry: (failed, thrown) => toApiError(thrown).isTransient && failed < 3,
+      retryDelay: (failed, thrown) => (toApiError(thrown).retryAfterSecs ?? 2 ** failed) * 1000
     },
     mutations: { networkMode: 'always' }
   }
 })
 
-/** The session has ended, or its password is temporary: the page gives way, and comes back after the sign-in. */
-export function handle({ status, code }: ApiError): void {
-  if (status === 401) void queries.invalidateQueries({ queryKey: ['me'] })
-  if (code === 'password_change_required') queries.setQueryData(mustChangeKey, true)
+/** Ended session or temporary password: the gate shows its form, then returns to the page. */
+export function handleAuthError({ status, code }: ApiError): void {
+  if (status === 401) void queryClient.invalidateQueries({ queryKey: ['me'] })
+  if (code === 'password_change_required') queryClient.setQueryData(mustChangeKey, true)
 }

@@ -1,8 +1,8 @@
-// Whether the server answers. Every call tells, and changes.ts asks each second.
+// Whether the server answers. Every call reports its result, and watch-server.ts polls each second.
 import { useSyncExternalStore } from 'react'
 
 let answeredAt = Date.now()
-let lostAt: number | null = null // when it last answered, if it does not
+let lostAt: number | null = null // time of the last answer while the server is lost, else null
 const listeners = new Set<() => void>()
 const returns = new Set<() => void>()
 
@@ -14,17 +14,17 @@ function set(value: number | null): void {
   if (isBack) for (const work of returns) work()
 }
 
-export function answered(): void {
+export function reportAnswer(): void {
   answeredAt = Date.now()
   set(null)
 }
 
-/** `since`: when it was asked what it has not answered. An answer to something else shows that it is there. */
-export function unanswered(since: number): void {
+/** `since`: start of the unanswered request. A later answer to another request proves that the server is there. */
+export function reportLoss(since: number): void {
   if (lostAt === null && answeredAt < since) set(answeredAt)
 }
 
-/** Calls `work` whenever the server answers again. */
+/** Calls `work` each time the server answers again. Returns a function that unsubscribes. */
 export function onReturn(work: () => void): () => void {
   returns.add(work)
   return () => returns.delete(work)
@@ -35,5 +35,5 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener)
 }
 
-/** Returns since when no server has answered (ms), or null. */
+/** Returns the time of the last answer (ms) while the server is lost, else null. */
 export const useLostAt = (): number | null => useSyncExternalStore(subscribe, () => lostAt)

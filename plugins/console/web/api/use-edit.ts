@@ -1,20 +1,20 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { errorOf } from './api-error.ts'
+import { toApiError } from './api-error.ts'
 import type { Versioned } from './call.ts'
 
 interface Edit<T, V> {
   readonly read: () => Promise<Versioned<T>>
   readonly save: (values: V, headers: { readonly 'if-match': string }) => Promise<unknown>
-  /** The change is pending until it is over: whoever reads anew and begins another form returns when that is there. */
+  /** The mutation stays pending until this resolves. */
   readonly onSaved: () => void | Promise<void>
 }
 
 /**
- * Changes a record as it was when its form opened. If somebody else has changed it since, nothing is saved, `theirs` is what
- * is there now, and saving again replaces it.
+ * Edits the version of a record that the form opened. If somebody else changed the record, the save fails and `theirs` is
+ * the current version. The next save replaces it.
  */
-export function useEdit<T, V>(opened: Versioned<T>, { read, save, onSaved }: Edit<T, V>) {
+export function useVersionedEdit<T, V>(opened: Versioned<T>, { read, save, onSaved }: Edit<T, V>) {
   const [base, setBase] = useState(opened)
   const [theirs, setTheirs] = useState<T | null>(null)
   const change = useMutation({
@@ -23,7 +23,7 @@ export function useEdit<T, V>(opened: Versioned<T>, { read, save, onSaved }: Edi
       try {
         return await save(values, { 'if-match': base.etag })
       } catch (thrown) {
-        if (errorOf(thrown).status === 412) {
+        if (toApiError(thrown).status === 412) {
           const now = await read()
           setBase(now)
           setTheirs(now.value)

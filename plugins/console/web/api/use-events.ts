@@ -1,13 +1,13 @@
-// Server-sent events. Rests while the page is hidden, and begins again when the stream ends.
+// Server-sent events. Pauses while the tab is hidden and reconnects when the stream ends.
 import { useEffect, useRef, useState } from 'react'
-import { answered } from './reachability.ts'
+import { reportAnswer } from './reachability.ts'
 
-/** `waiting`: nothing has come yet, or not since the stream was lost. */
+/** `waiting`: no event since the stream opened. */
 export type StreamState = 'waiting' | 'live'
 
-const againMs = 3000
+const reconnectMs = 3000
 
-/** Calls `onEvent` with the data of each event of the names. `url` null: there is nothing to hear. */
+/** Calls `onEvent` for each event with one of the names. Connects only while `url` is not null. */
 export function useEvents<T>(
   url: string | null,
   names: readonly string[],
@@ -33,14 +33,14 @@ export function useEvents<T>(
       source = new EventSource(url)
       for (const name of wanted.split(' '))
         source.addEventListener(name, event => {
-          answered()
+          reportAnswer()
           setState('live')
           latest.current(JSON.parse((event as MessageEvent<string>).data) as T, name)
         })
-      // A refusal ends the stream for good, and says nothing: it is asked again, as after a loss.
+      // The browser does not retry a refused stream and hides the reason, so this reconnects.
       source.onerror = () => {
         close()
-        timer = setTimeout(open, againMs)
+        timer = setTimeout(open, reconnectMs)
       }
     }
     open()

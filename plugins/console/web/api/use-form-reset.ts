@@ -1,18 +1,18 @@
 import { useState } from 'react'
 
-interface Read {
+interface Query {
   readonly refetch: () => Promise<unknown>
 }
 
 /**
- * The forms of a record, one after another: `begin` reads it anew, and then another one begins. `form` is its key.
- * Called where the query is: a child would be drawn with what its parent has read before.
+ * Restarts a form after a save: `reset` rereads the record and changes `formKey`, the React key of the form. Call it beside
+ * the query; a child would render once more with the old record.
  */
-export function useForms({ refetch }: Read) {
-  const [form, setForm] = useState(0)
-  const begin = async (): Promise<void> => {
+export function useFormReset({ refetch }: Query) {
+  const [formKey, setFormKey] = useState(0)
+  const reset = async (): Promise<void> => {
     await refetch()
-    setForm(form + 1)
+    setFormKey(formKey + 1)
   }
-  return { form, begin }
+  return { formKey, reset }
 }

@@ -1,8 +1,8 @@
-// Whether the password of the session is a temporary one. The login says so, and so does every refused call.
+// Whether the password of the session is temporary. The login says so, and every refused call.
 import { useQuery } from '@tanstack/react-query'
-import { mustChangeKey as key, queries } from './query-client.ts'
+import { mustChangeKey as key, queryClient } from './query-client.ts'
 
-export const setMustChange = (value: boolean): void => void queries.setQueryData(key, value)
+export const setMustChange = (value: boolean): void => void queryClient.setQueryData(key, value)
 
 export const useMustChange = (): boolean =>
   useQuery({

@@ -1,51 +1,51 @@
-// The one source of what is new: each second the server tells by a number whether something has changed. Then, and when it
-// answers again after a loss, all that is shown is read again.
+// Polls the server each second for its change number. When the number changes, and after a reconnect, all visible queries
+// are read again.
 
-import { errorOf } from './api-error.ts'
+import { toApiError } from './api-error.ts'
 import { call } from './call.ts'
-import { handle, queries } from './query-client.ts'
-import { answered, onReturn, unanswered } from './reachability.ts'
+import { handleAuthError, queryClient } from './query-client.ts'
+import { onReturn, reportAnswer, reportLoss } from './reachability.ts'
 
 const everyMs = 1000
-const patienceMs = 800 // both together: a loss is seen within 2 s
+const answerWithinMs = 800 // with the poll interval: a lost server is noticed within 2 s
 const maxUnanswered = 3
-const restShare = 4 // a long list is read for at most a fifth of the time
+const restShare = 4 // reading takes at most a fifth of the time
 
 let last: number | null = null
 let pages: string | null = null
 let isOutdated = false
 
-/** True if the server has other pages than these: the next step loads them. */
+/** True if the server has a newer build of the pages. The next navigation loads it. */
 export const isPageOutdated = (): boolean => isOutdated
 
-/** Watches the server while the page is seen. Before the sign-in only whether it answers. */
+/** Polls while the tab is visible. Before the sign-in it only checks that the server answers. */
 export function watchServer(isSignedIn: boolean): () => void {
   let open = 0
-  const ask = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     if (document.hidden || open >= maxUnanswered) return
     open++
     const since = Date.now()
-    const patience = setTimeout(() => unanswered(since), patienceMs)
-    await (isSignedIn ? askForChanges() : askForLife(since))
-    clearTimeout(patience)
+    const deadline = setTimeout(() => reportLoss(since), answerWithinMs)
+    await (isSignedIn ? pollChanges() : pollLiveness(since))
+    clearTimeout(deadline)
     open--
   }
-  const timer = setInterval(ask, everyMs)
+  const timer = setInterval(poll, everyMs)
   const stop = onReturn(() => void rereadNow())
-  document.addEventListener('visibilitychange', ask)
-  void ask()
+  document.addEventListener('visibilitychange', poll)
+  void poll()
   return () => {
     clearInterval(timer)
     stop()
-    document.removeEventListener('visibilitychange', ask)
+    document.removeEventListener('visibilitychange', poll)
   }
 }
 
-async function askForLife(since: number): Promise<void> {
-  await fetch('/livez', { cache: 'no-store' }).then(answered, () => unanswered(since))
+async function pollLiveness(since: number): Promise<void> {
+  await fetch('/livez', { cache: 'no-store' }).then(reportAnswer, () => reportLoss(since))
 }
 
-async function askForChanges(): Promise<void> {
+async function pollChanges(): Promise<void> {
   try {
     const seen = await call('GET /v1/changes')
     isOutdated ||= pages !== null && seen.pages !== pages
@@ -54,27 +54,27 @@ async function askForChanges(): Promise<void> {
     last = seen.last
     if (isNew) void reread()
   } catch (thrown) {
-    handle(errorOf(thrown))
+    handleAuthError(toApiError(thrown))
   }
 }
 
 let isReading = false
-let isAgain = false
+let isRepeatNeeded = false
 
-/** Reads again what is seen. Changes that come meanwhile are one. */
+/** Reads visible queries again. Changes during a read cause one more read. */
 async function reread(): Promise<void> {
-  isAgain = isReading
+  isRepeatNeeded = isReading
   if (isReading) return
   isReading = true
   do {
-    isAgain = false
+    isRepeatNeeded = false
     const began = performance.now()
     await rereadNow()
     const restMs = restShare * (performance.now() - began)
     await new Promise(resolve => setTimeout(resolve, Math.min(restMs, 30_000)))
-  } while (isAgain)
+  } while (isRepeatNeeded)
   isReading = false
 }
 
-/** Also what waits to be tried again. */
-const rereadNow = (): Promise<void> => queries.invalidateQueries()
+/** Also restarts queries that wait for a retry. */
+const rereadNow = (): Promise<void> => queryClient.invalidateQueries()

@@ -1,7 +1,7 @@
 import { createTheme, MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
-import { queries } from '../api/query-client.ts'
-import { Boundary } from '../parts/ErrorBoundary.tsx'
+import { queryClient } from '../api/query-client.ts'
+import { ErrorBoundary } from '../parts/ErrorBoundary.tsx'
 import { Gate } from './Gate.tsx'
 import { Notices } from './Notices.tsx'
 
@@ -14,23 +14,23 @@ const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
-    InputWrapper: { defaultProps: { withAsterisk: false } }, // nearly all fields are required: the others say so
-    Text: { defaultProps: { size: 'sm' } } // as fields and tables
+    InputWrapper: { defaultProps: { withAsterisk: false } }, // most fields are required; optional ones say so
+    Text: { defaultProps: { size: 'sm' } } // like fields and tables
   }
 })
 
-/** The server gives each response a nonce, for the style elements that Mantine makes. */
+/** The nonce of this response, for the style elements that Mantine creates. */
 const nonce = (): string => document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? ''
 
-// The library by which a dialog stops the page from scrolling takes its nonce from here.
+// react-remove-scroll, which dialogs use, reads its nonce from here.
 Object.assign(globalThis, { __webpack_nonce__: nonce() })
 
 export const App = () => (
   <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={nonce}>
-    <QueryClientProvider client={queries}>
-      <Boundary of="">
+    <QueryClientProvider client={queryClient}>
+      <ErrorBoundary resetKey="">
         <Gate />
-      </Boundary>
+      </ErrorBoundary>
       <Notices />
     </QueryClientProvider>
   </MantineProvider>

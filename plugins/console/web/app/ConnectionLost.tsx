@@ -4,8 +4,8 @@ import { duration } from '../format.ts'
 import { useNow } from '../parts/use-now.ts'
 import { text } from '../text/text.ts'
 
-/** Says that the server does not answer, and how old the numbers are. */
-export function Lost() {
+/** Warns while the server does not answer, with the age of the shown data. */
+export function ConnectionLost() {
   const lostAt = useLostAt()
   return (
     <div role="status" className="lost">
@@ -20,5 +20,5 @@ export function Lost() {
 
 function Age({ since }: { readonly since: number }) {
   const now = useNow(1000)
-  return text.lost(duration(Math.max(0, now - since)))
+  return text.connectionLost(duration(Math.max(0, now - since)))
 }

@@ -4,11 +4,11 @@ import { Route, Switch } from 'wouter'
 import type { Me } from '../api/me.ts'
 import { useLostAt } from '../api/reachability.ts'
 import type { Page } from '../pages/pages.ts'
-import { Boundary } from '../parts/ErrorBoundary.tsx'
+import { ErrorBoundary } from '../parts/ErrorBoundary.tsx'
 import { text } from '../text/text.ts'
-import { Lost } from './ConnectionLost.tsx'
+import { ConnectionLost } from './ConnectionLost.tsx'
 import { NotFound } from './NotFound.tsx'
-import type { Part } from './plugins/plugin-parts.ts'
+import type { PluginPart } from './plugins/plugin-parts.ts'
 
 const PluginPage = lazy(() => import('./plugins/PluginPage.tsx'))
 const Cards = lazy(() => import('./plugins/PluginCards.tsx'))
@@ -16,15 +16,15 @@ const Cards = lazy(() => import('./plugins/PluginCards.tsx'))
 interface Props {
   readonly me: Me
   readonly pages: readonly Page[]
-  readonly parts: readonly Part[]
+  readonly parts: readonly PluginPart[]
   readonly path: string
 }
 
-/** The page of the path, and what plugins add to it. */
+/** The page at the path, with the cards of plugins. */
 export const Content = ({ me, pages, parts, path }: Props) => (
   <AppShell.Main id="content" tabIndex={-1} data-stale={useLostAt() !== null || undefined}>
-    <Lost />
-    <Boundary of={path}>
+    <ConnectionLost />
+    <ErrorBoundary resetKey={path}>
       <Suspense fallback={<Loader aria-label={text.loading} />}>
         <Switch>
           {pages.map(({ name, path: to, view: View }) => (
@@ -39,6 +39,6 @@ export const Content = ({ me, pages, parts, path }: Props) => (
         </Switch>
         {parts.length > 0 && <Cards path={path} parts={parts} me={me} />}
       </Suspense>
-    </Boundary>
+    </ErrorBoundary>
   </AppShell.Main>
 )

@@ -1,4 +1,4 @@
-// Decides what is shown: a form at which the caller must pass, or the pages. The path stays, so that each leads back to it.
+// Shows a form that the user must pass, or the pages. The path stays, so the user returns to the same page.
 import { Loader } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense, useEffect } from 'react'
@@ -6,9 +6,9 @@ import { call } from '../api/call.ts'
 import { useMe } from '../api/me.ts'
 import { useMustChange } from '../api/use-must-change.ts'
 import { watchServer } from '../api/watch-server.ts'
-import { Failed } from '../parts/LoadError.tsx'
+import { LoadError } from '../parts/LoadError.tsx'
 import { text } from '../text/text.ts'
-import { Lost } from './ConnectionLost.tsx'
+import { ConnectionLost } from './ConnectionLost.tsx'
 import { Shell } from './Shell.tsx'
 import { setupTokenIn } from './setup-link.ts'
 
@@ -19,33 +19,35 @@ const NewPassword = lazy(() => import('./forms/NewPassword.tsx'))
 export function Gate() {
   const me = useMe()
   const mustChange = useMustChange()
-  const mayAsk = me.data != null && !mustChange
-  useEffect(() => watchServer(mayAsk), [mayAsk])
-  if (me.isPending) return <Alone>{<Loader aria-label={text.loading} />}</Alone>
-  if (me.data === undefined) return <Alone>{<Failed error={me.error} retry={me.refetch} />}</Alone>
-  if (me.data === null) return <Entrance />
+  const isSignedIn = me.data != null && !mustChange
+  useEffect(() => watchServer(isSignedIn), [isSignedIn])
+  if (me.isPending) return <Centered>{<Loader aria-label={text.loading} />}</Centered>
+  if (me.data === undefined) return <Centered>{<LoadError error={me.error} retry={me.refetch} />}</Centered>
+  if (me.data === null) return <SignInOrSetup />
   if (mustChange)
     return (
-      <Alone>
+      <Centered>
         <NewPassword me={me.data} isTemporary />
-      </Alone>
+      </Centered>
     )
   return <Shell me={me.data} />
 }
 
-/** The sign-in, or before there is an administrator the form that makes one. */
-function Entrance() {
+/** The sign-in form, or the setup form while there is no administrator. */
+function SignInOrSetup() {
   const status = useQuery({ queryKey: ['onboarding'], queryFn: () => call('GET /v1/auth/status') })
-  if (status.isPending) return <Alone>{<Loader aria-label={text.loading} />}</Alone>
-  if (status.isError) return <Alone>{<Failed error={status.error} retry={status.refetch} />}</Alone>
+  if (status.isPending) return <Centered>{<Loader aria-label={text.loading} />}</Centered>
+  if (status.isError) return <Centered>{<LoadError error={status.error} retry={status.refetch} />}</Centered>
   return (
-    <Alone>{status.data.onboarding_required ? <Setup token={setupTokenIn(location)} /> : <SignIn />}</Alone>
+    <Centered>
+      {status.data.onboarding_required ? <Setup token={setupTokenIn(location)} /> : <SignIn />}
+    </Centered>
   )
 }
 
-const Alone = ({ children }: { readonly children: ReactNode }) => (
+const Centered = ({ children }: { readonly children: ReactNode }) => (
   <main className="gate">
-    <Lost />
+    <ConnectionLost />
     <Suspense fallback={<Loader aria-label={text.loading} />}>{children}</Suspense>
   </main>
 )

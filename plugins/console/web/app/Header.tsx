@@ -3,9 +3,9 @@ import { lazy, Suspense } from 'react'
 import type { Me } from '../api/me.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { text } from '../text/text.ts'
-import { modifier } from './modifier-key.ts'
+import { modifierKey } from './modifier-key.ts'
 
-// What opens is no part of what is loaded first.
+// Loaded later, to keep the first page small.
 const AccountMenu = lazy(() => import('./AccountMenu.tsx'))
 
 interface Props {
@@ -38,7 +38,7 @@ export const Header = ({ me, isMenuOpen, onMenu, onPalette, onPassword, onKeys }
           <Icon path="M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4 4" />
           <VisuallyHidden>{text.palette.open}</VisuallyHidden>
           <Kbd size="xs" visibleFrom="sm" ml="xs">
-            {modifier} K
+            {modifierKey} K
           </Kbd>
         </Button>
         <Suspense fallback={<Button variant="default" px="xs" w={42} disabled aria-hidden />}>

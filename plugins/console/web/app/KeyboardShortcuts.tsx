@@ -1,12 +1,11 @@
 import { Kbd } from '@mantine/core'
 import { Dialog } from '../parts/Dialog.tsx'
 import { text } from '../text/text.ts'
-import { modifier } from './modifier-key.ts'
+import { modifierKey } from './modifier-key.ts'
 
-/** Which keys do what. */
-export default function Keys({ onClose }: { readonly onClose: () => void }) {
+export default function KeyboardShortcuts({ onClose }: { readonly onClose: () => void }) {
   const rows: readonly (readonly [keys: readonly string[], what: string])[] = [
-    [[modifier, 'K'], text.palette.open],
+    [[modifierKey, 'K'], text.palette.open],
     [['/'], text.keys.search],
     [['↑', '↓'], text.keys.choose],
     [['Enter'], text.keys.go],

@@ -3,35 +3,41 @@ import { Link } from 'wouter'
 import type { Page } from '../pages/pages.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { text } from '../text/text.ts'
-import { iconOf, type Part, pathOf, titleOf } from './plugins/plugin-parts.ts'
+import { iconOf, type PluginPart, pathOf, titleOf } from './plugins/plugin-parts.ts'
 
 interface Props {
   readonly pages: readonly Page[]
-  readonly parts: readonly Part[]
+  readonly parts: readonly PluginPart[]
   readonly path: string
 }
 
 export const Navigation = ({ pages, parts, path }: Props) => (
   <AppShell.Navbar p="sm" aria-label={text.nav}>
     {pages.map(({ name, path: to, icon }) => (
-      <Way key={name} to={to} path={path} label={text.pages[name]} icon={icon} />
+      <NavigationLink key={name} to={to} path={path} label={text.pages[name]} icon={icon} />
     ))}
     {parts
       .filter(({ on }) => on === 'page')
       .map(part => (
-        <Way key={part.module} to={pathOf(part)} path={path} label={titleOf(part)} icon={iconOf(part)} />
+        <NavigationLink
+          key={part.module}
+          to={pathOf(part)}
+          path={path}
+          label={titleOf(part)}
+          icon={iconOf(part)}
+        />
       ))}
   </AppShell.Navbar>
 )
 
-interface WayProps {
+interface NavigationLinkProps {
   readonly to: string
   readonly path: string
   readonly label: string
   readonly icon: string
 }
 
-const Way = ({ to, path, label, icon }: WayProps) => (
+const NavigationLink = ({ to, path, label, icon }: NavigationLinkProps) => (
   <NavLink
     component={Link}
     href={to}

@@ -1,5 +1,5 @@
 import { Notification } from '@mantine/core'
-import { Reason } from '../parts/FormError.tsx'
+import { ErrorText } from '../parts/FormError.tsx'
 import { text } from '../text/text.ts'
 import { dismiss, useNotices } from './notices.ts'
 
@@ -13,7 +13,7 @@ export const Notices = () => (
         closeButtonProps={{ 'aria-label': text.close }}
         onClose={() => dismiss(id)}
       >
-        {typeof what === 'string' ? what : <Reason error={what} />}
+        {typeof what === 'string' ? what : <ErrorText error={what} />}
       </Notification>
     ))}
   </div>

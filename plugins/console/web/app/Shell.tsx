@@ -4,26 +4,26 @@ import { lazy, Suspense, useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
 import type { Me } from '../api/me.ts'
 import { isPageOutdated } from '../api/watch-server.ts'
-import { pagesOf } from '../pages/pages.ts'
+import { pagesFor } from '../pages/pages.ts'
 import { text } from '../text/text.ts'
 import { Content } from './Content.tsx'
 import { Header } from './Header.tsx'
 import { Navigation } from './Navigation.tsx'
-import { useParts } from './plugins/plugin-parts.ts'
+import { usePluginParts } from './plugins/plugin-parts.ts'
 import { focusSearch, useKeys } from './use-keys.ts'
 
 const Palette = lazy(() => import('./palette/Palette.tsx'))
 const Keys = lazy(() => import('./KeyboardShortcuts.tsx'))
 const PasswordDialog = lazy(() => import('./forms/PasswordDialog.tsx'))
 
-/** What is around each page. */
+/** Header, navigation and dialogs around every page. */
 export function Shell({ me }: { readonly me: Me }) {
   const [menu, { toggle, close }] = useDisclosure()
   const [palette, openPalette] = useDisclosure()
   const [password, openPassword] = useDisclosure()
   const [keys, openKeys] = useDisclosure()
   const [path, go] = useLocation()
-  const shown = { me, pages: pagesOf(me), parts: useParts() }
+  const shown = { me, pages: pagesFor(me), parts: usePluginParts() }
   useKeys({ 'mod+k': openPalette.open, '?': openKeys.open, '/': focusSearch })
   useArrival(path, close)
   return (
@@ -62,7 +62,7 @@ export function Shell({ me }: { readonly me: Me }) {
   )
 }
 
-/** After a change of the page the keyboard and a screen reader begin at its content. */
+/** After a navigation, moves the focus to the content and loads a newer build of the pages, if there is one. */
 function useArrival(path: string, onArrival: () => void): void {
   const last = useRef(path)
   useEffect(() => {

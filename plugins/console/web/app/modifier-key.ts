@@ -1,2 +1,2 @@
-/** The key that makes commands of letters. */
-export const modifier = /Mac|iPhone/.test(navigator.userAgent) ? '⌘' : 'Ctrl'
+/** Name of the modifier key for shortcuts. */
+export const modifierKey = /Mac|iPhone/.test(navigator.userAgent) ? '⌘' : 'Ctrl'

@@ -1,10 +1,10 @@
-// Short messages at the edge of the page.
+// Short messages in the corner of the page.
 import { useSyncExternalStore } from 'react'
 import type { ApiError } from '../api/api-error.ts'
 
 export interface Notice {
   readonly id: number
-  readonly what: ApiError | string // an error, or what was done
+  readonly what: ApiError | string // an error, or a success message
 }
 
 let notices: readonly Notice[] = []

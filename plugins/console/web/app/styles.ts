@@ -1,4 +1,4 @@
-// The styles of the components of Mantine that the pages use: each before those that are made of it.
+// Styles of the Mantine components in use. A base component comes before those built on it.
 // biome-ignore-all assist/source/organizeImports: the order of the styles counts
 import '@mantine/core/styles/baseline.css'
 import '@mantine/core/styles/default-css-variables.css'

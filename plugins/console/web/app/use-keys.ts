@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 
-/** Calls the work of a key: 'mod+k', or a sign such as '?', which while somebody types is text. */
+/** Binds keys: 'mod+k', or a character such as '?', which is ignored in text fields. */
 export function useKeys(work: Readonly<Record<string, () => void>>): void {
   const now = useRef(work)
   now.current = work
@@ -21,5 +21,5 @@ export function useKeys(work: Readonly<Record<string, () => void>>): void {
   }, [])
 }
 
-/** Puts the keyboard into the search of the page, if it has one. */
+/** Focuses the search field of the page, if there is one. */
 export const focusSearch = (): void => document.querySelector<HTMLElement>('main input[type=search]')?.focus()

@@ -1,10 +1,10 @@
 import { useMutation } from '@tanstack/react-query'
 import { call } from '../api/call.ts'
-import { queries } from '../api/query-client.ts'
+import { queryClient } from '../api/query-client.ts'
 
-/** Ends the session. What the page has read goes with it: the next user of the browser sees nothing of it. */
+/** Ends the session and clears all cached data, so that the next user of the browser does not see it. */
 export const useSignOut = () =>
   useMutation({
     mutationFn: () => call('POST /v1/auth/logout'),
-    onSettled: () => queries.resetQueries()
+    onSettled: () => queryClient.resetQueries()
   })

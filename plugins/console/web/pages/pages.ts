@@ -1,5 +1,5 @@
-// The pages, in the order of the navigation. One folder a page; its `page.tsx` has the component as default export and is a
-// chunk of its own. A page whose plugin is off, or that the caller may not see, is not listed.
+// All pages in navigation order. Each has a folder with a `page.tsx`; its default export is the component, in a separate
+// chunk.
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import type { Me } from '../api/me.ts'
 import type { Text } from '../text/en.ts'
@@ -7,13 +7,13 @@ import { text } from '../text/text.ts'
 
 export interface Page {
   readonly name: keyof Text['pages']
-  readonly path: `/${string}` // its own; deeper paths are its own, too
-  readonly role?: Me['role'] // who sees it; default: everybody
-  readonly icon: string // path of an SVG of 24 by 24, drawn as a line
+  readonly path: `/${string}` // includes all deeper paths
+  readonly role?: Me['role'] // default: every user
+  readonly icon: string // SVG path data of a 24x24 line icon
   readonly view: LazyExoticComponent<ComponentType>
   readonly load: Load // the chunk of the view
-  /** What PATH/new does, for the palette: 'New rule'. */
-  readonly adds?: { readonly label: () => string; readonly role?: Me['role'] }
+  /** The command PATH/new in the palette: 'New rule'. */
+  readonly create?: { readonly label: () => string; readonly role?: Me['role'] }
 }
 
 interface Chunk {
@@ -21,11 +21,8 @@ interface Chunk {
 }
 type Load = () => Promise<Chunk>
 
-/**
- * As `lazy`, but what has been loaded before is drawn at once: React would show what stands in its place for 300 ms, which
- * is its least time for that.
- */
-function chunk(load: Load): Pick<Page, 'view' | 'load'> {
+/** Like `lazy`, but renders a loaded chunk at once. React would show the fallback for at least 300 ms. */
+function lazyPage(load: Load): Pick<Page, 'view' | 'load'> {
   let loaded: Chunk | null = null
   const loadNow: Load = async () => {
     loaded = await load()
@@ -45,97 +42,97 @@ export const pages: readonly Page[] = [
     name: 'overview',
     path: '/',
     icon: 'M3 12 12 4l9 8M6 10v10h12V10',
-    ...chunk(() => import('./overview/page.tsx'))
+    ...lazyPage(() => import('./overview/page.tsx'))
   },
   {
     name: 'rules',
     path: '/rules',
     icon: 'M4 7h11l-3-3M20 17H9l3 3',
-    ...chunk(() => import('./rules/page.tsx')),
-    adds: { label: () => text.rules.add }
+    ...lazyPage(() => import('./rules/page.tsx')),
+    create: { label: () => text.rules.add }
   },
   {
     name: 'connections',
     path: '/connections',
     icon: 'M5 8a3 3 0 1 0 0-.01M13 17a3 3 0 1 0 6 0 3 3 0 1 0-6 0M9 10l5 5M15 5h5v5M20 5l-6 6',
-    ...chunk(() => import('./connections/page.tsx'))
+    ...lazyPage(() => import('./connections/page.tsx'))
   },
   {
-    name: 'edges',
-    path: '/edges',
+    name: 'clients',
+    path: '/clients',
     icon: 'M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01',
-    ...chunk(() => import('./clients/page.tsx')),
-    adds: { label: () => text.edges.add, role: 'superadmin' }
+    ...lazyPage(() => import('./clients/page.tsx')),
+    create: { label: () => text.clients.add, role: 'superadmin' }
   },
   {
     name: 'users',
     path: '/users',
     role: 'superadmin',
     icon: 'M9 5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM3 20c.8-3.5 3-5 6-5s5.2 1.5 6 5M16 5.5a3.5 3.5 0 0 1 0 6.5M18 15.5c1.5.8 2.5 2.2 3 4.5',
-    ...chunk(() => import('./users/page.tsx')),
-    adds: { label: () => text.users.add, role: 'superadmin' }
+    ...lazyPage(() => import('./users/page.tsx')),
+    create: { label: () => text.users.add, role: 'superadmin' }
   },
   {
     name: 'quotas',
     path: '/quotas',
     icon: 'M4 18a8 8 0 1 1 16 0M12 18l4-6',
-    ...chunk(() => import('./quotas/page.tsx')),
-    adds: { label: () => text.quotas.add, role: 'superadmin' }
+    ...lazyPage(() => import('./quotas/page.tsx')),
+    create: { label: () => text.quotas.add, role: 'superadmin' }
   },
   {
     name: 'traffic',
     path: '/traffic',
     icon: 'M4 20V4M4 20h16M8 16l4-5 3 3 5-7',
-    ...chunk(() => import('./traffic/page.tsx'))
+    ...lazyPage(() => import('./traffic/page.tsx'))
   },
   {
     name: 'bans',
     path: '/bans',
     role: 'superadmin',
     icon: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM6.5 6.5l11 11',
-    ...chunk(() => import('./bans/page.tsx')),
-    adds: { label: () => text.bans.add, role: 'superadmin' }
+    ...lazyPage(() => import('./bans/page.tsx')),
+    create: { label: () => text.bans.add, role: 'superadmin' }
   },
   {
     name: 'sources',
     path: '/sources',
     role: 'superadmin',
     icon: 'M9 6h11M9 12h11M9 18h11M4 6h.01M4 12h.01M4 18h.01',
-    ...chunk(() => import('./sources/page.tsx')),
-    adds: { label: () => text.sources.add, role: 'superadmin' }
+    ...lazyPage(() => import('./sources/page.tsx')),
+    create: { label: () => text.sources.add, role: 'superadmin' }
   },
   {
     name: 'audit',
     path: '/audit',
     role: 'superadmin',
     icon: 'M6 3h9l4 4v14H6zM9 12h7M9 16h7',
-    ...chunk(() => import('./audit/page.tsx'))
+    ...lazyPage(() => import('./audit/page.tsx'))
   },
   {
     name: 'settings',
     path: '/settings',
     role: 'superadmin',
     icon: 'M4 7h10M18 7h2M4 17h2M10 17h10M14 5v4M8 15v4',
-    ...chunk(() => import('./settings/page.tsx'))
+    ...lazyPage(() => import('./settings/page.tsx'))
   },
   {
     name: 'plugins',
     path: '/plugins',
     role: 'superadmin',
     icon: 'M10 4v3M14 4v3M7 7h10v5a5 5 0 0 1-10 0zM12 17v4',
-    ...chunk(() => import('./plugins/page.tsx'))
+    ...lazyPage(() => import('./plugins/page.tsx'))
   },
   {
     name: 'account',
     path: '/account',
     icon: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 20c1-4 4-6 8-6s7 2 8 6',
-    ...chunk(() => import('./account/page.tsx'))
+    ...lazyPage(() => import('./account/page.tsx'))
   }
 ]
 
-/** The page that shows a path. */
+/** Returns the page that shows a path. */
 export const pageAt = (path: string): Page | undefined =>
   pages.find(page => path === page.path || path.startsWith(`${page.path}/`))
 
-export const pagesOf = ({ role }: Pick<Me, 'role'>): readonly Page[] =>
+export const pagesFor = ({ role }: Pick<Me, 'role'>): readonly Page[] =>
   pages.filter(page => page.role === undefined || page.role === role)

@@ -1,7 +1,7 @@
 import { Button, CopyButton } from '@mantine/core'
 import { text } from '../text/text.ts'
 
-/** A line to paste elsewhere. */
+/** A line of code with a copy button. */
 export const Command = ({ value }: { readonly value: string }) => (
   <div className="command">
     <code>{value}</code>

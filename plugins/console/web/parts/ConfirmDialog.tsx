@@ -4,17 +4,17 @@ import { text } from '../text/text.ts'
 import { Dialog } from './Dialog.tsx'
 
 interface Props {
-  readonly title: string // names what goes
-  readonly does: string // the word of the button
+  readonly title: string // names the record
+  readonly action: string // label of the button
   readonly isOpen: boolean
   readonly isBusy: boolean
   readonly onClose: () => void
   readonly onConfirm: () => void
-  readonly children: ReactNode // what becomes of it
+  readonly children: ReactNode // the consequences
 }
 
-/** Asks once, before what cannot be taken back. */
-export const Confirm = ({ title, does, isOpen, isBusy, onClose, onConfirm, children }: Props) => (
+/** Asks before an action that cannot be undone. */
+export const ConfirmDialog = ({ title, action, isOpen, isBusy, onClose, onConfirm, children }: Props) => (
   <Dialog isOpen={isOpen} onClose={onClose} title={title}>
     <Stack>
       {children}
@@ -23,7 +23,7 @@ export const Confirm = ({ title, does, isOpen, isBusy, onClose, onConfirm, child
           {text.cancel}
         </Button>
         <Button color="red" loading={isBusy} onClick={onConfirm}>
-          {does}
+          {action}
         </Button>
       </Group>
     </Stack>

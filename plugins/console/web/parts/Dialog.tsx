@@ -10,7 +10,7 @@ interface Props {
   readonly children: ReactNode
 }
 
-/** A dialog over the page. Its own parts, since the header of Mantine's Modal would be a second banner of the page. */
+/** A modal dialog. It composes Mantine's parts, because `Modal` adds a second banner landmark to the page. */
 export const Dialog = ({ title, isOpen, onClose, size = 'md', children }: Props) => (
   <Modal.Root opened={isOpen} onClose={onClose} size={size}>
     <Modal.Overlay />

@@ -8,16 +8,16 @@ export interface Difference {
   readonly mine: ReactNode
 }
 
-/** An edit that somebody overtook: what is there now beside what was to be saved. */
-export const Overtaken = ({ fields }: { readonly fields: readonly Difference[] }) => (
+/** After an edit conflict: the current values beside the values to save. */
+export const EditConflict = ({ fields }: { readonly fields: readonly Difference[] }) => (
   <Paper withBorder p="sm">
     <table className="plain">
-      <caption>{text.overtaken.title}</caption>
+      <caption>{text.editConflict.title}</caption>
       <thead>
         <tr>
-          <th scope="col">{text.overtaken.field}</th>
-          <th scope="col">{text.overtaken.now}</th>
-          <th scope="col">{text.overtaken.mine}</th>
+          <th scope="col">{text.editConflict.field}</th>
+          <th scope="col">{text.editConflict.now}</th>
+          <th scope="col">{text.editConflict.mine}</th>
         </tr>
       </thead>
       <tbody>
@@ -30,6 +30,6 @@ export const Overtaken = ({ fields }: { readonly fields: readonly Difference[] }
         ))}
       </tbody>
     </table>
-    <Text size="sm">{text.overtaken.again}</Text>
+    <Text size="sm">{text.editConflict.again}</Text>
   </Paper>
 )

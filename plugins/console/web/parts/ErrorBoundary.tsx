@@ -3,12 +3,12 @@ import { Component, type ReactNode } from 'react'
 import { text } from '../text/text.ts'
 
 interface Props {
-  readonly of: string // another value begins anew: the path of the page
+  readonly resetKey: string // a new value clears the error: the path of the page
   readonly children: ReactNode
 }
 
-/** In place of a part that fails, or whose script is gone since the server has newer pages. The rest of the page goes on. */
-export class Boundary extends Component<Props, { readonly failed: string | null }> {
+/** Shows an error instead of a part that throws, or a chunk that a newer build removed. The rest of the page keeps working. */
+export class ErrorBoundary extends Component<Props, { readonly failed: string | null }> {
   override readonly state: { readonly failed: string | null } = { failed: null }
 
   static getDerivedStateFromError(error: unknown) {
@@ -16,7 +16,7 @@ export class Boundary extends Component<Props, { readonly failed: string | null 
   }
 
   override componentDidUpdate(before: Props): void {
-    if (before.of !== this.props.of && this.state.failed !== null) this.setState({ failed: null })
+    if (before.resetKey !== this.props.resetKey && this.state.failed !== null) this.setState({ failed: null })
   }
 
   override render(): ReactNode {

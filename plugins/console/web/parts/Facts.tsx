@@ -1,7 +1,7 @@
 import { Paper, SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-/** Names and values side by side. */
+/** A grid of names and values. */
 export const Facts = ({ children }: { readonly children: ReactNode }) => (
   <Paper withBorder p="md">
     <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} component="dl" m={0} verticalSpacing="md">

@@ -1,21 +1,21 @@
 import { Button, Group, Stack } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { text } from '../text/text.ts'
-import { Refusal } from './FormError.tsx'
+import { FormError } from './FormError.tsx'
 
 interface Props {
-  readonly does: string // the word of the button
+  readonly submitLabel: string // label of the button
   readonly isBusy: boolean
-  readonly error: Error | null // which belongs to no field
+  readonly error: Error | null // an error without a field
   readonly onSubmit: () => void
   readonly onCancel?: () => void
   readonly children: ReactNode
 }
 
-/** Fields one below the other, what is wrong with all of them, and the button. */
-export function Form({ does, isBusy, error, onSubmit, onCancel, children }: Props) {
+/** A column of fields, the error that belongs to no field, and the buttons. */
+export function Form({ submitLabel, isBusy, error, onSubmit, onCancel, children }: Props) {
   const form = useRef<HTMLFormElement>(null)
-  // A dialog moves the focus when it opens: a form that is read first comes later.
+  // A dialog sets the focus when it opens, which is too early for a form that loads first.
   useEffect(() => form.current?.querySelector<HTMLElement>('[data-autofocus]')?.focus(), [])
   return (
     <form
@@ -27,10 +27,10 @@ export function Form({ does, isBusy, error, onSubmit, onCancel, children }: Prop
     >
       <Stack>
         {children}
-        <Refusal error={error} />
+        <FormError error={error} />
         <Group>
           <Button type="submit" loading={isBusy}>
-            {does}
+            {submitLabel}
           </Button>
           {onCancel && (
             <Button variant="default" onClick={onCancel}>

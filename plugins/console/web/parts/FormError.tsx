@@ -1,28 +1,28 @@
 import { Alert, Text } from '@mantine/core'
-import { type ApiError, errorOf } from '../api/api-error.ts'
+import { type ApiError, toApiError } from '../api/api-error.ts'
 import { text } from '../text/text.ts'
 
 interface Props {
   readonly error: Error | null
-  readonly fields?: readonly string[] // which show their error themselves
+  readonly shownFields?: readonly string[] // these fields show their own error
   readonly hint?: string
 }
 
-/** The error of a form. */
-export function Refusal({ error, fields = [], hint }: Props) {
-  const refusal = error && errorOf(error)
-  if (hint === undefined && (refusal === null || fields.includes(refusal.field ?? ''))) return null
+/** The error of a form, unless a field shows it. `hint` replaces it. */
+export function FormError({ error, shownFields = [], hint }: Props) {
+  const refusal = error && toApiError(error)
+  if (hint === undefined && (refusal === null || shownFields.includes(refusal.field ?? ''))) return null
   return (
     <Alert color="red" role="alert" variant="default">
-      {hint ?? (refusal && <Reason error={refusal} />)}
+      {hint ?? (refusal && <ErrorText error={refusal} />)}
     </Alert>
   )
 }
 
-/** What an error means for who reads it; the same everywhere. */
-export const Reason = ({ error }: { readonly error: ApiError }) => (
+/** The text of an error, the same on all pages. */
+export const ErrorText = ({ error }: { readonly error: ApiError }) => (
   <>
-    <Text size="sm">{meaningOf(error)}</Text>
+    <Text size="sm">{messageOf(error)}</Text>
     {error.requestId !== null && error.status >= 500 && (
       <Text size="xs" c="dimmed">
         {text.request(error.requestId)}
@@ -31,10 +31,10 @@ export const Reason = ({ error }: { readonly error: ApiError }) => (
   </>
 )
 
-function meaningOf({ status, code, retryAfterSecs, message }: ApiError): string {
-  if (status === 0) return text.serverAway
-  if (status === 412) return text.changedMeanwhile
+function messageOf({ status, code, retryAfterSecs, message }: ApiError): string {
+  if (status === 0) return text.serverUnreachable
+  if (status === 412) return text.changedElsewhere
   if (status === 429) return text.busy(retryAfterSecs ?? 1)
-  if (code === 'store_unavailable') return text.storeAway
+  if (code === 'store_unavailable') return text.storeUnavailable
   return message
 }

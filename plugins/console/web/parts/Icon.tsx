@@ -1,4 +1,4 @@
-/** A line drawing of 24 by 24; its meaning is in the text beside it. */
+/** A 24x24 line icon. Decorative: the text beside it has the meaning. */
 export const Icon = ({ path, size = 20 }: { readonly path: string; readonly size?: number }) => (
   <svg
     viewBox="0 0 24 24"

@@ -12,7 +12,7 @@ export const LabelsField = ({ onChange, ...shown }: Props) => (
   <LabelsInput
     {...shown}
     name="labels"
-    label={`${text.labels.title} (${text.grants.optional})`}
+    label={text.optional(text.labels.title)}
     description={text.labels.hint}
     onChange={labels => onChange((labels ?? {}) as Labels)}
   />

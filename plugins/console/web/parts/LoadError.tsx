@@ -1,13 +1,19 @@
 import { Alert, Button, Stack } from '@mantine/core'
-import { errorOf } from '../api/api-error.ts'
+import { toApiError } from '../api/api-error.ts'
 import { text } from '../text/text.ts'
-import { Reason } from './FormError.tsx'
+import { ErrorText } from './FormError.tsx'
 
-/** In place of what could not be read. */
-export const Failed = ({ error, retry }: { readonly error: Error | null; readonly retry: () => unknown }) => (
+/** Replaces content that failed to load. */
+export const LoadError = ({
+  error,
+  retry
+}: {
+  readonly error: Error | null
+  readonly retry: () => unknown
+}) => (
   <Alert color="red" variant="default" role="alert" title={text.failed} maw={560}>
     <Stack gap="sm" align="start">
-      <Reason error={errorOf(error)} />
+      <ErrorText error={toApiError(error)} />
       <Button variant="default" size="xs" onClick={() => void retry()}>
         {text.retry}
       </Button>

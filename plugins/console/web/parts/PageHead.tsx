@@ -2,8 +2,8 @@ import { Group, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { text } from '../text/text.ts'
 
-/** The title of a page, and what can be done there. */
-export function Head({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+/** Title and buttons of a page. */
+export function PageHead({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · ${text.product}`
   }, [title])

@@ -11,10 +11,10 @@ interface Props {
   readonly rows: readonly { readonly key: string; readonly cells: readonly ReactNode[] }[]
 }
 
-/** A short list that needs neither search nor order. Wider than the page it scrolls, by the keyboard, too. */
+/** A short table without search and sort. Scrolls sideways if it is wider than the page. */
 export const PlainTable = ({ label, columns, rows }: Props) => (
-  // biome-ignore lint/a11y/useSemanticElements: these are no fields; and a section would be a second landmark of one name
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by the keyboard
+  // biome-ignore lint/a11y/useSemanticElements: not a fieldset; a section would duplicate a landmark
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
   <div className="plain-table" role="group" aria-label={label} tabIndex={0}>
     <table>
       <thead>

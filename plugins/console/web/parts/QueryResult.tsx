@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { useLostAt } from '../api/reachability.ts'
 import { duration } from '../format.ts'
 import { text } from '../text/text.ts'
-import { Failed } from './LoadError.tsx'
+import { LoadError } from './LoadError.tsx'
 import { useNow } from './use-now.ts'
 
 interface Props<T> {
@@ -12,10 +12,11 @@ interface Props<T> {
   readonly children: (data: T) => ReactNode
 }
 
-/** What is read: its skeleton, its error, or its content. Content stays while a later read fails: grey, with its age. */
-export function Loaded<T>({ query, children }: Props<T>) {
-  const isLost = useLostAt() !== null // told once, by the shell
-  if (query.data === undefined && query.isError) return <Failed error={query.error} retry={query.refetch} />
+/** Shows the data of a query, its error, or a skeleton. If a later read fails, the old data stays, greyed out with its age. */
+export function QueryResult<T>({ query, children }: Props<T>) {
+  const isLost = useLostAt() !== null // the shell already says so
+  if (query.data === undefined && query.isError)
+    return <LoadError error={query.error} retry={query.refetch} />
   if (query.data === undefined) return <Loading />
   return (
     <div className="read" data-stale={query.isRefetchError || undefined}>

@@ -7,7 +7,7 @@ export interface RowAction {
   readonly isDangerous?: true
 }
 
-/** What can be done to a row of a list, behind one button: a row has no room for more. */
+/** The actions of a table row, behind one button. */
 export const RowMenu = ({ of, actions }: { readonly of: string; readonly actions: readonly RowAction[] }) => (
   <Menu position="bottom-end">
     <Menu.Target>

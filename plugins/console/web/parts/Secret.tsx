@@ -2,7 +2,7 @@ import { Button, Stack, Text } from '@mantine/core'
 import { text } from '../text/text.ts'
 import { Command } from './Command.tsx'
 
-/** What the server shows once. Nothing else keeps it: it is gone with the dialog. */
+/** A secret that the server returns once. It is not stored: closing the dialog discards it. */
 export const Secret = ({
   name,
   value,

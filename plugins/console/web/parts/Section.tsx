@@ -8,7 +8,7 @@ interface Props {
   readonly children: ReactNode
 }
 
-/** A part of a page with a title of its own. */
+/** A titled section of a page. */
 export function Section({ title, note, actions, children }: Props) {
   const id = useId()
   return (

@@ -11,13 +11,13 @@ interface Props {
   readonly error: string | null
 }
 
-/** A number of bytes, in the unit in which people think of it. */
+/** An amount of bytes, as a number and a unit. */
 export function SizeField({ value, onChange, error }: Props) {
   const [unit, setUnit] = useState<Unit>(() => unitOf(value))
   const [amount, setAmount] = useState<number | string>(() =>
     value === null ? '' : value / units[unitOf(value)]
   )
-  const say = (amount: number | string, unit: Unit): void => {
+  const change = (amount: number | string, unit: Unit): void => {
     setAmount(amount)
     setUnit(unit)
     onChange(amount === '' ? null : Math.round(Number(amount) * units[unit]))
@@ -29,7 +29,7 @@ export function SizeField({ value, onChange, error }: Props) {
         description={text.quotas.sizeHint}
         inputWrapperOrder={['label', 'input', 'description', 'error']}
         value={amount}
-        onChange={amount => say(amount, unit)}
+        onChange={amount => change(amount, unit)}
         error={error}
         min={0}
         hideControls
@@ -40,7 +40,7 @@ export function SizeField({ value, onChange, error }: Props) {
         label={text.quotas.unit}
         data={Object.keys(units)}
         value={unit}
-        onChange={event => say(amount, event.currentTarget.value as Unit)}
+        onChange={event => change(amount, event.currentTarget.value as Unit)}
         w="6rem"
       />
     </Group>

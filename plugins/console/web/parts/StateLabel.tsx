@@ -15,8 +15,8 @@ const tones: Partial<Record<Name, 'good' | 'warn' | 'bad'>> = {
   revoked: 'bad'
 }
 
-/** A state: its word, with a dot whose colour only repeats it. */
-export const State = ({ of, title }: { readonly of: Name; readonly title?: string | null }) => (
+/** The name of a state with a colored dot. The dot adds no information. */
+export const StateLabel = ({ of, title }: { readonly of: Name; readonly title?: string | null }) => (
   <span title={title ?? undefined}>
     <span className="dot" data-tone={tones[of]} aria-hidden="true" />
     {text.states[of]}

@@ -4,12 +4,12 @@ const forms = { ago, brief, seconds: timeWithSeconds }
 
 interface Props {
   readonly at: string // RFC 3339
-  readonly form?: keyof typeof forms
+  readonly format?: keyof typeof forms
 }
 
-/** A time of the browser's zone; the pointer shows it in UTC. */
-export const When = ({ at, form }: Props) => (
-  <time dateTime={at} title={form === 'ago' ? `${time(at)} · ${utc(at)}` : utc(at)}>
-    {form ? forms[form](at) : time(at)}
+/** A time in the zone of the browser. Its tooltip shows UTC. */
+export const Timestamp = ({ at, format }: Props) => (
+  <time dateTime={at} title={format === 'ago' ? `${time(at)} · ${utc(at)}` : utc(at)}>
+    {format ? forms[format](at) : time(at)}
   </time>
 )

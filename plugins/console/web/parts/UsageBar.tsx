@@ -4,8 +4,8 @@ interface Props {
   readonly tone: 'good' | 'warn' | 'bad'
 }
 
-/** A bar of how much is used, with the figures in words. */
-export const Usage = ({ share, label, tone }: Props) => (
+/** A usage bar with a text label. */
+export const UsageBar = ({ share, label, tone }: Props) => (
   <div className="usage">
     <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
       <rect className="usage-all" width="100" height="6" />

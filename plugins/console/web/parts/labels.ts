@@ -1,14 +1,14 @@
-// Labels as people write them: env=prod, one in each line.
+// Parses and formats labels: env=prod, one per line.
 
 export type Labels = Readonly<Record<string, string>>
 
-export const labelLines = (labels: Labels): string => pairsOf(labels).join('\n')
-export const labelText = (labels: Labels): string => pairsOf(labels).join(', ')
+export const labelLines = (labels: Labels): string => toPairs(labels).join('\n')
+export const labelText = (labels: Labels): string => toPairs(labels).join(', ')
 
-const pairsOf = (labels: Labels): readonly string[] =>
+const toPairs = (labels: Labels): readonly string[] =>
   Object.entries(labels).map(([key, value]) => (value === '' ? key : `${key}=${value}`))
 
-export function labelsIn(lines: string): Labels {
+export function parseLabels(lines: string): Labels {
   const pairs = lines.split(/[\n,]/).flatMap(line => {
     const [key = '', ...rest] = line.split('=')
     return key.trim() === '' ? [] : [[key.trim(), rest.join('=').trim()] as const]

@@ -1,20 +1,19 @@
-// Times of <input type="datetime-local">, which are local and have no zone.
+// Converts times for <input type="datetime-local">, which have no zone.
 
-const two = (n: number): string => String(n).padStart(2, '0')
+const pad = (n: number): string => String(n).padStart(2, '0')
 
-export function localOf(rfc3339: string | null): string {
+export function toLocalInput(rfc3339: string | null): string {
   if (rfc3339 === null || Number.isNaN(Date.parse(rfc3339))) return ''
   const at = new Date(rfc3339)
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
-  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`
+  const day = `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`
+  return `${day}T${pad(at.getHours())}:${pad(at.getMinutes())}`
 }
 
-export function rfcOf(local: string): string | null {
+export function fromLocalInput(local: string): string | null {
   const at = new Date(local)
   return local === '' || Number.isNaN(at.getTime()) ? null : at.toISOString()
 }
 
-/** Unix seconds as RFC 3339. */
-export const ofUnix = (secs: number): string => new Date(secs * 1000).toISOString()
+export const unixToRfc3339 = (secs: number): string => new Date(secs * 1000).toISOString()
 
-export const zone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
+export const browserTimeZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone

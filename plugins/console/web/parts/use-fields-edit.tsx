@@ -1,27 +1,27 @@
 import { type ReactNode, useState } from 'react'
 import type { Versioned } from '../api/call.ts'
-import { useEdit } from '../api/use-edit.ts'
-import { Overtaken } from './EditConflict.tsx'
-import { isSame, patchOf, type Values } from './schema-form/values.ts'
+import { useVersionedEdit } from '../api/use-edit.ts'
+import { EditConflict } from './EditConflict.tsx'
+import { isSame, toMergePatch, type Values } from './schema-form/values.ts'
 
 interface FieldsEdit<T, V> {
   readonly fieldsOf: (record: T) => V
-  readonly mine: V // what the form has
+  readonly values: V // current values of the form
   readonly read: () => Promise<Versioned<T>>
   readonly save: (patch: Values, headers: { readonly 'if-match': string }) => Promise<unknown>
   readonly onDone: () => void
   readonly onSaved: () => void
-  /** How each field is told in words, where somebody else has changed it. */
-  readonly inWords: { readonly [K in keyof V]: readonly [name: string, tell: (value: V[K]) => ReactNode] }
+  /** Name and format of each field, for an edit conflict. */
+  readonly describe: { readonly [K in keyof V]: readonly [name: string, format: (value: V[K]) => ReactNode] }
 }
 
-/** Edits fields of a record. Only what the user has changed is sent: what others changed beside it stays. */
+/** Edits fields of a record. Sends only the changed fields, so changes of others to other fields stay. */
 export function useFieldsEdit<T, V extends Values>(
   current: Versioned<T>,
-  { fieldsOf, mine, read, save, onDone, onSaved, inWords }: FieldsEdit<T, V>
+  { fieldsOf, values, read, save, onDone, onSaved, describe }: FieldsEdit<T, V>
 ) {
-  const [opened] = useState(current) // what is read later is not what the user has before him
-  const { change, theirs } = useEdit<T, Values>(opened, {
+  const [opened] = useState(current) // later reads must not change the form
+  const { change, theirs } = useVersionedEdit<T, Values>(opened, {
     read,
     save,
     onSaved() {
@@ -29,17 +29,17 @@ export function useFieldsEdit<T, V extends Values>(
       onDone()
     }
   })
-  const patch = patchOf(fieldsOf(opened.value), mine)
+  const patch = toMergePatch(fieldsOf(opened.value), values)
   const submit = (): void => (isSame(patch, {}) ? onDone() : change.mutate(patch))
   const now = theirs && fieldsOf(theirs)
-  const changed = Object.keys(inWords).filter((key): key is Extract<keyof V, string> => key in patch)
-  const overtaken = now && (
-    <Overtaken
+  const changed = Object.keys(describe).filter((key): key is Extract<keyof V, string> => key in patch)
+  const conflict = now && (
+    <EditConflict
       fields={changed.map(key => {
-        const [name, tell] = inWords[key]
-        return { name, now: tell(now[key]), mine: tell(mine[key]) }
+        const [name, format] = describe[key]
+        return { name, now: format(now[key]), mine: format(values[key]) }
       })}
     />
   )
-  return { submit, change, overtaken }
+  return { submit, change, conflict }
 }

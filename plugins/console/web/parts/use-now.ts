@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** Returns the time (ms), and renders again every `everyMs`. */
+/** Returns the current time (ms) and rerenders every `everyMs`. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {

@@ -3,14 +3,14 @@ import type { ReactNode } from 'react'
 import { text } from '../../text/text.ts'
 
 interface Props {
-  readonly title?: string // without: the form stands in a dialog that has it
+  readonly title?: string // none: the form is inside a dialog with a title
   readonly lead?: string
   readonly onSubmit: () => void
   readonly children: ReactNode
 }
 
-/** A form that stands alone on its page. */
-export const Card = ({ title, lead, onSubmit, children }: Props) => (
+/** A form on a page without navigation, or in a dialog. */
+export const FormCard = ({ title, lead, onSubmit, children }: Props) => (
   <Paper
     component="form"
     {...(title !== undefined && { withBorder: true, p: 'xl', maw: 420 })}

@@ -4,11 +4,11 @@ import { useState } from 'react'
 import { call } from '../../api/call.ts'
 import type { Me } from '../../api/me.ts'
 import { setMustChange } from '../../api/use-must-change.ts'
-import { Refusal } from '../../parts/FormError.tsx'
+import { FormError } from '../../parts/FormError.tsx'
 import { text } from '../../text/text.ts'
 import { notify } from '../notices.ts'
 import { useSignOut } from '../use-sign-out.ts'
-import { Card } from './FormCard.tsx'
+import { FormCard } from './FormCard.tsx'
 
 interface Props {
   readonly me: Me
@@ -40,7 +40,7 @@ export default function NewPassword({ me, isTemporary, onDone }: Props) {
   )
   const differ = form.new_password_confirm !== '' && form.new_password !== form.new_password_confirm
   return (
-    <Card
+    <FormCard
       {...(isTemporary && { title: text.password.title, lead: text.password.temporary })}
       onSubmit={() => differ || change.mutate()}
     >
@@ -48,7 +48,7 @@ export default function NewPassword({ me, isTemporary, onDone }: Props) {
       {input('current_password', text.password.current, 'current-password')}
       {input('new_password', text.password.next, 'new-password')}
       {input('new_password_confirm', text.password.again, 'new-password')}
-      <Refusal error={change.error} {...(differ && { hint: text.setup.mismatch })} />
+      <FormError error={change.error} {...(differ && { hint: text.setup.mismatch })} />
       <Button type="submit" loading={change.isPending}>
         {text.password.submit}
       </Button>
@@ -57,6 +57,6 @@ export default function NewPassword({ me, isTemporary, onDone }: Props) {
           {text.signOut}
         </Button>
       )}
-    </Card>
+    </FormCard>
   )
 }

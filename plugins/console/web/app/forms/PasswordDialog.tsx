@@ -3,7 +3,6 @@ import { Dialog } from '../../parts/Dialog.tsx'
 import { text } from '../../text/text.ts'
 import NewPassword from './NewPassword.tsx'
 
-/** Dialogs are no part of what is loaded first. */
 export default function PasswordDialog({ me, onClose }: { readonly me: Me; readonly onClose: () => void }) {
   return (
     <Dialog isOpen onClose={onClose} title={text.password.title}>

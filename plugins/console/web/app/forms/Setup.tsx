@@ -2,22 +2,24 @@ import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
-import { queries } from '../../api/query-client.ts'
-import { Refusal } from '../../parts/FormError.tsx'
+import { queryClient } from '../../api/query-client.ts'
+import { FormError } from '../../parts/FormError.tsx'
 import { fieldError } from '../../parts/field-error.ts'
 import { text } from '../../text/text.ts'
 import { forgetSetupLink } from '../setup-link.ts'
-import { Card } from './FormCard.tsx'
+import { FormCard } from './FormCard.tsx'
 
-/** Makes the first administrator, and signs in. */
+const initial = {
+  user_id: 'admin',
+  display_name: 'Administrator',
+  password: '',
+  password_confirm: ''
+}
+type SetupForm = typeof initial & { readonly setup_token: string }
+
+/** Creates the first administrator and signs in. */
 export default function Setup({ token }: { readonly token: string }) {
-  const [form, setForm] = useState({
-    user_id: 'admin',
-    display_name: 'Administrator',
-    password: '',
-    password_confirm: '',
-    setup_token: token
-  })
+  const [form, setForm] = useState({ ...initial, setup_token: token })
   const field = (name: keyof typeof form) => ({
     name,
     value: form[name],
@@ -26,20 +28,10 @@ export default function Setup({ token }: { readonly token: string }) {
     error: fieldError(setup.error, name),
     required: true
   })
-  const setup = useMutation({
-    meta: { shown: true },
-    mutationFn: async () => {
-      await call('POST /v1/auth/onboarding', { body: form })
-      await call('POST /v1/auth/login', { body: { user_id: form.user_id, password: form.password } })
-    },
-    onSuccess: () => {
-      forgetSetupLink()
-      return queries.resetQueries()
-    }
-  })
+  const setup = useSetup(form)
   const differ = form.password_confirm !== '' && form.password !== form.password_confirm
   return (
-    <Card title={text.setup.title} lead={text.setup.lead} onSubmit={() => differ || setup.mutate()}>
+    <FormCard title={text.setup.title} lead={text.setup.lead} onSubmit={() => differ || setup.mutate()}>
       <TextInput
         label={text.setup.user}
         description={text.setup.userHint}
@@ -68,10 +60,24 @@ export default function Setup({ token }: { readonly token: string }) {
           {...field('setup_token')}
         />
       )}
-      <Refusal error={setup.error} fields={Object.keys(form)} />
+      <FormError error={setup.error} shownFields={Object.keys(form)} />
       <Button type="submit" loading={setup.isPending}>
         {text.setup.submit}
       </Button>
-    </Card>
+    </FormCard>
   )
+}
+
+function useSetup(form: SetupForm) {
+  return useMutation({
+    meta: { shown: true },
+    mutationFn: async () => {
+      await call('POST /v1/auth/onboarding', { body: form })
+      await call('POST /v1/auth/login', { body: { user_id: form.user_id, password: form.password } })
+    },
+    onSuccess: () => {
+      forgetSetupLink()
+      return queryClient.resetQueries()
+    }
+  })
 }

@@ -2,11 +2,11 @@ import { Button, PasswordInput, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
-import { queries } from '../../api/query-client.ts'
+import { queryClient } from '../../api/query-client.ts'
 import { setMustChange } from '../../api/use-must-change.ts'
-import { Refusal } from '../../parts/FormError.tsx'
+import { FormError } from '../../parts/FormError.tsx'
 import { text } from '../../text/text.ts'
-import { Card } from './FormCard.tsx'
+import { FormCard } from './FormCard.tsx'
 
 export default function SignIn() {
   const [user_id, setUser] = useState('')
@@ -16,11 +16,11 @@ export default function SignIn() {
     mutationFn: () => call('POST /v1/auth/login', { body: { user_id, password } }),
     onSuccess: ({ password_change_required }) => {
       setMustChange(password_change_required)
-      return queries.resetQueries({ queryKey: ['me'] })
+      return queryClient.resetQueries({ queryKey: ['me'] })
     }
   })
   return (
-    <Card title={text.signIn.title} onSubmit={() => signIn.mutate()}>
+    <FormCard title={text.signIn.title} onSubmit={() => signIn.mutate()}>
       <TextInput
         label={text.signIn.user}
         value={user_id}
@@ -39,13 +39,13 @@ export default function SignIn() {
         autoComplete="current-password"
         required
       />
-      <Refusal error={signIn.error} />
+      <FormError error={signIn.error} />
       <Button type="submit" loading={signIn.isPending}>
         {text.signIn.submit}
       </Button>
       <Text c="dimmed" size="sm">
         {text.signIn.forgotten}
       </Text>
-    </Card>
+    </FormCard>
   )
 }

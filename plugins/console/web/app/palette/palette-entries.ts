@@ -1,14 +1,14 @@
-// What the palette offers: pages, what can be begun, what can be set, and records by their names.
+// Entries of the command palette: pages, create commands, settings, and records by name.
 import { useMantineColorScheme } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type Row, rows } from '../../api/call.ts'
 import type { Me } from '../../api/me.ts'
 import type { Page } from '../../pages/pages.ts'
 import { chooseLanguage, type Language, languages, text } from '../../text/text.ts'
-import { iconOf, type Part, pathOf, titleOf } from '../plugins/plugin-parts.ts'
+import { iconOf, type PluginPart, pathOf, titleOf } from '../plugins/plugin-parts.ts'
 import { useSignOut } from '../use-sign-out.ts'
 
-export interface Entry {
+export interface PaletteEntry {
   readonly id: string
   readonly label: string
   readonly hint?: string
@@ -16,10 +16,10 @@ export interface Entry {
   readonly run: () => void
 }
 
-export interface Shown {
+export interface PaletteContext {
   readonly me: Me
   readonly pages: readonly Page[]
-  readonly parts: readonly Part[]
+  readonly parts: readonly PluginPart[]
   readonly go: (path: string) => void
   readonly onPassword: () => void
   readonly onKeys: () => void
@@ -29,11 +29,18 @@ const plus = 'M12 5v14M5 12h14'
 const gear = 'M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM12 3v3M12 18v3M3 12h3M18 12h3'
 const themes = ['auto', 'light', 'dark'] as const
 
-/** Those that are always there. */
-export function useFixed({ me, pages, parts, go, onPassword, onKeys }: Shown): readonly Entry[] {
+/** Entries that need no request. */
+export function useFixedEntries({
+  me,
+  pages,
+  parts,
+  go,
+  onPassword,
+  onKeys
+}: PaletteContext): readonly PaletteEntry[] {
   const { setColorScheme } = useMantineColorScheme()
   const signOut = useSignOut()
-  const set = (label: string, hint: string, run: () => void): Entry => ({
+  const set = (label: string, hint: string, run: () => void): PaletteEntry => ({
     id: `${hint} ${label}`,
     label,
     hint,
@@ -58,9 +65,9 @@ export function useFixed({ me, pages, parts, go, onPassword, onKeys }: Shown): r
         icon: iconOf(part),
         run: () => go(pathOf(part))
       })),
-    ...pages.flatMap(({ path, adds }) =>
-      adds && (adds.role === undefined || adds.role === me.role)
-        ? [{ id: `${path}/new`, label: adds.label(), icon: plus, run: () => go(`${path}/new`) }]
+    ...pages.flatMap(({ path, create }) =>
+      create && (create.role === undefined || create.role === me.role)
+        ? [{ id: `${path}/new`, label: create.label(), icon: plus, run: () => go(`${path}/new`) }]
         : []
     ),
     ...themes.map(theme => set(text.theme[theme], text.theme.title, () => setColorScheme(theme))),
@@ -73,41 +80,48 @@ export function useFixed({ me, pages, parts, go, onPassword, onKeys }: Shown): r
   ]
 }
 
-/** Records, as soon as somebody types: they may be many. */
-export function useRecords({ me, pages, go }: Shown, isAsked: boolean): readonly Entry[] {
+/** Records by name. Read only when the user types, because there may be many. */
+export function useRecordEntries(
+  { me, pages, go }: PaletteContext,
+  isEnabled: boolean
+): readonly PaletteEntry[] {
   const pageOf = (name: string): Page | undefined => pages.find(page => page.name === name)
-  const asked = { refetchInterval: false, staleTime: 30_000, gcTime: 60_000 } as const
-  const edges = useQuery({
-    ...asked,
-    queryKey: ['palette', 'edges'],
+  const options = { refetchInterval: false, staleTime: 30_000, gcTime: 60_000 } as const
+  const clients = useQuery({
+    ...options,
+    queryKey: ['palette', 'clients'],
     queryFn: () => rows('GET /v1/clients'),
-    enabled: isAsked
+    enabled: isEnabled
   })
   const rules = useQuery({
-    ...asked,
+    ...options,
     queryKey: ['palette', 'rules'],
     queryFn: () => rows('GET /v1/rules'),
-    enabled: isAsked
+    enabled: isEnabled
   })
   const users = useQuery({
-    ...asked,
+    ...options,
     queryKey: ['palette', 'users'],
     queryFn: () => rows('GET /v1/users'),
-    enabled: isAsked && me.role === 'superadmin'
+    enabled: isEnabled && me.role === 'superadmin'
   })
-  const entriesOf = <R>(name: string, found: readonly R[] | undefined, of: (row: R) => [string, string]) => {
+  const toEntries = <R>(
+    name: string,
+    found: readonly R[] | undefined,
+    describe: (row: R) => [string, string]
+  ) => {
     const page = pageOf(name)
     if (page === undefined) return []
-    return (found ?? []).map((row): Entry => {
-      const [id, label] = of(row)
+    return (found ?? []).map((row): PaletteEntry => {
+      const [id, label] = describe(row)
       const path = `${page.path}/${id}`
       return { id: path, label, hint: text.pages[page.name], icon: page.icon, run: () => go(path) }
     })
   }
   return [
-    ...entriesOf('edges', edges.data, ({ client_id, client_name }) => [client_id, client_name]),
-    ...entriesOf('rules', rules.data, rule => [rule.rule_id, ruleLabel(rule)]),
-    ...entriesOf('users', users.data, ({ user_id, display_name }) => [user_id, `${user_id} ${display_name}`])
+    ...toEntries('clients', clients.data, ({ client_id, client_name }) => [client_id, client_name]),
+    ...toEntries('rules', rules.data, rule => [rule.rule_id, ruleLabel(rule)]),
+    ...toEntries('users', users.data, ({ user_id, display_name }) => [user_id, `${user_id} ${display_name}`])
   ]
 }
 
@@ -118,13 +132,13 @@ function ruleLabel({ client_name, listen_port, protocol, targets }: Row<'GET /v1
 
 const maxShown = 40
 
-/** Those that have every word, first those that begin with what was typed. */
-export function matching(entries: readonly Entry[], typed: string): readonly Entry[] {
+/** Returns entries that contain every word. Entries that start with the text come first. */
+export function matchEntries(entries: readonly PaletteEntry[], typed: string): readonly PaletteEntry[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   const found = entries.filter(({ label, hint = '' }) => {
     const all = `${label} ${hint}`.toLowerCase()
     return words.every(word => all.includes(word))
   })
-  const isFirst = ({ label }: Entry): boolean => label.toLowerCase().startsWith(words.join(' '))
+  const isFirst = ({ label }: PaletteEntry): boolean => label.toLowerCase().startsWith(words.join(' '))
   return [...found.filter(isFirst), ...found.filter(entry => !isFirst(entry))].slice(0, maxShown)
 }

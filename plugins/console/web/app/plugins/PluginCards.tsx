@@ -1,19 +1,19 @@
 import { Paper, SimpleGrid, Title } from '@mantine/core'
 import { useMemo } from 'react'
 import type { Me } from '../../api/me.ts'
-import { Boundary } from '../../parts/ErrorBoundary.tsx'
-import { Element } from './PluginElement.tsx'
-import { type Part, subjectOf, titleOf } from './plugin-parts.ts'
+import { ErrorBoundary } from '../../parts/ErrorBoundary.tsx'
+import { PluginElement } from './PluginElement.tsx'
+import { type PluginPart, subjectAt, titleOf } from './plugin-parts.ts'
 
 interface Props {
   readonly path: string
-  readonly parts: readonly Part[]
+  readonly parts: readonly PluginPart[]
   readonly me: Me
 }
 
-/** The cards of plugins for what a page shows, below it. */
-export default function Cards({ path, parts, me }: Props) {
-  const subject = useMemo(() => subjectOf(path), [path])
+/** Cards of plugins, below the page that they belong to. */
+export default function PluginCards({ path, parts, me }: Props) {
+  const subject = useMemo(() => subjectAt(path), [path])
   const found = parts.filter(({ on }) => on === subject?.on)
   if (subject === null || found.length === 0) return null
   return (
@@ -23,9 +23,9 @@ export default function Cards({ path, parts, me }: Props) {
           <Title order={2} size="h5" mb="sm">
             {titleOf(part)}
           </Title>
-          <Boundary of={path}>
-            <Element part={part} me={me} ids={subject.ids} />
-          </Boundary>
+          <ErrorBoundary resetKey={path}>
+            <PluginElement part={part} me={me} ids={subject.ids} />
+          </ErrorBoundary>
         </Paper>
       ))}
     </SimpleGrid>

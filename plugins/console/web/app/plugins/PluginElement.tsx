@@ -3,19 +3,19 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import type { ConsoleContext, ConsoleElement } from '../../../slots.ts'
-import { untyped } from '../../api/call.ts'
+import { untypedApi } from '../../api/call.ts'
 import type { Me } from '../../api/me.ts'
 import { language, text } from '../../text/text.ts'
 import { placeElement } from './place-element.ts'
-import { type Part, titleOf } from './plugin-parts.ts'
+import { type PluginPart, titleOf } from './plugin-parts.ts'
 
 interface Props {
-  readonly part: Part
+  readonly part: PluginPart
   readonly me: Me
   readonly ids?: Pick<ConsoleContext, 'rule_id' | 'client_id'>
 }
 
-export function Element({ part, me: { user_id, role }, ids }: Props) {
+export function PluginElement({ part, me: { user_id, role }, ids }: Props) {
   const host = useRef<HTMLDivElement>(null)
   const [made, setMade] = useState<ConsoleElement | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
@@ -25,9 +25,9 @@ export function Element({ part, me: { user_id, role }, ids }: Props) {
     (): ConsoleContext => ({ theme, language, user: { user_id, role }, ...ids, go }),
     [theme, user_id, role, ids, go]
   )
-  const given = useRef({ api: untyped, context })
+  const given = useRef({ api: untypedApi, context })
   useEffect(() => {
-    given.current = { api: untyped, context }
+    given.current = { api: untypedApi, context }
     if (made) made.context = context
   }, [made, context])
   useEffect(() => {
@@ -51,7 +51,7 @@ export function Element({ part, me: { user_id, role }, ids }: Props) {
           color="red"
           variant="default"
           role="alert"
-          title={text.brought.failed(titleOf(part), part.plugin)}
+          title={text.pluginPart.failed(titleOf(part), part.plugin)}
         >
           <Text size="sm">{failure}</Text>
         </Alert>

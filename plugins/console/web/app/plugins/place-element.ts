@@ -1,13 +1,13 @@
-// Loads the module of a plugin, and puts its element into the page. What fails in it breaks nothing else.
+// Loads the script of a plugin and adds its element to the page. A failure stays inside the element.
 import type { ConsoleElement } from '../../../slots.ts'
-import type { Part } from './plugin-parts.ts'
+import type { PluginPart } from './plugin-parts.ts'
 
 type Made = HTMLElement & ConsoleElement
 type Given = Pick<ConsoleElement, 'api' | 'context'>
 
-/** Throws if the module cannot be loaded, or the element fails while it is made. */
+/** Throws if the script does not load or the element fails to start. Returns null if the page has changed since. */
 export async function placeElement(
-  { module, element }: Part,
+  { module, element }: PluginPart,
   given: Given,
   host: () => HTMLElement | null
 ): Promise<Made | null> {
@@ -15,7 +15,7 @@ export async function placeElement(
   if (customElements.get(element) === undefined)
     throw new TypeError(`its module defines no element ${element}`)
   const place = host()
-  if (place === null) return null // the page has gone on meanwhile
+  if (place === null) return null
   const failures = watchErrors()
   const made = Object.assign(document.createElement(element), given)
   place.replaceChildren(made)
@@ -24,7 +24,7 @@ export async function placeElement(
   return made
 }
 
-/** The browser tells no caller what a constructor or a callback of an element throws, but the window. */
+/** Collects errors of the element: the browser reports them to the window only. */
 function watchErrors() {
   const found: unknown[] = []
   const take = (event: ErrorEvent): void => void found.push(event.error ?? new Error(event.message))

@@ -1,11 +1,11 @@
-// The pages and cards that plugins bring.
+// Pages and cards of plugins.
 import { useQuery } from '@tanstack/react-query'
 import { type Row, rows } from '../../api/call.ts'
 import { language } from '../../text/text.ts'
 
-export type Part = Row<'GET /v1/console/parts'>
+export type PluginPart = Row<'GET /v1/console/parts'>
 
-export const useParts = (): readonly Part[] =>
+export const usePluginParts = (): readonly PluginPart[] =>
   useQuery({
     queryKey: ['console-parts'],
     queryFn: () => rows('GET /v1/console/parts'),
@@ -13,14 +13,15 @@ export const useParts = (): readonly Part[] =>
     staleTime: 60_000
   }).data ?? []
 
-export const titleOf = ({ title }: Part): string => title[language]
-export const pathOf = ({ name }: Part): string => `/pages/${name}`
-export const iconOf = ({ icon }: Part): string => icon ?? 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z'
+export const titleOf = ({ title }: PluginPart): string => title[language]
+export const pathOf = ({ name }: PluginPart): string => `/pages/${name}`
+export const iconOf = ({ icon }: PluginPart): string =>
+  icon ?? 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z'
 
-/** What the page at a path is about: cards are shown below it. */
-export function subjectOf(path: string) {
+/** Returns the subject of the page at a path, which selects the cards below it; null if it takes no cards. */
+export function subjectAt(path: string) {
   if (path === '/') return { on: 'overview', ids: {} } as const
-  const [, list, id = ''] = /^\/(rules|edges)\/([0-9A-Z]{26})(?:\/|$)/.exec(path) ?? []
+  const [, list, id = ''] = /^\/(rules|clients)\/([0-9A-Z]{26})(?:\/|$)/.exec(path) ?? []
   if (list === 'rules') return { on: 'rule', ids: { rule_id: id } } as const
-  return list === 'edges' ? ({ on: 'edge', ids: { client_id: id } } as const) : null
+  return list === 'clients' ? ({ on: 'client', ids: { client_id: id } } as const) : null
 }

@@ -11,8 +11,8 @@ const day = 86_400
 const times = { never: null, day, month: 30 * day, quarter: 90 * day, year: 365 * day } as const
 type Time = keyof typeof times
 
-/** Asks where the token will be used, and shows it once. */
-export function Issue({ user, onDone }: { readonly user: string; readonly onDone: () => void }) {
+/** Creates a token and shows it once. */
+export function IssueToken({ user, onDone }: { readonly user: string; readonly onDone: () => void }) {
   const [label, setLabel] = useState('')
   const [time, setTime] = useState<Time>('quarter')
   const secs = times[time]
@@ -25,27 +25,30 @@ export function Issue({ user, onDone }: { readonly user: string; readonly onDone
       })
   })
   if (issue.data)
-    return (
-      <Secret name={issue.data.label || text.credentials.token} value={issue.data.token} onDone={onDone} />
-    )
-  const { at, rest } = formErrors(issue.error, { label: [], expires_in_secs: [] })
+    return <Secret name={issue.data.label || text.tokens.token} value={issue.data.token} onDone={onDone} />
+  const { errorAt, generalError } = formErrors(issue.error, { label: [], expires_in_secs: [] })
   return (
-    <Form does={text.credentials.issue} isBusy={issue.isPending} error={rest} onSubmit={() => issue.mutate()}>
+    <Form
+      submitLabel={text.tokens.issue}
+      isBusy={issue.isPending}
+      error={generalError}
+      onSubmit={() => issue.mutate()}
+    >
       <TextInput
-        label={text.credentials.label}
-        description={text.credentials.labelHint}
+        label={text.tokens.label}
+        description={text.tokens.labelHint}
         value={label}
         onChange={event => setLabel(event.currentTarget.value)}
-        error={at('label')}
+        error={errorAt('label')}
         data-autofocus
         required
       />
       <NativeSelect
-        label={text.credentials.ends}
-        data={Object.entries(text.credentials.endsIn).map(([value, label]) => ({ value, label }))}
+        label={text.tokens.validFor}
+        data={Object.entries(text.tokens.lifetimes).map(([value, label]) => ({ value, label }))}
         value={time}
         onChange={event => setTime(event.currentTarget.value as Time)}
-        error={at('expires_in_secs')}
+        error={errorAt('expires_in_secs')}
       />
     </Form>
   )

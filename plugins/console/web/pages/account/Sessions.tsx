@@ -3,22 +3,25 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Row, rows } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
-import { When } from '../../parts/Timestamp.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 
 type Session = Row<'GET /v1/users/me/sessions'>
 
-const timeColumn = (name: 'began' | 'seen' | 'ends', of: (session: Session) => string): Column<Session> => ({
+const timeColumn = (
+  name: 'began' | 'seen' | 'ends',
+  timeOf: (session: Session) => string
+): Column<Session> => ({
   id: name,
   title: text.sessions[name],
-  value: session => Date.parse(of(session)),
-  cell: session => <When at={of(session)} {...(name !== 'ends' && { form: 'ago' })} />,
+  value: session => Date.parse(timeOf(session)),
+  cell: session => <Timestamp at={timeOf(session)} {...(name !== 'ends' && { format: 'ago' })} />,
   width: 8,
   ...(name !== 'seen' && { wide: true })
 })
@@ -34,7 +37,7 @@ const columns: readonly Column<Session>[] = [
   timeColumn('ends', ({ expires_at }) => expires_at)
 ]
 
-/** The caller's own browsers. This one ends by signing out. */
+/** Sessions of the signed-in user. To end the current one, sign out. */
 export function Sessions() {
   const sessions = useQuery({ queryKey: ['sessions'], queryFn: () => rows('GET /v1/users/me/sessions') })
   const [asked, ask] = useState<Session | null>(null)
@@ -60,7 +63,7 @@ export function Sessions() {
   }
   return (
     <Section title={text.sessions.title}>
-      <Loaded query={sessions}>
+      <QueryResult query={sessions}>
         {all => (
           <Table
             name="sessions"
@@ -68,21 +71,21 @@ export function Sessions() {
             rows={all}
             columns={[...columns, buttons]}
             idOf={({ session_id }) => session_id}
-            empty={<Empty what={text.sessions.empty} />}
+            empty={<EmptyState what={text.sessions.empty} />}
           />
         )}
-      </Loaded>
+      </QueryResult>
       {asked && (
-        <Confirm
+        <ConfirmDialog
           isOpen
           onClose={() => ask(null)}
           title={text.sessions.endTitle(asked.remote_addr)}
-          does={text.sessions.end}
+          action={text.sessions.end}
           isBusy={end.isPending}
           onConfirm={() => end.mutate(asked.session_id)}
         >
           <Text>{text.sessions.endText}</Text>
-        </Confirm>
+        </ConfirmDialog>
       )}
     </Section>
   )

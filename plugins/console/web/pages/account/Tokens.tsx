@@ -3,45 +3,45 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, rows } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { RowMenu } from '../../parts/RowMenu.tsx'
 import { Secret } from '../../parts/Secret.tsx'
 import { Section } from '../../parts/Section.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { Issue } from './IssueToken.tsx'
-import { type Credential, columns, nameOf, stateOf } from './token-columns.tsx'
+import { IssueToken } from './IssueToken.tsx'
+import { nameOf, stateOf, type Token, tokenColumns } from './token-columns.tsx'
 
 interface Asked {
   readonly what: 'rotate' | 'revoke'
-  readonly credential: Credential
+  readonly token: Token
 }
 
-/** The bearer tokens of a user: its own, or for administrators another's. */
-export function Credentials({ of }: { readonly of: string }) {
-  const credentials = useQuery({
-    queryKey: ['credentials', of],
-    queryFn: () => rows('GET /v1/users/{user_id}/credentials', { path: { user_id: of } })
+/** Bearer tokens of a user, for that user or an administrator. */
+export function Tokens({ user }: { readonly user: string }) {
+  const tokens = useQuery({
+    queryKey: ['tokens', user],
+    queryFn: () => rows('GET /v1/users/{user_id}/credentials', { path: { user_id: user } })
   })
   const [isAdding, add] = useState(false)
   const [asked, ask] = useState<Asked | null>(null)
-  const buttons: Column<Credential> = {
+  const buttons: Column<Token> = {
     id: 'do',
     title: '',
     value: () => '',
-    cell: credential =>
-      stateOf(credential) === 'valid' && (
+    cell: token =>
+      stateOf(token) === 'valid' && (
         <RowMenu
-          of={nameOf(credential)}
+          of={nameOf(token)}
           actions={[
-            { label: text.credentials.rotate, run: () => ask({ what: 'rotate', credential }) },
+            { label: text.tokens.rotate, run: () => ask({ what: 'rotate', token }) },
             {
-              label: text.credentials.revoke,
-              run: () => ask({ what: 'revoke', credential }),
+              label: text.tokens.revoke,
+              run: () => ask({ what: 'revoke', token }),
               isDangerous: true
             }
           ]}
@@ -51,28 +51,28 @@ export function Credentials({ of }: { readonly of: string }) {
   }
   return (
     <Section
-      title={text.credentials.title}
-      note={text.credentials.text}
+      title={text.tokens.title}
+      note={text.tokens.text}
       actions={
         <Button variant="default" size="xs" onClick={() => add(true)}>
-          {text.credentials.add}
+          {text.tokens.add}
         </Button>
       }
     >
-      <Loaded query={credentials}>
+      <QueryResult query={tokens}>
         {all => (
           <Table
-            name="credentials"
-            what={text.credentials.what}
+            name="tokens"
+            what={text.tokens.what}
             rows={all}
-            columns={[...columns, buttons]}
+            columns={[...tokenColumns, buttons]}
             idOf={({ credential_id }) => credential_id}
-            empty={<Empty what={text.credentials.empty} />}
+            empty={<EmptyState what={text.tokens.empty} />}
           />
         )}
-      </Loaded>
-      <Dialog isOpen={isAdding} onClose={() => add(false)} title={text.credentials.add}>
-        <Issue user={of} onDone={() => add(false)} />
+      </QueryResult>
+      <Dialog isOpen={isAdding} onClose={() => add(false)} title={text.tokens.add}>
+        <IssueToken user={user} onDone={() => add(false)} />
       </Dialog>
       {asked?.what === 'rotate' && <Rotate {...asked} onClose={() => ask(null)} />}
       {asked?.what === 'revoke' && <Revoke {...asked} onClose={() => ask(null)} />}
@@ -81,56 +81,55 @@ export function Credentials({ of }: { readonly of: string }) {
 }
 
 interface AskedProps {
-  readonly credential: Credential
+  readonly token: Token
   readonly onClose: () => void
 }
 
-const pathOf = ({ user_id, credential_id: cred_id }: Credential) => ({ user_id, cred_id })
+const pathOf = ({ user_id, credential_id: cred_id }: Token) => ({ user_id, cred_id })
 
-function Rotate({ credential, onClose }: AskedProps) {
+function Rotate({ token, onClose }: AskedProps) {
   const rotate = useMutation({
-    mutationFn: () =>
-      call('POST /v1/users/{user_id}/credentials/{cred_id}/rotate', { path: pathOf(credential) })
+    mutationFn: () => call('POST /v1/users/{user_id}/credentials/{cred_id}/rotate', { path: pathOf(token) })
   })
-  const title = text.credentials.rotateTitle(nameOf(credential))
+  const title = text.tokens.rotateTitle(nameOf(token))
   if (rotate.data)
     return (
-      <Dialog isOpen onClose={onClose} title={text.credentials.rotate}>
-        <Secret name={nameOf(credential)} value={rotate.data.token} onDone={onClose} />
+      <Dialog isOpen onClose={onClose} title={text.tokens.rotate}>
+        <Secret name={nameOf(token)} value={rotate.data.token} onDone={onClose} />
       </Dialog>
     )
   return (
-    <Confirm
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={title}
-      does={text.credentials.rotate}
+      action={text.tokens.rotate}
       isBusy={rotate.isPending}
       onConfirm={() => rotate.mutate()}
     >
-      <Text>{text.credentials.rotateText}</Text>
-    </Confirm>
+      <Text>{text.tokens.rotateText}</Text>
+    </ConfirmDialog>
   )
 }
 
-function Revoke({ credential, onClose }: AskedProps) {
+function Revoke({ token, onClose }: AskedProps) {
   const revoke = useMutation({
-    mutationFn: () => call('DELETE /v1/users/{user_id}/credentials/{cred_id}', { path: pathOf(credential) }),
+    mutationFn: () => call('DELETE /v1/users/{user_id}/credentials/{cred_id}', { path: pathOf(token) }),
     onSuccess: () => {
-      notify(text.credentials.revoked)
+      notify(text.tokens.revoked)
       onClose()
     }
   })
   return (
-    <Confirm
+    <ConfirmDialog
       isOpen
       onClose={onClose}
-      title={text.credentials.revokeTitle(nameOf(credential))}
-      does={text.credentials.revoke}
+      title={text.tokens.revokeTitle(nameOf(token))}
+      action={text.tokens.revoke}
       isBusy={revoke.isPending}
       onConfirm={() => revoke.mutate()}
     >
-      <Text>{text.credentials.revokeText}</Text>
-    </Confirm>
+      <Text>{text.tokens.revokeText}</Text>
+    </ConfirmDialog>
   )
 }

@@ -9,38 +9,38 @@ import {
 import { lazy, Suspense, useState } from 'react'
 import { type Me, useMe } from '../../api/me.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Head } from '../../parts/PageHead.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { chooseLanguage, type Language, language, languages, text } from '../../text/text.ts'
-import { Limits } from '../users/UserLimits.tsx'
+import { UserLimits } from '../users/UserLimits.tsx'
 import { OwnGrants } from './OwnGrants.tsx'
 import { Sessions } from './Sessions.tsx'
-import { Credentials } from './Tokens.tsx'
+import { Tokens } from './Tokens.tsx'
 
 const NewPassword = lazy(() => import('../../app/forms/NewPassword.tsx'))
 
 export default function Account() {
   const me = useMe().data
-  return me ? <Mine me={me} /> : null // the gate shows no page before the caller is known
+  return me ? <AccountSections me={me} /> : null // the gate renders no page before it knows the user
 }
 
-function Mine({ me }: { readonly me: Me }) {
+function AccountSections({ me }: { readonly me: Me }) {
   const [asks, ask] = useState(false)
   const isTenant = me.role === 'user'
   return (
     <>
-      <Head title={text.pages.account}>
+      <PageHead title={text.pages.account}>
         <Button variant="default" onClick={() => ask(true)}>
           {text.changePassword}
         </Button>
-      </Head>
+      </PageHead>
       <Text fw={600}>{me.display_name}</Text>
       <Text c="dimmed">{text.accountPage.who(me.user_id, text.users.roles[me.role])}</Text>
-      <Look />
+      <Appearance />
       {isTenant && <OwnGrants />}
-      {isTenant && <Limits user={me.user_id} />}
+      {isTenant && <UserLimits user={me.user_id} />}
       <Sessions />
-      <Credentials of={me.user_id} />
+      <Tokens user={me.user_id} />
       <Dialog isOpen={asks} onClose={() => ask(false)} title={text.password.title}>
         <Suspense>
           <NewPassword me={me} onDone={() => ask(false)} />
@@ -50,10 +50,10 @@ function Mine({ me }: { readonly me: Me }) {
   )
 }
 
-function Look() {
+function Appearance() {
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   return (
-    <Section title={text.accountPage.look}>
+    <Section title={text.accountPage.appearance}>
       <Group>
         <NativeSelect
           label={text.theme.title}

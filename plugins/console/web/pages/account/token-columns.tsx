@@ -1,46 +1,50 @@
 import type { Row } from '../../api/call.ts'
-import { When } from '../../parts/Timestamp.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 
-export type Credential = Row<'GET /v1/users/{user_id}/credentials'>
+export type Token = Row<'GET /v1/users/{user_id}/credentials'>
 
-export function stateOf({ revoked_at, expires_at }: Credential): keyof typeof text.credentials.states {
+export function stateOf({ revoked_at, expires_at }: Token): keyof typeof text.tokens.states {
   if (revoked_at !== null) return 'revoked'
   return expires_at !== null && Date.parse(expires_at) <= Date.now() ? 'expired' : 'valid'
 }
 
-export const nameOf = ({ label }: Credential): string => label || text.credentials.unnamed
+export const nameOf = ({ label }: Token): string => label || text.tokens.unnamed
 
 const timeColumn = (
   name: 'created' | 'used' | 'expires',
-  of: (credential: Credential) => string | null
-): Column<Credential> => ({
+  timeOf: (token: Token) => string | null
+): Column<Token> => ({
   id: name,
-  title: text.credentials[name],
-  value: credential => Date.parse(of(credential) ?? '') || 0,
-  cell: credential => {
-    const at = of(credential)
-    return at === null ? text.when.never : <When at={at} {...(name !== 'expires' && { form: 'ago' })} />
+  title: text.tokens[name],
+  value: token => Date.parse(timeOf(token) ?? '') || 0,
+  cell: token => {
+    const at = timeOf(token)
+    return at === null ? (
+      text.when.never
+    ) : (
+      <Timestamp at={at} {...(name !== 'expires' && { format: 'ago' })} />
+    )
   },
   width: 8,
   wide: true
 })
 
-export const columns: readonly Column<Credential>[] = [
-  { id: 'label', title: text.credentials.label, value: nameOf },
+export const tokenColumns: readonly Column<Token>[] = [
+  { id: 'label', title: text.tokens.label, value: nameOf },
   {
     id: 'state',
-    title: text.credentials.state,
-    value: credential => text.credentials.states[stateOf(credential)],
-    cell: credential => (
+    title: text.tokens.state,
+    value: token => text.tokens.states[stateOf(token)],
+    cell: token => (
       <span>
         <span
           className="dot"
-          data-tone={stateOf(credential) === 'valid' ? 'good' : undefined}
+          data-tone={stateOf(token) === 'valid' ? 'good' : undefined}
           aria-hidden="true"
         />
-        {text.credentials.states[stateOf(credential)]}
+        {text.tokens.states[stateOf(token)]}
       </span>
     ),
     width: 7,

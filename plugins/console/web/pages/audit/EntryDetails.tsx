@@ -2,24 +2,24 @@ import { Anchor, Stack } from '@mantine/core'
 import { Link } from 'wouter'
 import { count } from '../../format.ts'
 import { Fact, Facts } from '../../parts/Facts.tsx'
-import { When } from '../../parts/Timestamp.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
-import { On, Outcome, Who } from './columns.tsx'
+import { Actor, Outcome, Subject } from './columns.tsx'
 import type { Entry } from './use-entries.ts'
 
-/** One entry in full, with what has changed. */
+/** All fields of an entry, with the changes. */
 export const EntryDetails = ({ entry }: { readonly entry: Entry }) => (
   <Stack>
     <Facts>
       <Fact name={text.audit.at}>
-        <When at={entry.timestamp} form="seconds" />
+        <Timestamp at={entry.timestamp} format="seconds" />
       </Fact>
       <Fact name={text.audit.actor}>
-        <Who entry={entry} />
+        <Actor entry={entry} />
       </Fact>
       <Fact name={text.audit.action}>{entry.action}</Fact>
       <Fact name={text.audit.on}>
-        <On entry={entry} />
+        <Subject entry={entry} />
       </Fact>
       <Fact name={text.audit.outcome}>
         <Outcome entry={entry} />
@@ -53,15 +53,15 @@ const Changes = ({ changes }: { readonly changes: NonNullable<Entry['changes']> 
       {changes.map(({ field, from, to }) => (
         <tr key={field}>
           <th scope="row">{field}</th>
-          <td>{said(from)}</td>
-          <td>{said(to)}</td>
+          <td>{format(from)}</td>
+          <td>{format(to)}</td>
         </tr>
       ))}
     </tbody>
   </table>
 )
 
-const said = (value: unknown): string => {
+const format = (value: unknown): string => {
   if (value == null) return '–'
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,7 +1,7 @@
 import { Button, Group, NativeSelect, SimpleGrid, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { Refusal } from '../../parts/FormError.tsx'
-import { localOf, rfcOf } from '../../parts/local-time.ts'
+import { FormError } from '../../parts/FormError.tsx'
+import { fromLocalInput, toLocalInput } from '../../parts/local-time.ts'
 import { text } from '../../text/text.ts'
 import { UserSelect } from '../users/UserSelect.tsx'
 import type { Filters } from './use-entries.ts'
@@ -12,9 +12,9 @@ interface Props {
   readonly onChange: (filters: Filters) => void
 }
 
-export const noFilters: Filters = { actor: '', action: '', outcome: '', since: '', until: '', request_id: '' }
+const noFilters: Filters = { actor: '', action: '', outcome: '', since: '', until: '', request_id: '' }
 
-/** What is asked of the server when the form is sent: not with each letter. */
+/** Filters of the audit log. They apply on submit, not while the user types. */
 export function FilterForm({ filters, error, onChange }: Props) {
   const [form, setForm] = useState(filters)
   const set = (name: keyof Filters) => (value: string) => setForm({ ...form, [name]: value })
@@ -22,8 +22,8 @@ export function FilterForm({ filters, error, onChange }: Props) {
     <TextInput
       type="datetime-local"
       label={text.audit[name]}
-      value={localOf(form[name])}
-      onChange={event => set(name)(rfcOf(event.currentTarget.value) ?? '')}
+      value={toLocalInput(form[name])}
+      onChange={event => set(name)(fromLocalInput(event.currentTarget.value) ?? '')}
     />
   )
   return (
@@ -59,23 +59,32 @@ export function FilterForm({ filters, error, onChange }: Props) {
           onChange={event => set('request_id')(event.currentTarget.value.trim())}
         />
       </SimpleGrid>
-      <Refusal error={error} />
-      <Group mb="lg">
-        <Button type="submit" variant="default">
-          {text.audit.filter}
-        </Button>
-        {Object.values(filters).some(value => value !== '') && (
-          <Button
-            variant="subtle"
-            onClick={() => {
-              setForm(noFilters)
-              onChange(noFilters)
-            }}
-          >
-            {text.audit.clear}
-          </Button>
-        )}
-      </Group>
+      <FormError error={error} />
+      <FilterButtons
+        isFiltered={Object.values(filters).some(value => value !== '')}
+        onClear={() => {
+          setForm(noFilters)
+          onChange(noFilters)
+        }}
+      />
     </form>
   )
 }
+
+interface ButtonsProps {
+  readonly isFiltered: boolean
+  readonly onClear: () => void
+}
+
+const FilterButtons = ({ isFiltered, onClear }: ButtonsProps) => (
+  <Group mb="lg">
+    <Button type="submit" variant="default">
+      {text.audit.filter}
+    </Button>
+    {isFiltered && (
+      <Button variant="subtle" onClick={onClear}>
+        {text.audit.clear}
+      </Button>
+    )}
+  </Group>
+)

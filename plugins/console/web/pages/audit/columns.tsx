@@ -1,7 +1,7 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
 import { count } from '../../format.ts'
-import { When } from '../../parts/Timestamp.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 import { UserLink } from '../users/UserLink.tsx'
@@ -9,14 +9,14 @@ import type { Entry } from './use-entries.ts'
 
 const pages: Readonly<Record<string, (id: string) => string>> = {
   rule: id => `/rules/${id}`,
-  client: id => `/edges/${id}`,
+  client: id => `/clients/${id}`,
   user: id => `/users/${id}`,
   source_list: id => `/sources/${id}`,
   settings: () => '/settings'
 }
 
-/** What was changed, as a link where it has a page. */
-export function On({ entry: { resource_kind: kind, resource_id: id } }: { readonly entry: Entry }) {
+/** The changed record, with a link if it has a page. */
+export function Subject({ entry: { resource_kind: kind, resource_id: id } }: { readonly entry: Entry }) {
   if (kind === null) return '–'
   const to = id !== null && Object.hasOwn(pages, kind) ? pages[kind]?.(id) : undefined
   const name = `${kind} ${id ?? ''}`
@@ -29,10 +29,10 @@ export function On({ entry: { resource_kind: kind, resource_id: id } }: { readon
   )
 }
 
-export const Who = ({ entry: { actor } }: { readonly entry: Entry }) =>
+export const Actor = ({ entry: { actor } }: { readonly entry: Entry }) =>
   actor === null ? text.audit.nobody : actor.startsWith('_') ? actor : <UserLink id={actor} />
 
-/** '×12': the entry counts so many refused requests. */
+/** '×12' means that the entry stands for 12 denied requests. */
 export const Outcome = ({ entry: { outcome, status, reason, count: times } }: { readonly entry: Entry }) => (
   <span>
     <span
@@ -50,14 +50,14 @@ export const columns: readonly Column<Entry>[] = [
     id: 'at',
     title: text.audit.at,
     value: ({ timestamp }) => Date.parse(timestamp),
-    cell: ({ timestamp }) => <When at={timestamp} form="brief" />,
+    cell: ({ timestamp }) => <Timestamp at={timestamp} format="brief" />,
     width: 9
   },
   {
     id: 'actor',
     title: text.audit.actor,
     value: ({ actor }) => actor ?? text.audit.nobody,
-    cell: entry => <Who entry={entry} />,
+    cell: entry => <Actor entry={entry} />,
     width: 6,
     wide: true
   },
@@ -66,7 +66,7 @@ export const columns: readonly Column<Entry>[] = [
     id: 'on',
     title: text.audit.on,
     value: ({ resource_kind, resource_id }) => `${resource_kind ?? ''} ${resource_id ?? ''}`,
-    cell: entry => <On entry={entry} />,
+    cell: entry => <Subject entry={entry} />,
     width: 11,
     wide: true
   },

@@ -1,12 +1,12 @@
 import { Button, Checkbox, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { errorOf } from '../../api/api-error.ts'
+import { toApiError } from '../../api/api-error.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { zone } from '../../parts/local-time.ts'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { browserTimeZone } from '../../parts/local-time.ts'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
@@ -15,7 +15,7 @@ import { EntryDetails } from './EntryDetails.tsx'
 import { FilterForm } from './FilterForm.tsx'
 import { type Entry, type Filters, filterNames, useEntries } from './use-entries.ts'
 
-/** The filters are in the address: other pages lead to what somebody did. */
+/** The filters are in the URL, so that other pages can link to a filtered log. */
 export default function Audit() {
   const [params, setParams] = useSearchParams()
   const filters = Object.fromEntries(filterNames.map(name => [name, params.get(name) ?? ''])) as Record<
@@ -24,16 +24,16 @@ export default function Audit() {
   >
   const [follows, follow] = useState(true)
   const { log, loadOlder } = useEntries(filters, follows)
-  const isRefused = log.isError && errorOf(log.error).status === 400 // a filter: the form says so
+  const isRefused = log.isError && toApiError(log.error).status === 400 // an invalid filter: the form shows the error
   return (
     <>
-      <Head title={text.pages.audit}>
+      <PageHead title={text.pages.audit}>
         <Checkbox
           label={text.audit.follow}
           checked={follows}
           onChange={event => follow(event.currentTarget.checked)}
         />
-      </Head>
+      </PageHead>
       <FilterForm
         key={params.toString()}
         filters={filters}
@@ -43,9 +43,11 @@ export default function Audit() {
         }
       />
       {!isRefused && (
-        <Loaded query={log}>
-          {({ entries, next }) => <List entries={entries} hasOlder={next !== null} loadOlder={loadOlder} />}
-        </Loaded>
+        <QueryResult query={log}>
+          {({ entries, next }) => (
+            <EntryList entries={entries} hasOlder={next !== null} loadOlder={loadOlder} />
+          )}
+        </QueryResult>
       )}
     </>
   )
@@ -57,10 +59,10 @@ interface ListProps {
   readonly loadOlder: () => Promise<void>
 }
 
-function List({ entries, hasOlder, loadOlder }: ListProps) {
+function EntryList({ entries, hasOlder, loadOlder }: ListProps) {
   const [shown, show] = useState<Entry | null>(null)
   const [isBusy, setBusy] = useState(false)
-  const buttons: Column<Entry> = {
+  const detailsColumn: Column<Entry> = {
     id: 'do',
     title: '',
     value: ({ request_id }) => request_id,
@@ -81,9 +83,9 @@ function List({ entries, hasOlder, loadOlder }: ListProps) {
         name="audit"
         what={text.audit.what}
         rows={entries}
-        columns={[...columns, buttons]}
+        columns={[...columns, detailsColumn]}
         idOf={({ id }) => id}
-        empty={<Empty what={text.audit.empty} />}
+        empty={<EmptyState what={text.audit.empty} />}
       />
       {entries.length > 0 && (
         <Group mt="sm" justify="space-between">
@@ -97,7 +99,7 @@ function List({ entries, hasOlder, loadOlder }: ListProps) {
             </Text>
           )}
           <Text size="sm" c="dimmed">
-            {text.when.zone(zone())}
+            {text.when.zone(browserTimeZone())}
           </Text>
         </Group>
       )}

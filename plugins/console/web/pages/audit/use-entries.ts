@@ -1,4 +1,4 @@
-// Entries of the audit log, the newest first. New ones are added in front, older ones behind, when somebody asks.
+// Audit entries, newest first. New entries are added at the front, older ones at the end on request.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { call, type Reply } from '../../api/call.ts'
 
@@ -16,12 +16,12 @@ export const filterNames = ['actor', 'action', 'outcome', 'since', 'until', 'req
 
 interface Log {
   readonly entries: readonly Entry[]
-  readonly next: string | null // cursor of older ones
+  readonly next: string | null // cursor of older entries
 }
 
 const perPage = 200
 const maxNewPages = 10
-const maxEntries = 20_000 // of those that are kept, the oldest go: they can be loaded again
+const maxEntries = 20_000 // beyond this, the oldest are dropped; they can be loaded again
 const followMs = 2000
 
 interface Page {
@@ -32,7 +32,7 @@ interface Page {
 async function read(filters: Filters, cursor: string): Promise<Page> {
   const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''))
   const page = await call('GET /v1/audit', { query: { ...given, cursor, limit: perPage } })
-  return Array.isArray(page) ? { entries: page } : page // with a cursor it is no array
+  return Array.isArray(page) ? { entries: page } : page // with a cursor, the reply is an object
 }
 
 export function useEntries(filters: Filters, isFollowing: boolean) {
@@ -44,10 +44,10 @@ export function useEntries(filters: Filters, isFollowing: boolean) {
     queryFn: async (): Promise<Log> => {
       const known = client.getQueryData<Log>(key)
       const fresh = await newSince(filters, known?.entries[0]?.id)
-      const now = client.getQueryData<Log>(key) // older ones may have come meanwhile
+      const now = client.getQueryData<Log>(key) // older entries may have been added since
       return fresh.isWhole || now === undefined
         ? { entries: fresh.entries, next: fresh.next }
-        : { entries: joined(fresh.entries, now.entries), next: now.next }
+        : { entries: mergeEntries(fresh.entries, now.entries), next: now.next }
     }
   })
   const loadOlder = async (): Promise<void> => {
@@ -55,14 +55,14 @@ export function useEntries(filters: Filters, isFollowing: boolean) {
     if (next == null) return
     const page = await read(filters, next)
     client.setQueryData<Log>(key, now => ({
-      entries: joined(now?.entries ?? [], page.entries),
+      entries: mergeEntries(now?.entries ?? [], page.entries),
       next: page.next_cursor ?? null
     }))
   }
   return { log, loadOlder }
 }
 
-/** Reads pages until one has an entry that is known. `isWhole`: none has, so that there would be a hole between the two. */
+/** Reads pages until one contains a known entry. `isWhole`: none does, so the known entries must be replaced. */
 async function newSince(filters: Filters, known: string | undefined) {
   const entries: Entry[] = []
   let next: string | null = null
@@ -77,8 +77,8 @@ async function newSince(filters: Filters, known: string | undefined) {
   return { entries, next, isWhole: true }
 }
 
-/** The first of two with one id is the newer reading: counts grow, and what was pending has a status. */
-const joined = (front: readonly Entry[], back: readonly Entry[]): readonly Entry[] => {
+/** Merges by id. Entries in front win, because counts grow and pending entries get a status. */
+const mergeEntries = (front: readonly Entry[], back: readonly Entry[]): readonly Entry[] => {
   const seen = new Set(front.map(({ id }) => id))
   return [...front, ...back.filter(({ id }) => !seen.has(id))].slice(0, maxEntries)
 }

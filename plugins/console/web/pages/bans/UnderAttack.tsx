@@ -3,14 +3,14 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Row, rows } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { PlainTable } from '../../parts/PlainTable.tsx'
-import { When } from '../../parts/Timestamp.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
-import { EdgeSelect } from '../clients/ClientSelect.tsx'
+import { ClientSelect } from '../clients/ClientSelect.tsx'
 import { UserLink } from '../users/UserLink.tsx'
 
 type Switch = Row<'GET /v1/under-attack'>
@@ -20,11 +20,11 @@ const hour = 3600
 const times = { hour, day: 24 * hour, week: 168 * hour } as const
 type Time = keyof typeof times
 
-/** The switch that tightens all limits for sources: a button while it is off, and where it is on. */
+/** The switch that tightens all limits per source, and the clients on which it is on. */
 export function UnderAttack() {
   const [isOpen, setOpen] = useState(false)
   const [asked, ask] = useState<Switch | null>(null)
-  // Without the plugin there is no such list, and no switch.
+  // Without the plugin the request fails and the switch is hidden.
   const { data: all } = useQuery({
     queryKey: ['under-attack'],
     queryFn: () => rows('GET /v1/under-attack'),
@@ -39,19 +39,23 @@ export function UnderAttack() {
             <Text size="sm">{words.what}</Text>
             <PlainTable
               label={words.isOn}
-              columns={[words.where, text.todo, text.bans.until, text.bans.by, text.bans.reason].map(
-                title => ({
-                  title
-                })
-              )}
+              columns={[
+                words.client,
+                text.table.actions,
+                text.bans.until,
+                text.bans.by,
+                text.bans.reason
+              ].map(title => ({
+                title
+              }))}
               rows={all.map(one => ({
                 key: one.client_id ?? '',
                 cells: [
-                  one.client_name ?? words.newcomers,
+                  one.client_name ?? words.newClients,
                   <Button key="off" size="compact-xs" variant="default" onClick={() => ask(one)}>
                     {words.turnOff}
                   </Button>,
-                  <When key="until" at={one.until} form="brief" />,
+                  <Timestamp key="until" at={one.until} format="brief" />,
                   <UserLink key="by" id={one.made_by} />,
                   one.reason
                 ]
@@ -66,7 +70,7 @@ export function UnderAttack() {
       <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={words.turnOn}>
         <TurnOn onDone={() => setOpen(false)} />
       </Dialog>
-      {asked && <TurnOff of={asked} onClose={() => ask(null)} />}
+      {asked && <TurnOff active={asked} onClose={() => ask(null)} />}
     </>
   )
 }
@@ -87,45 +91,50 @@ function TurnOn({ onDone }: { readonly onDone: () => void }) {
       onDone()
     }
   })
-  const { at, rest } = formErrors(change.error, {
+  const { errorAt, generalError } = formErrors(change.error, {
     client: ['client_not_found', 'under_attack_unsupported_by_client'],
     for_secs: [],
     reason: []
   })
   return (
-    <Form does={words.turnOn} isBusy={change.isPending} error={rest} onSubmit={() => change.mutate()}>
+    <Form
+      submitLabel={words.turnOn}
+      isBusy={change.isPending}
+      error={generalError}
+      onSubmit={() => change.mutate()}
+    >
       <Text size="sm">{words.what}</Text>
-      <EdgeSelect
-        label={words.where}
+      <ClientSelect
+        label={words.client}
         value={client}
         onChange={setClient}
-        first={{ value: '', label: text.bans.everywhere }}
-        error={at('client')}
+        first={{ value: '', label: text.bans.allClients }}
+        error={errorAt('client')}
       />
       <NativeSelect
         label={text.bans.time}
         data={Object.keys(times).map(value => ({ value, label: text.bans.times[value as Time] }))}
         value={time}
         onChange={event => setTime(event.currentTarget.value as Time)}
-        error={at('for_secs')}
+        error={errorAt('for_secs')}
       />
       <TextInput
-        label={`${text.bans.reason} (${text.grants.optional})`}
+        label={text.optional(text.bans.reason)}
         value={reason}
         onChange={event => setReason(event.currentTarget.value)}
-        error={at('reason')}
+        error={errorAt('reason')}
         maxLength={256}
       />
     </Form>
   )
 }
 
-/** That of clients that enroll is on for all: it goes off for all. */
+/** The switch for new clients applies to all clients, so turning it off does, too. */
 function TurnOff({
-  of: { client_id, client_name },
+  active: { client_id, client_name },
   onClose
 }: {
-  readonly of: Switch
+  readonly active: Switch
   readonly onClose: () => void
 }) {
   const change = useMutation({
@@ -139,15 +148,15 @@ function TurnOff({
     }
   })
   return (
-    <Confirm
+    <ConfirmDialog
       isOpen
       onClose={onClose}
-      title={words.offTitle(client_name ?? text.bans.everywhere)}
-      does={words.turnOff}
+      title={words.offTitle(client_name ?? text.bans.allClients)}
+      action={words.turnOff}
       isBusy={change.isPending}
       onConfirm={() => change.mutate()}
     >
       <Text>{words.offText}</Text>
-    </Confirm>
+    </ConfirmDialog>
   )
 }

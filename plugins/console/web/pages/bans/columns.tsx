@@ -1,7 +1,7 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
 import type { Row } from '../../api/call.ts'
-import { When } from '../../parts/Timestamp.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 import { UserLink } from '../users/UserLink.tsx'
@@ -21,7 +21,7 @@ export const columns: readonly Column<Ban>[] = [
     title: text.bans.where,
     value: ({ client_name }) => client_name,
     cell: ({ client_id, client_name, rule_id }) => (
-      <Anchor component={Link} href={rule_id ? `/rules/${rule_id}` : `/edges/${client_id}`} size="sm">
+      <Anchor component={Link} href={rule_id ? `/rules/${rule_id}` : `/clients/${client_id}`} size="sm">
         {client_name}
         {rule_id && ` · ${text.audit.on} ${rule_id.slice(-6)}`}
       </Anchor>
@@ -48,7 +48,7 @@ export const columns: readonly Column<Ban>[] = [
     id: 'began',
     title: text.bans.began,
     value: ({ from }) => Date.parse(from),
-    cell: ({ from }) => <When at={from} form="ago" />,
+    cell: ({ from }) => <Timestamp at={from} format="ago" />,
     width: 6,
     wide: true
   },
@@ -56,7 +56,7 @@ export const columns: readonly Column<Ban>[] = [
     id: 'until',
     title: text.bans.until,
     value: ({ until }) => Date.parse(until),
-    cell: ({ until }) => <When at={until} form="brief" />,
+    cell: ({ until }) => <Timestamp at={until} format="brief" />,
     width: 8.5,
     wide: true
   },

@@ -4,11 +4,11 @@ import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { call, rows } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
@@ -26,7 +26,7 @@ export default function Bans() {
   })
   const [path, go] = useLocation()
   const [asked, ask] = useState<Ban | null>(null)
-  const buttons: Column<Ban> = {
+  const liftColumn: Column<Ban> = {
     id: 'do',
     title: '',
     value: () => '',
@@ -45,7 +45,7 @@ export default function Bans() {
   )
   return (
     <>
-      <Head title={text.pages.bans}>
+      <PageHead title={text.pages.bans}>
         <NativeSelect
           aria-label={text.bans.show}
           data={Object.entries(text.bans.shown).map(([value, label]) => ({ value, label }))}
@@ -53,20 +53,22 @@ export default function Bans() {
           onChange={event => show(event.currentTarget.value as Shown)}
         />
         {add}
-      </Head>
+      </PageHead>
       <UnderAttack />
-      <Loaded query={bans}>
+      <QueryResult query={bans}>
         {all => (
           <Table
             name="bans"
             what={text.bans.what}
             rows={all}
-            columns={[...columns, buttons]}
+            columns={[...columns, liftColumn]}
             idOf={({ ban_id }) => ban_id}
-            empty={<Empty what={shown === 'all' ? text.bans.emptyAll : text.bans.empty}>{add}</Empty>}
+            empty={
+              <EmptyState what={shown === 'all' ? text.bans.emptyAll : text.bans.empty}>{add}</EmptyState>
+            }
           />
         )}
-      </Loaded>
+      </QueryResult>
       <Dialog isOpen={path === '/bans/new'} onClose={() => go('/bans')} title={text.bans.add}>
         <NewBan onDone={() => go('/bans')} />
       </Dialog>
@@ -84,15 +86,15 @@ function Lift({ ban, onClose }: { readonly ban: Ban; readonly onClose: () => voi
     }
   })
   return (
-    <Confirm
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={text.bans.liftTitle(ban.source, ban.client_name)}
-      does={text.bans.lift}
+      action={text.bans.lift}
       isBusy={lift.isPending}
       onConfirm={() => lift.mutate()}
     >
       <Text>{text.bans.liftText}</Text>
-    </Confirm>
+    </ConfirmDialog>
   )
 }

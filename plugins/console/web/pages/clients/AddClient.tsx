@@ -2,19 +2,19 @@ import { Button, Stack, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
-import { Refusal } from '../../parts/FormError.tsx'
+import { FormError } from '../../parts/FormError.tsx'
 import { fieldError } from '../../parts/field-error.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
 import type { Labels } from '../../parts/labels.ts'
 import { text } from '../../text/text.ts'
-import { Invited } from './EnrollmentCommand.tsx'
+import { EnrollmentCommand } from './EnrollmentCommand.tsx'
 
-/** Asks for a name, then shows the one command to run on the host, until the host is there. */
-export function AddEdge() {
+/** Asks for a name, then shows the enrollment command until the client connects. */
+export function AddClient() {
   const [name, setName] = useState('')
   const [address, setAddress] = useState('')
   const [labels, setLabels] = useState<Labels>({})
-  const invite = useMutation({
+  const enroll = useMutation({
     meta: { shown: true },
     mutationFn: async () => ({
       ...(await call('POST /v1/client-enrollments', {
@@ -24,31 +24,37 @@ export function AddEdge() {
           ...(Object.keys(labels).length > 0 && { labels })
         }
       })),
-      askedAt: Date.now()
+      createdAt: Date.now()
     })
   })
-  if (invite.data) return <Invited invitation={invite.data} onAgain={invite.reset} />
+  if (enroll.data) return <EnrollmentCommand enrollment={enroll.data} onRetry={enroll.reset} />
   return (
     <form
       onSubmit={event => {
         event.preventDefault()
-        invite.mutate()
+        enroll.mutate()
       }}
     >
       <Stack>
         <TextInput
-          label={text.edges.name}
-          description={text.edges.nameHint}
+          label={text.clients.name}
+          description={text.clients.nameHint}
           value={name}
           onChange={event => setName(event.currentTarget.value)}
-          error={fieldError(invite.error, 'name')}
+          error={fieldError(enroll.error, 'name')}
           data-autofocus
           required
         />
-        <More {...{ address, setAddress, labels, setLabels }} error={invite.error} />
-        <Refusal error={invite.error} fields={['name', 'address']} />
-        <Button type="submit" loading={invite.isPending} style={{ alignSelf: 'start' }}>
-          {text.edges.submit}
+        <More
+          address={address}
+          setAddress={setAddress}
+          labels={labels}
+          setLabels={setLabels}
+          error={enroll.error}
+        />
+        <FormError error={enroll.error} shownFields={['name', 'address']} />
+        <Button type="submit" loading={enroll.isPending} style={{ alignSelf: 'start' }}>
+          {text.clients.submit}
         </Button>
       </Stack>
     </form>
@@ -65,11 +71,11 @@ interface MoreProps {
 
 const More = ({ address, setAddress, labels, setLabels, error }: MoreProps) => (
   <details>
-    <summary>{text.edges.more}</summary>
+    <summary>{text.clients.more}</summary>
     <Stack mt="sm">
       <TextInput
-        label={text.edges.address}
-        description={text.edges.addressHint}
+        label={text.clients.address}
+        description={text.clients.addressHint}
         value={address}
         onChange={event => setAddress(event.currentTarget.value)}
         error={fieldError(error, 'address')}

@@ -5,57 +5,57 @@ import { useLocation } from 'wouter'
 import { call } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { text } from '../../text/text.ts'
 import { isOn } from '../rules/filters.ts'
 import { useRules } from '../rules/queries.ts'
-import { EditEdge } from './EditClient.tsx'
-import { Invited } from './EnrollmentCommand.tsx'
-import type { Edge } from './queries.ts'
+import { EditClient } from './EditClient.tsx'
+import { EnrollmentCommand } from './EnrollmentCommand.tsx'
+import type { Client } from './queries.ts'
 
-/** What a superadmin can do to an edge. */
-export function Buttons({ edge }: { readonly edge: Edge }) {
+/** Buttons on the page of a client, for superadmins. */
+export function ClientActions({ client }: { readonly client: Client }) {
   const [asks, ask] = useState<'edit' | 'renew' | End | null>(null)
   const close = (): void => ask(null)
-  const name = edge.client_name
-  const end = edge.state === 'revoked' ? 'delete' : 'revoke'
+  const name = client.client_name
+  const end = client.state === 'revoked' ? 'delete' : 'revoke'
   return (
     <>
       <Button variant="default" onClick={() => ask('edit')}>
-        {text.edges.edit}
+        {text.clients.edit}
       </Button>
       <Button variant="default" onClick={() => ask('renew')}>
-        {text.edges.renew}
+        {text.clients.renew}
       </Button>
       <Button variant="default" c="var(--bad)" onClick={() => ask(end)}>
-        {text.edges[end]}
+        {text.clients[end]}
       </Button>
-      <Dialog isOpen={asks === 'edit'} onClose={close} title={text.edges.editTitle(name)}>
-        <EditEdge edge={edge} onDone={close} />
+      <Dialog isOpen={asks === 'edit'} onClose={close} title={text.clients.editTitle(name)}>
+        <EditClient client={client} onDone={close} />
       </Dialog>
-      <Dialog isOpen={asks === 'renew'} onClose={close} title={text.edges.renewTitle(name)} size="lg">
-        <Renew edge={edge} />
+      <Dialog isOpen={asks === 'renew'} onClose={close} title={text.clients.renewTitle(name)} size="lg">
+        <Renew client={client} />
       </Dialog>
-      <AskEnd what="revoke" edge={edge} isOpen={asks === 'revoke'} onClose={close} />
-      <AskEnd what="delete" edge={edge} isOpen={asks === 'delete'} onClose={close} />
+      <EndConfirm what="revoke" client={client} isOpen={asks === 'revoke'} onClose={close} />
+      <EndConfirm what="delete" client={client} isOpen={asks === 'delete'} onClose={close} />
     </>
   )
 }
 
-type End = 'revoke' | 'delete' // one that is revoked is deleted
+type End = 'revoke' | 'delete' // only a revoked client can be deleted
 
 interface EndProps {
   readonly what: End
-  readonly edge: Edge
+  readonly client: Client
   readonly isOpen: boolean
   readonly onClose: () => void
 }
 
-/** Each question is a dialog of its own: none becomes another one while it closes. */
-function AskEnd({ what, edge, isOpen, onClose }: EndProps) {
+/** One dialog per action, so that its text does not change while it closes. */
+function EndConfirm({ what, client, isOpen, onClose }: EndProps) {
   const [, go] = useLocation()
-  const path = { client_id: edge.client_id }
+  const path = { client_id: client.client_id }
   const revoke = useMutation({
     mutationFn: () => call('POST /v1/clients/{client_id}/revoke', { path }),
     onSuccess: onClose
@@ -63,28 +63,28 @@ function AskEnd({ what, edge, isOpen, onClose }: EndProps) {
   const remove = useMutation({
     mutationFn: () => call('DELETE /v1/clients/{client_id}', { path }),
     onSuccess: () => {
-      notify(text.edges.deleted(edge.client_name))
-      go('/edges')
+      notify(text.clients.deleted(client.client_name))
+      go('/clients')
     }
   })
   const isDelete = what === 'delete'
   return (
-    <Confirm
-      title={(isDelete ? text.edges.confirmDelete : text.edges.confirmRevoke)(edge.client_name)}
-      does={text.edges[what]}
+    <ConfirmDialog
+      title={(isDelete ? text.clients.confirmDelete : text.clients.confirmRevoke)(client.client_name)}
+      action={text.clients[what]}
       isOpen={isOpen}
       isBusy={revoke.isPending || remove.isPending}
       onClose={onClose}
       onConfirm={() => (isDelete ? remove : revoke).mutate()}
     >
-      <Goes edge={edge} />
-      <Text>{isDelete ? text.edges.deleteText : text.edges.revokeText}</Text>
-    </Confirm>
+      <AffectedCounts client={client} />
+      <Text>{isDelete ? text.clients.deleteText : text.clients.revokeText}</Text>
+    </ConfirmDialog>
   )
 }
 
-/** How many rules and live connections an edge has. */
-function Goes({ edge: { client_id, connected } }: { readonly edge: Edge }) {
+/** Number of rules and open connections of a client. */
+function AffectedCounts({ client: { client_id, connected } }: { readonly client: Client }) {
   const rules = useRules()
   const live = useQuery({
     queryKey: ['live-count', client_id],
@@ -92,34 +92,34 @@ function Goes({ edge: { client_id, connected } }: { readonly edge: Edge }) {
     enabled: connected,
     refetchInterval: false
   })
-  const own = rules.data?.filter(rule => isOn(rule, client_id)).length
+  const ruleCount = rules.data?.filter(rule => isOn(rule, client_id)).length
   return (
     <Text fw={600} role="status">
-      {text.rules.count(own ?? 0)}
+      {text.rules.count(ruleCount ?? 0)}
       {connected &&
         ` · ${live.isError ? text.rules.liveUnknown : text.rules.live(live.data ? count(live.data.matched) : '…')}`}
     </Text>
   )
 }
 
-/** A command that gives the edge a new token; the old one holds until it is run. */
-function Renew({ edge }: { readonly edge: Edge }) {
-  const [before] = useState(edge)
+/** Creates a command that gives the client a new token. The old token is valid until the command runs. */
+function Renew({ client }: { readonly client: Client }) {
+  const [before] = useState(client)
   const renew = useMutation({
     mutationFn: async () => ({
       ...(await call('POST /v1/clients/{client_id}/enrollment', {
-        path: { client_id: edge.client_id },
+        path: { client_id: client.client_id },
         body: {}
       })),
-      askedAt: Date.now()
+      createdAt: Date.now()
     })
   })
-  if (renew.data) return <Invited invitation={renew.data} edge={before} onAgain={renew.reset} />
+  if (renew.data) return <EnrollmentCommand enrollment={renew.data} client={before} onRetry={renew.reset} />
   return (
     <>
-      <Text mb="md">{text.edges.renewText}</Text>
+      <Text mb="md">{text.clients.renewText}</Text>
       <Button loading={renew.isPending} onClick={() => renew.mutate()}>
-        {text.edges.submit}
+        {text.clients.submit}
       </Button>
     </>
   )

@@ -2,124 +2,126 @@ import { Alert, Anchor, Button, Group } from '@mantine/core'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { useMe } from '../../api/me.ts'
-import { Empty } from '../../parts/EmptyState.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
 import { Fact, Facts } from '../../parts/Facts.tsx'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
-import { State } from '../../parts/StateLabel.tsx'
-import { When } from '../../parts/Timestamp.tsx'
+import { StateLabel } from '../../parts/StateLabel.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { columnsOf } from '../rules/columns.tsx'
 import { isOn } from '../rules/filters.ts'
 import { useRules } from '../rules/queries.ts'
-import { Buttons } from './ClientActions.tsx'
-import { Owners } from './ClientOwners.tsx'
-import { type Edge, useEdges, useEdgesById } from './queries.ts'
+import { ClientActions } from './ClientActions.tsx'
+import { ClientOwners } from './ClientOwners.tsx'
+import { type Client, useClients, useClientsById } from './queries.ts'
 
-export function Detail({ id }: { readonly id: string }) {
-  const edges = useEdges()
+export function ClientDetail({ id }: { readonly id: string }) {
+  const clients = useClients()
   const isSuperadmin = useMe().data?.role === 'superadmin'
   return (
-    <Loaded query={edges}>
+    <QueryResult query={clients}>
       {all => {
-        const edge = all.find(({ client_id }) => client_id === id)
-        if (!edge) return <Missing />
+        const client = all.find(({ client_id }) => client_id === id)
+        if (!client) return <Missing />
         return (
           <>
-            <Anchor component={Link} href="/edges" size="sm">
-              {text.pages.edges}
+            <Anchor component={Link} href="/clients" size="sm">
+              {text.pages.clients}
             </Anchor>
-            <Head title={edge.client_name}>
-              <State of={edge.state} />
-              {isSuperadmin && <Buttons edge={edge} />}
-            </Head>
-            {edge.state === 'disconnected' && (
+            <PageHead title={client.client_name}>
+              <StateLabel of={client.state} />
+              {isSuperadmin && <ClientActions client={client} />}
+            </PageHead>
+            {client.state === 'disconnected' && (
               <Alert color="orange" variant="default" mb="lg" role="status">
-                {text.edges.awayHint}
+                {text.clients.offlineHint}
               </Alert>
             )}
-            <EdgeFacts edge={edge} />
+            <ClientFacts client={client} />
             <Rules id={id} />
-            {isSuperadmin && <Owners edge={edge} />}
-            <Capabilities edge={edge} />
+            {isSuperadmin && <ClientOwners client={client} />}
+            <Capabilities client={client} />
           </>
         )
       }}
-    </Loaded>
+    </QueryResult>
   )
 }
 
 const Missing = () => (
   <>
-    <Head title={text.pages.edges} />
-    <Empty what={text.edges.none}>
-      <Anchor component={Link} href="/edges">
-        {text.pages.edges}
+    <PageHead title={text.pages.clients} />
+    <EmptyState what={text.clients.none}>
+      <Anchor component={Link} href="/clients">
+        {text.pages.clients}
       </Anchor>
-    </Empty>
+    </EmptyState>
   </>
 )
 
 function Rules({ id }: { readonly id: string }) {
   const rules = useRules()
-  const edges = useEdgesById()
-  const columns = useMemo(() => columnsOf(edges).filter(column => column.id !== 'edge'), [edges])
+  const clients = useClientsById()
+  const columns = useMemo(() => columnsOf(clients).filter(column => column.id !== 'client'), [clients])
   return (
     <Section
-      title={text.edges.rules}
+      title={text.clients.rules}
       actions={
         <Group gap="sm">
-          <Anchor component={Link} href={`/rules?edge=${id}`} size="sm">
-            {text.edges.inList}
+          <Anchor component={Link} href={`/rules?client=${id}`} size="sm">
+            {text.clients.inList}
           </Anchor>
           <Anchor component={Link} href={`/connections?client=${id}`} size="sm">
             {text.pages.connections}
           </Anchor>
-          <Button component={Link} href={`/rules/new?edge=${id}`} variant="default" size="xs">
+          <Button component={Link} href={`/rules/new?client=${id}`} variant="default" size="xs">
             {text.rules.add}
           </Button>
         </Group>
       }
     >
-      <Loaded query={rules}>
+      <QueryResult query={rules}>
         {rows => (
           <Table
-            name="edge-rules"
+            name="client-rules"
             what={text.rules.what}
             rows={rows.filter(rule => isOn(rule, id))}
             columns={columns}
             idOf={({ rule_id }) => rule_id}
-            empty={<Empty what={text.edges.noRules} />}
+            empty={<EmptyState what={text.clients.noRules} />}
           />
         )}
-      </Loaded>
+      </QueryResult>
     </Section>
   )
 }
 
-function EdgeFacts({ edge }: { readonly edge: Edge }) {
-  const labels = Object.entries(edge.labels)
+function ClientFacts({ client }: { readonly client: Client }) {
+  const labels = Object.entries(client.labels)
   return (
     <Facts>
-      <Fact name={text.edges.address}>{edge.address}</Fact>
-      <Fact name={text.edges.version}>{edge.agent_version}</Fact>
-      <Fact name={text.edges.from}>{edge.remote_addr}</Fact>
-      <Fact name={text.edges.seen}>
-        {edge.connected ? text.edges.now : edge.last_seen_at && <When at={edge.last_seen_at} form="ago" />}
+      <Fact name={text.clients.address}>{client.address}</Fact>
+      <Fact name={text.clients.version}>{client.agent_version}</Fact>
+      <Fact name={text.clients.from}>{client.remote_addr}</Fact>
+      <Fact name={text.clients.seen}>
+        {client.connected
+          ? text.clients.now
+          : client.last_seen_at && <Timestamp at={client.last_seen_at} format="ago" />}
       </Fact>
-      <Fact name={text.edges.enrolled}>
-        <When at={edge.enrolled_at} />
+      <Fact name={text.clients.enrolled}>
+        <Timestamp at={client.enrolled_at} />
       </Fact>
-      {edge.connected_at !== null && (
-        <Fact name={text.edges.connectedSince}>
-          <When at={edge.connected_at} />
+      {client.connected_at !== null && (
+        <Fact name={text.clients.connectedSince}>
+          <Timestamp at={client.connected_at} />
         </Fact>
       )}
-      {edge.revoked_at !== null && (
+      {client.revoked_at !== null && (
         <Fact name={text.states.revoked}>
-          <When at={edge.revoked_at} />
+          <Timestamp at={client.revoked_at} />
         </Fact>
       )}
       <Fact name={text.fields['labels'] ?? ''}>
@@ -129,11 +131,11 @@ function EdgeFacts({ edge }: { readonly edge: Edge }) {
   )
 }
 
-/** What its agent can do, as it last said. */
-function Capabilities({ edge: { capabilities } }: { readonly edge: Edge }) {
+/** Capabilities that the agent last reported. */
+function Capabilities({ client: { capabilities } }: { readonly client: Client }) {
   if (capabilities === null) return null
   return (
-    <Section title={text.edges.capabilities}>
+    <Section title={text.clients.capabilities}>
       <ul className="words">
         {Object.entries(capabilities)
           .sort(([a], [b]) => (a < b ? -1 : 1))

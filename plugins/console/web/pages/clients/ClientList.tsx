@@ -2,25 +2,25 @@ import { Anchor, Button, Group, NativeSelect } from '@mantine/core'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { useMe } from '../../api/me.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
-import { State } from '../../parts/StateLabel.tsx'
-import { When } from '../../parts/Timestamp.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
+import { StateLabel } from '../../parts/StateLabel.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { AddEdge } from './AddClient.tsx'
-import { Codes } from './PendingEnrollments.tsx'
-import { type Edge, useEdges } from './queries.ts'
+import { AddClient } from './AddClient.tsx'
+import { PendingEnrollments } from './PendingEnrollments.tsx'
+import { type Client, useClients } from './queries.ts'
 
-const columns = (): readonly Column<Edge>[] => [
+const columns = (): readonly Column<Client>[] => [
   {
     id: 'name',
-    title: text.edges.name,
+    title: text.clients.name,
     value: ({ client_name }) => client_name,
     cell: ({ client_id, client_name }) => (
-      <Anchor component={Link} href={`/edges/${client_id}`} size="sm">
+      <Anchor component={Link} href={`/clients/${client_id}`} size="sm">
         {client_name}
       </Anchor>
     ),
@@ -28,13 +28,25 @@ const columns = (): readonly Column<Edge>[] => [
   },
   {
     id: 'state',
-    title: text.edges.state,
+    title: text.clients.state,
     value: ({ state }) => text.states[state],
-    cell: ({ state }) => <State of={state} />,
+    cell: ({ state }) => <StateLabel of={state} />,
     width: 8
   },
-  { id: 'address', title: text.edges.address, value: ({ address }) => address ?? '', width: 9.5, wide: true },
-  { id: 'from', title: text.edges.from, value: ({ remote_addr }) => remote_addr ?? '', width: 8, wide: true },
+  {
+    id: 'address',
+    title: text.clients.address,
+    value: ({ address }) => address ?? '',
+    width: 9.5,
+    wide: true
+  },
+  {
+    id: 'from',
+    title: text.clients.from,
+    value: ({ remote_addr }) => remote_addr ?? '',
+    width: 8,
+    wide: true
+  },
   {
     id: 'labels',
     title: text.fields['labels'] ?? '',
@@ -47,71 +59,73 @@ const columns = (): readonly Column<Edge>[] => [
   },
   {
     id: 'version',
-    title: text.edges.version,
+    title: text.clients.version,
     value: ({ agent_version }) => agent_version ?? '',
     width: 5,
     wide: true
   },
   {
     id: 'seen',
-    title: text.edges.seen,
+    title: text.clients.seen,
     value: ({ last_seen_at }) => (last_seen_at === null ? 0 : Date.parse(last_seen_at)),
     cell: ({ last_seen_at: at, connected }) =>
-      connected ? text.edges.now : at !== null && <When at={at} form="ago" />,
+      connected ? text.clients.now : at !== null && <Timestamp at={at} format="ago" />,
     width: 8,
     wide: true
   }
 ]
 
 const states = ['connected', 'disconnected', 'revoked'] as const
-const idOf = ({ client_id }: Edge): string => client_id
+const idOf = ({ client_id }: Client): string => client_id
 
-/** /edges?state=disconnected */
-export function List() {
-  const edges = useEdges()
+/** /clients?state=disconnected */
+export function ClientList() {
+  const clients = useClients()
   const [path, go] = useLocation()
   const [params, setParams] = useSearchParams()
   const state = params.get('state') ?? ''
   const mayAdd = useMe().data?.role === 'superadmin'
   const add = mayAdd && (
-    <Button component={Link} href="/edges/new">
-      {text.edges.add}
+    <Button component={Link} href="/clients/new">
+      {text.clients.add}
     </Button>
   )
   return (
     <>
-      <Head title={text.pages.edges}>{add}</Head>
-      <Loaded query={edges}>
+      <PageHead title={text.pages.clients}>{add}</PageHead>
+      <QueryResult query={clients}>
         {rows => (
           <>
             {rows.length > 0 && (
               <StateInput value={state} onChange={next => setParams(next, { replace: true })} />
             )}
             <Table
-              name="edges"
-              what={text.edges.what}
-              rows={state === '' ? rows : rows.filter(edge => edge.state === state)}
+              name="clients"
+              what={text.clients.what}
+              rows={state === '' ? rows : rows.filter(client => client.state === state)}
               columns={columns()}
               idOf={idOf}
               empty={
                 state !== '' ? (
-                  <Empty what={text.table.none} />
+                  <EmptyState what={text.table.none} />
                 ) : (
-                  <Empty what={mayAdd ? text.edges.empty : text.overview.noneGranted}>{add}</Empty>
+                  <EmptyState what={mayAdd ? text.clients.empty : text.overview.noneGranted}>
+                    {add}
+                  </EmptyState>
                 )
               }
             />
           </>
         )}
-      </Loaded>
-      {mayAdd && <Codes />}
+      </QueryResult>
+      {mayAdd && <PendingEnrollments />}
       <Dialog
-        isOpen={mayAdd && path === '/edges/new'}
-        onClose={() => go('/edges')}
-        title={text.edges.add}
+        isOpen={mayAdd && path === '/clients/new'}
+        onClose={() => go('/clients')}
+        title={text.clients.add}
         size="lg"
       >
-        <AddEdge />
+        <AddClient />
       </Dialog>
     </>
   )
@@ -125,7 +139,7 @@ interface StateProps {
 const StateInput = ({ value, onChange }: StateProps) => (
   <Group mb="sm" className="tools">
     <NativeSelect
-      aria-label={text.edges.state}
+      aria-label={text.clients.state}
       value={value}
       onChange={({ currentTarget: { value: state } }) => onChange(state === '' ? {} : { state })}
       data={[

@@ -7,25 +7,28 @@ import { Section } from '../../parts/Section.tsx'
 import { useNow } from '../../parts/use-now.ts'
 import { text } from '../../text/text.ts'
 
-/** Commands that were made, and can still be run. */
-export function Codes() {
-  const codes = useQuery({ queryKey: ['codes'], queryFn: () => rows('GET /v1/client-enrollments') })
+/** Enrollment commands that were not run yet and are still valid. */
+export function PendingEnrollments() {
+  const enrollments = useQuery({
+    queryKey: ['enrollments'],
+    queryFn: () => rows('GET /v1/client-enrollments')
+  })
   const now = useNow(1000)
   const cancel = useMutation({
     mutationFn: (enrollment_id: string) =>
       call('DELETE /v1/client-enrollments/{enrollment_id}', { path: { enrollment_id } })
   })
-  const open = codes.data?.filter(({ expires_at }) => Date.parse(expires_at) > now) ?? []
+  const open = enrollments.data?.filter(({ expires_at }) => Date.parse(expires_at) > now) ?? []
   if (open.length === 0) return null
   return (
-    <Section title={text.edges.codes}>
+    <Section title={text.clients.pendingCommands}>
       <PlainTable
-        label={text.edges.codes}
+        label={text.clients.pendingCommands}
         columns={[
-          { title: text.edges.name },
-          { title: text.edges.madeBy },
-          { title: text.edges.left, numeric: true },
-          { title: text.edges.cancel }
+          { title: text.clients.name },
+          { title: text.clients.createdBy },
+          { title: text.clients.validFor, numeric: true },
+          { title: text.clients.cancel }
         ]}
         rows={open.map(({ enrollment_id, client_name, created_by, expires_at }) => ({
           key: enrollment_id,
@@ -37,10 +40,10 @@ export function Codes() {
               key="cancel"
               size="compact-xs"
               variant="default"
-              aria-label={text.edges.cancelOf(client_name)}
+              aria-label={text.clients.cancelFor(client_name)}
               onClick={() => cancel.mutate(enrollment_id)}
             >
-              {text.edges.cancel}
+              {text.clients.cancel}
             </Button>
           ]
         }))}

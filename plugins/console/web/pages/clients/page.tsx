@@ -1,13 +1,15 @@
 import { Route, Switch } from 'wouter'
-import { Detail } from './ClientDetail.tsx'
-import { List } from './ClientList.tsx'
+import { ClientDetail } from './ClientDetail.tsx'
+import { ClientList } from './ClientList.tsx'
 
-export default function Edges() {
+export default function Clients() {
   return (
     <Switch>
-      <Route path="/edges/:id">{({ id }) => (id === 'new' ? <List /> : <Detail key={id} id={id} />)}</Route>
+      <Route path="/clients/:id">
+        {({ id }) => (id === 'new' ? <ClientList /> : <ClientDetail key={id} id={id} />)}
+      </Route>
       <Route>
-        <List />
+        <ClientList />
       </Route>
     </Switch>
   )

@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { type Row, rows } from '../../api/call.ts'
 
-export type Edge = Row<'GET /v1/clients'>
-export const useEdges = () => useQuery({ queryKey: ['edges'], queryFn: () => rows('GET /v1/clients') })
+export type Client = Row<'GET /v1/clients'>
+export const useClients = () => useQuery({ queryKey: ['clients'], queryFn: () => rows('GET /v1/clients') })
 
-export type EdgesById = ReadonlyMap<string, Edge>
+export type ClientsById = ReadonlyMap<string, Client>
 
-/** The edges by their ids; empty before they are read. */
-export function useEdgesById(): EdgesById {
-  const { data } = useEdges()
-  return useMemo(() => new Map(data?.map(edge => [edge.client_id, edge])), [data])
+/** All visible clients by id; empty until they are read. */
+export function useClientsById(): ClientsById {
+  const { data } = useClients()
+  return useMemo(() => new Map(data?.map(client => [client.client_id, client])), [data])
 }

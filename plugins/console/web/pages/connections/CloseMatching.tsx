@@ -4,14 +4,20 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { call } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
 import { text } from '../../text/text.ts'
 import type { LiveFilter } from './use-live-connections.ts'
 
 type Query = NonNullable<Parameters<typeof call<'DELETE /v1/connections'>>[1]>['query']
 
-/** Closes all that the filter matches, after the server has counted them. */
-export function CloseMany({ filter, matched }: { readonly filter: LiveFilter; readonly matched: number }) {
+/** Closes all connections that match the filter. Shows their number first. */
+export function CloseMatching({
+  filter,
+  matched
+}: {
+  readonly filter: LiveFilter
+  readonly matched: number
+}) {
   const [asks, { open, close }] = useDisclosure()
   const query = filter as Query
   const counted = useQuery({
@@ -33,9 +39,9 @@ export function CloseMany({ filter, matched }: { readonly filter: LiveFilter; re
       <Button variant="default" c="var(--bad)" disabled={matched === 0} onClick={open} ml="auto">
         {text.connections.closeAll}
       </Button>
-      <Confirm
+      <ConfirmDialog
         title={text.connections.confirmClose}
-        does={text.connections.closeAll}
+        action={text.connections.closeAll}
         isOpen={asks}
         isBusy={closeAll.isPending}
         onClose={close}
@@ -47,7 +53,7 @@ export function CloseMany({ filter, matched }: { readonly filter: LiveFilter; re
             : text.connections.counted(counted.data ? count(counted.data.matched) : '…')}
         </Text>
         <Text>{text.connections.confirmText}</Text>
-      </Confirm>
+      </ConfirmDialog>
     </>
   )
 }

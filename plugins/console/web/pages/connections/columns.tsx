@@ -1,28 +1,28 @@
 import { Anchor, Button } from '@mantine/core'
 import { Link } from 'wouter'
 import { bytes, count, duration, rate } from '../../format.ts'
-import { When } from '../../parts/Timestamp.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 import type { LiveRow } from './use-live-connections.ts'
 
 interface Names {
-  readonly edgeOf: (client_id: string) => string
+  readonly clientOf: (client_id: string) => string
   readonly onClose: (row: LiveRow) => void
-  readonly hasRule: boolean // not of one rule alone
+  readonly hasRule: boolean // false on the page of a rule
 }
 
 type LiveColumn = Column<LiveRow>
 
-export function columnsOf({ edgeOf, onClose, hasRule }: Names): readonly LiveColumn[] {
+export function columnsOf({ clientOf, onClose, hasRule }: Names): readonly LiveColumn[] {
   return [
     { id: 'source', title: text.connections.source, value: ({ source }) => source, width: 10 },
     ...(hasRule ? ruleColumns() : []),
     {
-      id: 'edge',
-      title: text.rules.edge,
-      value: ({ client_id }) => edgeOf(client_id),
-      cell: ({ client_id }) => link(`/edges/${client_id}`, edgeOf(client_id)),
+      id: 'client',
+      title: text.rules.client,
+      value: ({ client_id }) => clientOf(client_id),
+      cell: ({ client_id }) => link(`/clients/${client_id}`, clientOf(client_id)),
       width: 6,
       wide: true
     },
@@ -33,7 +33,7 @@ export function columnsOf({ edgeOf, onClose, hasRule }: Names): readonly LiveCol
       width: 10,
       wide: true
     },
-    ...figures(),
+    ...numberColumns(),
     {
       id: 'close',
       title: '',
@@ -73,22 +73,25 @@ const ruleColumns = (): readonly LiveColumn[] => [
 
 const portOf = ({ listen, protocol }: LiveRow): string => `${/\d+$/.exec(listen)?.[0] ?? listen}/${protocol}`
 
-const figures = (): readonly LiveColumn[] => [
+const numberColumns = (): readonly LiveColumn[] => [
   {
     id: 'age',
     title: text.connections.age,
     value: ({ opened_at }) => Date.parse(opened_at),
-    cell: ({ opened_at }) => <When at={opened_at} form="ago" />,
+    cell: ({ opened_at }) => <Timestamp at={opened_at} format="ago" />,
     width: 6,
     wide: true
   },
-  number('in-rate', text.connections.inRate, ({ inRate }) => inRate, rate),
-  number('out-rate', text.connections.outRate, ({ outRate }) => outRate, rate),
-  { ...number('in', text.overview.toTargets, ({ bytes_in }) => bytes_in, bytes), extra: true },
-  { ...number('out', text.overview.toCallers, ({ bytes_out }) => bytes_out, bytes), extra: true },
-  { ...number('idle', text.connections.idle, ({ idle_secs }) => idle_secs * 1000, duration), extra: true },
+  numberColumn('in-rate', text.connections.rateIn, ({ rateIn }) => rateIn, rate),
+  numberColumn('out-rate', text.connections.rateOut, ({ rateOut }) => rateOut, rate),
+  { ...numberColumn('in', text.connections.bytesIn, ({ bytes_in }) => bytes_in, bytes), extra: true },
+  { ...numberColumn('out', text.connections.bytesOut, ({ bytes_out }) => bytes_out, bytes), extra: true },
   {
-    ...number(
+    ...numberColumn('idle', text.connections.idle, ({ idle_secs }) => idle_secs * 1000, duration),
+    extra: true
+  },
+  {
+    ...numberColumn(
       'rtt',
       text.connections.rtt,
       ({ rtt_ms }) => rtt_ms?.caller ?? null,
@@ -97,12 +100,17 @@ const figures = (): readonly LiveColumn[] => [
     extra: true
   },
   {
-    ...number('resent', text.connections.resent, ({ retransmits }) => retransmits?.caller ?? null, count),
+    ...numberColumn(
+      'resent',
+      text.connections.retransmits,
+      ({ retransmits }) => retransmits?.caller ?? null,
+      count
+    ),
     extra: true
   },
   {
     id: 'held',
-    title: text.connections.held,
+    title: text.connections.throttledBy,
     value: ({ held_by }) => held_by ?? '',
     width: 6,
     wide: true,
@@ -110,17 +118,17 @@ const figures = (): readonly LiveColumn[] => [
   }
 ]
 
-const number = (
+const numberColumn = (
   id: string,
   title: string,
-  of: (row: LiveRow) => number | null,
+  read: (row: LiveRow) => number | null,
   format: (value: number) => string
 ): LiveColumn => ({
   id,
   title,
-  value: row => of(row) ?? -1,
+  value: row => read(row) ?? -1,
   cell: row => {
-    const value = of(row)
+    const value = read(row)
     return value === null ? '–' : format(value)
   },
   numeric: true,

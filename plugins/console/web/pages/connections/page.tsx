@@ -3,17 +3,17 @@ import { useDebouncedCallback } from '@mantine/hooks'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useMe } from '../../api/me.ts'
-import { Head } from '../../parts/PageHead.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
 import { text } from '../../text/text.ts'
-import { useEdges } from '../clients/queries.ts'
-import { Live } from './LiveConnections.tsx'
+import { useClients } from '../clients/queries.ts'
+import { LiveConnections } from './LiveConnections.tsx'
 import type { LiveFilter } from './use-live-connections.ts'
 
-const words = ['source', 'target', 'owner'] as const
-const names = [...words, 'client', 'rule_id', 'protocol'] as const
+const textFilters = ['source', 'target', 'owner'] as const
+const names = [...textFilters, 'client', 'rule_id', 'protocol'] as const
 type Name = (typeof names)[number]
 
-/** /connections?source=198.51.100.0/24&client=paris: the filter is in the address. */
+/** The filter is in the URL: /connections?source=198.51.100.0/24&client=paris */
 export default function Connections() {
   const [params, setParams] = useSearchParams()
   const filter = Object.fromEntries(
@@ -31,34 +31,34 @@ export default function Connections() {
     )
   return (
     <>
-      <Head title={text.pages.connections} />
-      <Live fixed={filter} tools={<Tools filter={filter} set={set} />} />
+      <PageHead title={text.pages.connections} />
+      <LiveConnections fixed={filter} tools={<FilterInputs filter={filter} set={set} />} />
     </>
   )
 }
 
-interface ToolsProps {
+interface FilterInputsProps {
   readonly filter: LiveFilter
   readonly set: (name: Name, value: string) => void
 }
 
-function Tools({ filter, set }: ToolsProps) {
-  const edges = useEdges()
+function FilterInputs({ filter, set }: FilterInputsProps) {
+  const clients = useClients()
   const isSuperadmin = useMe().data?.role === 'superadmin'
   return (
     <>
-      {words
+      {textFilters
         .filter(name => name !== 'owner' || isSuperadmin)
         .map(name => (
-          <Words key={name} name={name} value={filter[name] ?? ''} set={set} />
+          <TextFilter key={name} name={name} value={filter[name] ?? ''} set={set} />
         ))}
       <NativeSelect
-        aria-label={text.rules.edge}
+        aria-label={text.rules.client}
         value={filter.client ?? ''}
         onChange={event => set('client', event.currentTarget.value)}
         data={[
-          { value: '', label: text.connections.anyEdge },
-          ...(edges.data ?? []).map(({ client_id: value, client_name: label }) => ({ value, label }))
+          { value: '', label: text.connections.anyClient },
+          ...(clients.data ?? []).map(({ client_id: value, client_name: label }) => ({ value, label }))
         ]}
       />
       <NativeSelect
@@ -73,29 +73,29 @@ function Tools({ filter, set }: ToolsProps) {
           rightSection={<span aria-hidden="true">✕</span>}
           onClick={() => set('rule_id', '')}
         >
-          {text.connections.ofRule}
+          {text.connections.oneRule}
         </Button>
       )}
     </>
   )
 }
 
-interface WordsProps {
-  readonly name: (typeof words)[number]
+interface TextFilterProps {
+  readonly name: (typeof textFilters)[number]
   readonly value: string
-  readonly set: ToolsProps['set']
+  readonly set: FilterInputsProps['set']
 }
 
-function Words({ name, value, set }: WordsProps) {
-  const [written, setWritten] = useState(value)
+function TextFilter({ name, value, set }: TextFilterProps) {
+  const [typed, setTyped] = useState(value)
   const apply = useDebouncedCallback((next: string) => set(name, next.trim()), 400)
   return (
     <TextInput
       aria-label={text.connections.filters[name]}
       placeholder={text.connections.filters[name]}
-      value={written}
+      value={typed}
       onChange={event => {
-        setWritten(event.currentTarget.value)
+        setTyped(event.currentTarget.value)
         apply(event.currentTarget.value)
       }}
       autoCapitalize="none"

@@ -16,10 +16,10 @@ type Event = {
   readonly connections: readonly Connection[]
 }
 
-/** A row, with how fast it is: bytes a second between two events; null before there are two. */
+/** A connection with its rates in bytes per second; null before the second event. */
 export interface LiveRow extends Connection {
-  readonly inRate: number | null
-  readonly outRate: number | null
+  readonly rateIn: number | null
+  readonly rateOut: number | null
 }
 
 export interface LiveFilter {
@@ -31,51 +31,56 @@ export interface LiveFilter {
   readonly protocol?: string
 }
 
-export interface Seen {
+export interface LiveView {
   readonly rows: readonly LiveRow[]
   readonly matched: number
-  readonly silent: readonly string[] // names of edges of which nothing is known
+  readonly silentClients: readonly string[] // names of clients that do not respond
   readonly silentCount: number
 }
 
 export const maxShown = 500
 
 /**
- * What is open now, as the server streams it: the first rows by `sort`, and how many there are. A stream cannot say why it
- * is refused: a filter is tried at the list before.
+ * Streams the first open connections by `sort`, and their total number. A refused stream has no reason, so the filter is
+ * tested with the list route first.
  */
-export function useLive(filter: LiveFilter, sort: string) {
-  const tried = useQuery({
+export function useLiveConnections(filter: LiveFilter, sort: string) {
+  const check = useQuery({
     queryKey: ['live-filter', filter],
     queryFn: () => call('GET /v1/connections', { query: { ...(filter as object), limit: 1 } }),
     enabled: Object.keys(filter).length > 0,
     refetchInterval: false
   })
-  const [seen, setSeen] = useState<(Seen & { readonly at: number }) | null>(null)
+  const [seen, setSeen] = useState<(LiveView & { readonly at: number }) | null>(null)
   const query = new URLSearchParams({ ...filter, sort, limit: String(maxShown) })
-  const url = tried.isError ? null : `/v1/connections/stream?${query}`
+  const url = check.isError ? null : `/v1/connections/stream?${query}`
   const state: StreamState = useEvents<Event>(url, ['connections'], event =>
     setSeen(before => ({
       at: Date.parse(event.at),
       rows: withRates(event, before),
       matched: event.matched,
-      silent: event.clients.filter(client => client.state !== 'answered').map(client => client.client_name),
+      silentClients: event.clients
+        .filter(client => client.state !== 'answered')
+        .map(client => client.client_name),
       silentCount: event.clients_silent
     }))
   )
-  return { seen: tried.isError ? null : seen, state, error: tried.error }
+  return { seen: check.isError ? null : seen, state, error: check.error }
 }
 
-function withRates({ at, connections }: Event, before: (Seen & { readonly at: number }) | null): LiveRow[] {
+function withRates(
+  { at, connections }: Event,
+  before: (LiveView & { readonly at: number }) | null
+): LiveRow[] {
   const secs = before === null ? 0 : (Date.parse(at) - before.at) / 1000
   const known = new Map(before?.rows.map(row => [row.connection_id, row]))
   return connections.map(row => {
     const last = known.get(row.connection_id)
-    if (!last || secs <= 0) return { ...row, inRate: last?.inRate ?? null, outRate: last?.outRate ?? null }
+    if (!last || secs <= 0) return { ...row, rateIn: last?.rateIn ?? null, rateOut: last?.rateOut ?? null }
     return {
       ...row,
-      inRate: Math.max(0, row.bytes_in - last.bytes_in) / secs,
-      outRate: Math.max(0, row.bytes_out - last.bytes_out) / secs
+      rateIn: Math.max(0, row.bytes_in - last.bytes_in) / secs,
+      rateOut: Math.max(0, row.bytes_out - last.bytes_out) / secs
     }
   })
 }

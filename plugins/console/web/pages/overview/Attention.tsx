@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { text } from '../../text/text.ts'
 import { useAttention } from './use-attention.ts'
 
-/** What needs a look first; each line leads to the list that it counts. */
+/** Problems of the system. Each line links to the list that it counts. */
 export function Attention() {
   const { lines, isKnown } = useAttention()
   return (
@@ -15,14 +15,14 @@ export function Attention() {
         </Text>
       ) : (
         <ul className="attention">
-          {lines.map(({ key, tone, words, to }) => (
+          {lines.map(({ key, tone, label, to }) => (
             <li key={key}>
               <span className="dot" data-tone={tone} aria-hidden="true" />
               {to === null ? (
-                words
+                label
               ) : (
                 <Anchor component={Link} href={to}>
-                  {words}
+                  {label}
                 </Anchor>
               )}
             </li>

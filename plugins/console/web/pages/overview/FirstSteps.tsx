@@ -5,59 +5,61 @@ import { call } from '../../api/call.ts'
 import { useMe } from '../../api/me.ts'
 import { bytes, count } from '../../format.ts'
 import { Command } from '../../parts/Command.tsx'
-import { Refusal } from '../../parts/FormError.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { FormError } from '../../parts/FormError.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
-import { AddEdge } from '../clients/AddClient.tsx'
-import { type Edge, useEdges } from '../clients/queries.ts'
-import { Answer } from '../rules/detail/Explanation.tsx'
-import { questionOf } from '../rules/detail/explain-question.ts'
+import { AddClient } from '../clients/AddClient.tsx'
+import { type Client, useClients } from '../clients/queries.ts'
+import { Explanation } from '../rules/detail/Explanation.tsx'
+import { explainQuestion } from '../rules/detail/explain-question.ts'
 import { CreateForm } from '../rules/form/NewRule.tsx'
 import { emptyRule } from '../rules/form/rule-values.ts'
 import { type Rule, useRules } from '../rules/queries.ts'
 
-/** From an empty server to the first forwarded byte. Each step is done here, and is ticked by what the server says. */
+/** Guides from an empty server to the first forwarded byte. The state of the server checks off each step. */
 export function FirstSteps() {
-  const edges = useEdges()
+  const clients = useClients()
   const rules = useRules()
   return (
     <section>
       <Title order={2} size="h4" mb="md">
         {text.overview.welcome}
       </Title>
-      <Loaded query={edges}>
-        {foundEdges => (
-          <Loaded query={rules}>{foundRules => <Steps edges={foundEdges} rules={foundRules} />}</Loaded>
+      <QueryResult query={clients}>
+        {foundClients => (
+          <QueryResult query={rules}>
+            {foundRules => <Steps clients={foundClients} rules={foundRules} />}
+          </QueryResult>
         )}
-      </Loaded>
+      </QueryResult>
     </section>
   )
 }
 
-function Steps({ edges, rules }: { readonly edges: readonly Edge[]; readonly rules: readonly Rule[] }) {
+function Steps({ clients, rules }: { readonly clients: readonly Client[]; readonly rules: readonly Rule[] }) {
   const mayAdd = useMe().data?.role === 'superadmin'
-  const hasEdge = edges.some(({ connected }) => connected)
-  const usable = edges.filter(({ state }) => state !== 'revoked')
+  const hasClient = clients.some(({ connected }) => connected)
+  const usable = clients.filter(({ state }) => state !== 'revoked')
   const rule = rules.findLast(({ state }) => state === 'active')
   return (
     <Stack maw={760}>
       <Step
         at={1}
-        title={text.overview.stepEdge}
-        note={text.overview.stepEdgeText}
-        isDone={hasEdge}
-        isNow={!hasEdge}
+        title={text.overview.stepClient}
+        note={text.overview.stepClientText}
+        isDone={hasClient}
+        isNow={!hasClient}
       >
-        {mayAdd ? <AddEdge /> : <Text>{text.overview.noneGranted}</Text>}
+        {mayAdd ? <AddClient /> : <Text>{text.overview.noneGranted}</Text>}
       </Step>
       <Step
         at={2}
         title={text.overview.stepRule}
         note={text.overview.stepRuleText}
         isDone={rule !== undefined}
-        isNow={hasEdge && !rule}
+        isNow={hasClient && !rule}
       >
-        <CreateForm edges={usable} initial={emptyRule(usable)} schemas={null} />
+        <CreateForm clients={usable} initial={emptyRule(usable)} schemas={null} />
       </Step>
       <Step
         at={3}
@@ -66,7 +68,7 @@ function Steps({ edges, rules }: { readonly edges: readonly Edge[]; readonly rul
         isDone={false}
         isNow={rule !== undefined}
       >
-        {rule && <Use rule={rule} edges={edges} />}
+        {rule && <Use rule={rule} clients={clients} />}
       </Step>
     </Stack>
   )
@@ -98,11 +100,11 @@ const Step = ({ at, title, note, isDone, isNow, children }: StepProps) => (
   </Paper>
 )
 
-/** The line to try, and what has come of it. */
-function Use({ rule, edges }: { readonly rule: Rule; readonly edges: readonly Edge[] }) {
+/** The command to try, and the forwarded traffic. */
+function Use({ rule, clients }: { readonly rule: Rule; readonly clients: readonly Client[] }) {
   const { rule_id, client_id, listen_port, protocol } = rule
-  const edge = edges.find(found => found.client_id === client_id)
-  const host = edge?.address ?? edge?.remote_addr?.replace(/:\d+$/, '') ?? edge?.client_name ?? ''
+  const client = clients.find(found => found.client_id === client_id)
+  const host = client?.address ?? client?.remote_addr?.replace(/:\d+$/, '') ?? client?.client_name ?? ''
   const stats = useQuery({
     queryKey: ['rule-stats', rule_id],
     queryFn: () => call('GET /v1/rules/{rule_id}/stats', { path: { rule_id } })
@@ -110,7 +112,7 @@ function Use({ rule, edges }: { readonly rule: Rule; readonly edges: readonly Ed
   const test = useMutation({
     meta: { shown: true },
     mutationFn: () =>
-      call('POST /v1/explain', { body: { ...questionOf(rule), probe: true, test_byte: true } })
+      call('POST /v1/explain', { body: { ...explainQuestion(rule), probe: true, test_byte: true } })
   })
   const { connections_total = 0, bytes_in = 0, bytes_out = 0 } = stats.data ?? {}
   return (
@@ -123,10 +125,10 @@ function Use({ rule, edges }: { readonly rule: Rule; readonly edges: readonly Ed
           {text.overview.testText}
         </Text>
       </Group>
-      <Refusal error={test.error} />
+      <FormError error={test.error} />
       {test.data && (
         <div role="status">
-          <Answer told={test.data} />
+          <Explanation result={test.data} />
         </div>
       )}
       <Command value={`nc ${protocol === 'udp' ? '-u ' : ''}${host} ${listen_port}`} />

@@ -2,8 +2,8 @@ import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { bytes, count, rate } from '../../format.ts'
 import { SpeedAndConnections } from '../../parts/chart/SpeedAndConnections.tsx'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { pages } from '../pages.ts'
 import { Attention } from './Attention.tsx'
@@ -15,12 +15,12 @@ export default function Overview() {
   const summary = useSummary()
   return (
     <>
-      <Head title={text.pages.overview} />
-      <Loaded query={summary}>
+      <PageHead title={text.pages.overview} />
+      <QueryResult query={summary}>
         {found =>
           isNew(found) ? <FirstSteps /> : <Running summary={found} readAt={summary.dataUpdatedAt} />
         }
-      </Loaded>
+      </QueryResult>
     </>
   )
 }
@@ -33,16 +33,16 @@ const traffic = pages.find(({ path }) => path === '/traffic')?.path
 function Running({ summary, readAt }: { readonly summary: Summary; readonly readAt: number }) {
   const { clients, rules, active_connections, bytes_in, bytes_out } = summary
   const { speed, connections, now } = useThroughput(summary, readAt)
-  const [toTargets, toCallers] = now ?? []
-  const said = (value: number | undefined): string => (value === undefined ? '–' : rate(value))
+  const [rateIn, rateOut] = now ?? []
+  const show = (value: number | undefined): string => (value === undefined ? '–' : rate(value))
   return (
     <>
       <Attention />
       <SimpleGrid cols={{ base: 2, md: 5 }} mb="xl" className="figures">
         <Figure
-          name={text.overview.edges}
+          name={text.overview.clients}
           value={`${count(clients.connected)} / ${count(clients.total)}`}
-          to="/edges"
+          to="/clients"
         />
         <Figure
           name={text.overview.rules}
@@ -51,14 +51,14 @@ function Running({ summary, readAt }: { readonly summary: Summary; readonly read
         />
         <Figure name={text.overview.connections} value={count(active_connections)} to="/connections" />
         <Figure
-          name={text.overview.toTargets}
-          value={said(toTargets)}
+          name={text.overview.trafficIn}
+          value={show(rateIn)}
           note={text.overview.total(bytes(bytes_in))}
           to={traffic}
         />
         <Figure
-          name={text.overview.toCallers}
-          value={said(toCallers)}
+          name={text.overview.trafficOut}
+          value={show(rateOut)}
           note={text.overview.total(bytes(bytes_out))}
           to={traffic}
         />

@@ -4,7 +4,7 @@ import { call, type Row, rows } from '../../api/call.ts'
 import { useMe } from '../../api/me.ts'
 import { count } from '../../format.ts'
 import { text } from '../../text/text.ts'
-import { type Edge, useEdges, useEdgesById } from '../clients/queries.ts'
+import { type Client, useClients, useClientsById } from '../clients/queries.ts'
 import { pages } from '../pages.ts'
 import { useRules } from '../rules/queries.ts'
 import { downTargets, shownStateOf } from '../rules/shown-state.ts'
@@ -12,72 +12,73 @@ import { downTargets, shownStateOf } from '../rules/shown-state.ts'
 export interface Line {
   readonly key: string
   readonly tone: 'warn' | 'bad'
-  readonly words: string
+  readonly label: string
   readonly to: string | null // the list that it counts
 }
 
 type Quota = Row<'GET /v1/quotas'>
 
 const nearEnd = 0.8
-const refusalsForMs = 3_600_000
-const mostRefusals = 100
+const deniedWithinMs = 3_600_000
+const maxDenied = 100
 
-/** What needs a look: nothing is asked for that the caller may not read. */
+/** Returns the problems that the user may see. `isKnown` is false until the data is read. */
 export function useAttention(): { readonly lines: readonly Line[]; readonly isKnown: boolean } {
-  const edges = useEdges()
-  const byId = useEdgesById()
+  const clients = useClients()
+  const byId = useClientsById()
   const rules = useRules()
   const quotas = useQuotas()
-  const refusals = useRefusals()
+  const denied = useDeniedCount()
   const lines = useMemo(() => {
     const states = Map.groupBy(rules.data ?? [], rule => shownStateOf(rule, byId))
     const ofState = (state: 'failed' | 'partial' | 'pending') =>
       line(state, state === 'failed' ? 'bad' : 'warn', states.get(state)?.length ?? 0, {
-        words: text.attention[state],
+        label: text.attention[state],
         to: `/rules?state=${state}`
       })
     const down = (rules.data ?? []).filter(rule => downTargets(rule, byId).length > 0)
     return [
-      ...awayLine(edges.data ?? []),
+      ...offlineLine(clients.data ?? []),
       ...ofState('failed'),
       ...ofState('partial'),
       ...ofState('pending'),
-      ...line('targets', 'bad', down.length, { words: text.attention.targets, to: '/rules?targets=down' }),
+      ...line('targets', 'bad', down.length, { label: text.attention.targets, to: '/rules?targets=down' }),
       ...quotaLines(quotas),
-      ...line('refusals', 'warn', refusals, {
-        words: text.attention.refusals,
-        to: existing('/audit', '?outcome=deny')
+      ...line('denied', 'warn', denied, {
+        label: text.attention.denied,
+        to: pathTo('/audit', '?outcome=deny')
       })
     ]
-  }, [edges.data, rules.data, byId, quotas, refusals])
-  return { lines, isKnown: edges.data !== undefined && rules.data !== undefined }
+  }, [clients.data, rules.data, byId, quotas, denied])
+  return { lines, isKnown: clients.data !== undefined && rules.data !== undefined }
 }
 
 const line = (
   key: string,
   tone: Line['tone'],
   n: number,
-  { words, to }: { readonly words: (n: string) => string; readonly to: string | null }
+  { label, to }: { readonly label: (n: string) => string; readonly to: string | null }
 ): readonly Line[] =>
-  n === 0
-    ? []
-    : [{ key, tone, words: words(n >= mostRefusals && key === 'refusals' ? `${n}+` : count(n)), to }]
+  n === 0 ? [] : [{ key, tone, label: label(n >= maxDenied && key === 'denied' ? `${n}+` : count(n)), to }]
 
-/** Few are named, and lead to themselves. */
-function awayLine(edges: readonly Edge[]): readonly Line[] {
-  const away = edges.filter(({ state }) => state === 'disconnected')
-  const [only] = away
+/** A single offline client is named and linked. */
+function offlineLine(clients: readonly Client[]): readonly Line[] {
+  const offline = clients.filter(({ state }) => state === 'disconnected')
+  const [only] = offline
   if (!only) return []
-  if (away.length === 1)
+  if (offline.length === 1)
     return [
       {
-        key: 'away',
+        key: 'offline',
         tone: 'bad',
-        words: text.attention.edge(only.client_name),
-        to: `/edges/${only.client_id}`
+        label: text.attention.clientOffline(only.client_name),
+        to: `/clients/${only.client_id}`
       }
     ]
-  return line('away', 'bad', away.length, { words: text.attention.edges, to: '/edges?state=disconnected' })
+  return line('offline', 'bad', offline.length, {
+    label: text.attention.clientsOffline,
+    to: '/clients?state=disconnected'
+  })
 }
 
 function quotaLines(quotas: readonly Quota[]): readonly Line[] {
@@ -85,15 +86,15 @@ function quotaLines(quotas: readonly Quota[]): readonly Line[] {
     ({ exhausted, bytes_used, monthly_bytes }) => !exhausted && bytes_used >= monthly_bytes * nearEnd
   )
   const ended = quotas.filter(({ exhausted }) => exhausted)
-  const to = existing('/quotas')
+  const to = pathTo('/quotas')
   return [
-    ...line('ended', 'bad', ended.length, { words: text.attention.quotasEnded, to }),
-    ...line('near', 'warn', near.length, { words: text.attention.quotasNear, to })
+    ...line('ended', 'bad', ended.length, { label: text.attention.quotasExhausted, to }),
+    ...line('near', 'warn', near.length, { label: text.attention.quotasNear, to })
   ]
 }
 
-/** A page whose plugin is off is not led to. */
-const existing = (path: string, query = ''): string | null =>
+/** Returns null if the plugin of the page is disabled. */
+const pathTo = (path: string, query = ''): string | null =>
   pages.some(page => page.path === path) ? path + query : null
 
 const none: readonly Quota[] = []
@@ -112,17 +113,17 @@ function useQuotas(): readonly Quota[] {
   return data ?? none
 }
 
-/** Calls that were denied in the last hour. */
-function useRefusals(): number {
+/** Returns the number of requests that were denied in the last hour. */
+function useDeniedCount(): number {
   const isSuperadmin = useMe().data?.role === 'superadmin'
   const { data } = useQuery({
     queryKey: ['audit', 'attention'],
     enabled: isSuperadmin,
     refetchInterval: 30_000,
     queryFn: async () => {
-      const found = await call('GET /v1/audit', { query: { outcome: 'deny', limit: mostRefusals } })
+      const found = await call('GET /v1/audit', { query: { outcome: 'deny', limit: maxDenied } })
       const entries = Array.isArray(found) ? found : found.entries
-      return entries.filter(({ timestamp }) => Date.parse(timestamp) > Date.now() - refusalsForMs).length
+      return entries.filter(({ timestamp }) => Date.parse(timestamp) > Date.now() - deniedWithinMs).length
     }
   })
   return data ?? 0

@@ -3,7 +3,7 @@ import { call, type Reply } from '../../api/call.ts'
 
 export type Summary = Reply<'GET /v1/stats/summary'>
 
-/** Counts of all that the caller may see: cheap, and read so often that throughput is a curve. */
+/** Reads totals of everything the user may see. Cheap, so it is read often enough for a smooth throughput chart. */
 export const useSummary = () =>
   useQuery({
     queryKey: ['summary'],

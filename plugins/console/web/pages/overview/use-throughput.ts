@@ -2,45 +2,43 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { call, type Reply } from '../../api/call.ts'
 import { type Me, useMe } from '../../api/me.ts'
-import {
-  nothingAt,
-  type Point,
-  type Reading,
-  rateOf,
-  withPoint,
-  withReading
-} from '../../parts/chart/points.ts'
+import { gapAt, type Point, type Reading, rateOf, withPoint, withReading } from '../../parts/chart/points.ts'
 import type { Summary } from './use-summary.ts'
 
 const historySecs = 900
 const gapSecs = 12
-const everyMs = 3000 // a point of the chart: finer ones are not seen
+const everyMs = 3000 // between two points of the chart
 
-interface Heard {
+interface Throughput {
   readonly readings: readonly Reading[]
   readonly speed: readonly Point[]
   readonly connections: readonly Point[]
   readonly now: readonly number[] | null
 }
 
-const nothing: Heard = { readings: [], speed: [], connections: [], now: null }
+const nothing: Throughput = { readings: [], speed: [], connections: [], now: null }
 
-/** What all rules of the caller forward: the last minutes one by one, and from now on as it is read. */
+/** Returns the throughput of all visible rules: stored history by minute, then live values. */
 export function useThroughput(summary: Summary, readAt: number) {
   const before = useHistory()
-  const [heard, setHeard] = useState(nothing)
-  useEffect(() => setHeard(last => after(last, summary, readAt)), [summary, readAt])
-  const speed = useMemo(() => joined(before, heard.speed), [before, heard.speed])
-  return { speed, connections: heard.connections, now: heard.now }
+  const [live, setLive] = useState(nothing)
+  useEffect(() => setLive(last => addReading(last, summary, readAt)), [summary, readAt])
+  const speed = useMemo(() => join(before, live.speed), [before, live.speed])
+  return { speed, connections: live.connections, now: live.now }
 }
 
-function joined(before: readonly Point[], live: readonly Point[]): readonly Point[] {
-  const [last, first] = [before.at(-1), live[0]]
-  const gap = last && first && first.at - last.at > 90 ? [nothingAt(last.at + 31, 2)] : []
+function join(before: readonly Point[], live: readonly Point[]): readonly Point[] {
+  const last = before.at(-1)
+  const first = live[0]
+  const gap = last && first && first.at - last.at > 90 ? [gapAt(last.at + 31, 2)] : []
   return [...before, ...gap, ...live]
 }
 
-function after(last: Heard, { bytes_in, bytes_out, active_connections }: Summary, readAt: number): Heard {
+function addReading(
+  last: Throughput,
+  { bytes_in, bytes_out, active_connections }: Summary,
+  readAt: number
+): Throughput {
   if (last.readings.at(-1)?.at === readAt) return last
   const readings = withReading(last.readings, { at: readAt, totals: [bytes_in, bytes_out] })
   const now = rateOf(readings)
@@ -66,7 +64,7 @@ function useHistory(): readonly Point[] {
     refetchInterval: false,
     queryFn: () => readHistory(me as Me)
   })
-  return useMemo(() => (data ? minutesOf(data) : []), [data])
+  return useMemo(() => (data ? toMinutePoints(data) : []), [data])
 }
 
 function readHistory({ role, user_id }: Me): Promise<Reply<'GET /v1/traffic/global'>> {
@@ -76,12 +74,12 @@ function readHistory({ role, user_id }: Me): Promise<Reply<'GET /v1/traffic/glob
   return call('GET /v1/users/{user_id}/traffic', { path: { user_id }, query })
 }
 
-/** Samples of a minute as rates at its middle. Minutes without a sample are gaps. */
-function minutesOf({ samples }: Pick<Reply<'GET /v1/traffic/global'>, 'samples'>): readonly Point[] {
+/** Converts samples of a minute to rates at its middle. A minute without a sample is a gap. */
+function toMinutePoints({ samples }: Pick<Reply<'GET /v1/traffic/global'>, 'samples'>): readonly Point[] {
   const ended = samples.filter(({ ts }) => ts + 60 <= Date.now() / 1000)
   return ended.flatMap(({ ts, bytes_in, bytes_out }, i) => {
     const last = ended[i - 1]
-    const gap = last && ts - last.ts > 60 ? [nothingAt(last.ts + 61, 2)] : []
+    const gap = last && ts - last.ts > 60 ? [gapAt(last.ts + 61, 2)] : []
     return [...gap, { at: ts + 30, values: [bytes_in / 60, bytes_out / 60] }]
   })
 }

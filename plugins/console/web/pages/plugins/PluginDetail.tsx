@@ -1,15 +1,15 @@
 import { Anchor, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { Fact, Facts } from '../../parts/Facts.tsx'
-import { Head } from '../../parts/PageHead.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { text } from '../../text/text.ts'
-import type { Plugin } from './page.tsx'
+import type { Plugin } from './queries.ts'
 
-const pairs = (of: Readonly<Record<string, string>>): readonly string[] =>
-  Object.entries(of).map(([name, version]) => `${name} ${version}`)
+const toPairs = (versions: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(versions).map(([name, version]) => `${name} ${version}`)
 
-export function Detail({ plugin }: { readonly plugin: Plugin }) {
+export function PluginDetail({ plugin }: { readonly plugin: Plugin }) {
   const lists = [
     ['may', plugin.may],
     ['routes', plugin.routes],
@@ -18,15 +18,15 @@ export function Detail({ plugin }: { readonly plugin: Plugin }) {
     ['fields', plugin.fields],
     ['slots', plugin.slots],
     ['fills', plugin.fills],
-    ['needs', pairs(plugin.needs)],
-    ['capabilities', pairs(plugin.capabilities)]
+    ['needs', toPairs(plugin.needs)],
+    ['capabilities', toPairs(plugin.capabilities)]
   ] as const
   return (
     <>
       <Anchor component={Link} href="/plugins" size="sm">
         {text.pages.plugins}
       </Anchor>
-      <Head title={plugin.name} />
+      <PageHead title={plugin.name} />
       {plugin.description !== '' && <Text mb="md">{plugin.description}</Text>}
       <Facts>
         <Fact name={text.pluginsPage.version}>{plugin.version}</Fact>
@@ -75,16 +75,16 @@ const SettingsTable = ({ settings }: Pick<Plugin, 'settings'>) => (
               {setting.description}
             </Text>
           </th>
-          <td>{told(setting)}</td>
+          <td>{formatSetting(setting)}</td>
         </tr>
       ))}
     </tbody>
   </table>
 )
 
-function told({ value, hidden, is_default }: Plugin['settings'][number]): string {
+function formatSetting({ value, hidden, is_default }: Plugin['settings'][number]): string {
   if (hidden) return text.pluginsPage.hidden
   if (value === null) return text.pluginsPage.unset
-  const said = typeof value === 'string' ? value : JSON.stringify(value)
-  return is_default ? `${said} (${text.pluginsPage.default})` : said
+  const shown = typeof value === 'string' ? value : JSON.stringify(value)
+  return is_default ? `${shown} (${text.pluginsPage.default})` : shown
 }

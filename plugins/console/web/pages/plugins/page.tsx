@@ -1,17 +1,14 @@
 import { Anchor, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { Link, Route, Switch } from 'wouter'
-import { type Row, rows } from '../../api/call.ts'
 import { count } from '../../format.ts'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { Detail } from './PluginDetail.tsx'
-
-export type Plugin = Row<'GET /v1/plugins'>
+import { PluginDetail } from './PluginDetail.tsx'
+import { type Plugin, usePlugins } from './queries.ts'
 
 const columns: readonly Column<Plugin>[] = [
   {
@@ -50,37 +47,37 @@ const columns: readonly Column<Plugin>[] = [
 ]
 
 export default function Plugins() {
-  const plugins = useQuery({ queryKey: ['plugins'], queryFn: () => rows('GET /v1/plugins') })
+  const plugins = usePlugins()
   return (
-    <Loaded query={plugins}>
+    <QueryResult query={plugins}>
       {all => (
         <Switch>
           <Route path="/plugins/:name">
             {({ name }) => {
               const plugin = all.find(one => one.name === name)
-              return plugin ? <Detail plugin={plugin} /> : <Missing />
+              return plugin ? <PluginDetail plugin={plugin} /> : <Missing />
             }}
           </Route>
           <Route>
-            <Head title={text.pages.plugins} />
+            <PageHead title={text.pages.plugins} />
             <Table
               name="plugins"
               what={text.pluginsPage.what}
               rows={all}
               columns={columns}
               idOf={({ name }) => name}
-              empty={<Empty what={text.pluginsPage.empty} />}
+              empty={<EmptyState what={text.pluginsPage.empty} />}
             />
           </Route>
         </Switch>
       )}
-    </Loaded>
+    </QueryResult>
   )
 }
 
 const Missing = () => (
   <>
-    <Head title={text.pages.plugins} />
+    <PageHead title={text.pages.plugins} />
     <Text mb="md">{text.pluginsPage.none}</Text>
     <Anchor component={Link} href="/plugins">
       {text.pages.plugins}

@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import { call, type Versioned } from '../../api/call.ts'
-import { useEdit } from '../../api/use-edit.ts'
+import { useVersionedEdit } from '../../api/use-edit.ts'
 import { notify } from '../../app/notices.ts'
 import { bytes } from '../../format.ts'
-import { Overtaken } from '../../parts/EditConflict.tsx'
+import { EditConflict } from '../../parts/EditConflict.tsx'
 import { Form } from '../../parts/Form.tsx'
-import { Opened } from '../../parts/FreshRecord.tsx'
+import { FreshRecord } from '../../parts/FreshRecord.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { SizeField } from '../../parts/SizeField.tsx'
 import { text } from '../../text/text.ts'
@@ -17,15 +17,15 @@ interface Props {
 }
 
 export const EditQuota = ({ quota, onDone }: Props) => (
-  <Opened of={['quota', quota.user_id, quota.client_id]} read={() => readQuota(pathOf(quota))}>
+  <FreshRecord queryKey={['quota', quota.user_id, quota.client_id]} read={() => readQuota(pathOf(quota))}>
     {opened => <Size opened={opened} onDone={onDone} />}
-  </Opened>
+  </FreshRecord>
 )
 
 function Size({ opened, onDone }: { readonly opened: Versioned<Quota>; readonly onDone: () => void }) {
   const [size, setSize] = useState<number | null>(opened.value.monthly_bytes)
   const path = pathOf(opened.value)
-  const { change, theirs } = useEdit<Quota, number>(opened, {
+  const { change, theirs } = useVersionedEdit<Quota, number>(opened, {
     read: () => readQuota(path),
     save: (monthly_bytes, headers) =>
       call('PATCH /v1/users/{user_id}/quotas/{client_id}', { path, body: { monthly_bytes }, headers }),
@@ -34,18 +34,18 @@ function Size({ opened, onDone }: { readonly opened: Versioned<Quota>; readonly 
       onDone()
     }
   })
-  const { at, rest } = formErrors(change.error, { monthly_bytes: ['invalid_quota_size'] })
+  const { errorAt, generalError } = formErrors(change.error, { monthly_bytes: ['invalid_quota_size'] })
   return (
     <Form
-      does={text.save}
+      submitLabel={text.save}
       isBusy={change.isPending}
-      error={rest}
+      error={generalError}
       onSubmit={() => change.mutate(size ?? 0)}
       onCancel={onDone}
     >
-      <SizeField value={size} onChange={setSize} error={at('monthly_bytes')} />
+      <SizeField value={size} onChange={setSize} error={errorAt('monthly_bytes')} />
       {theirs && (
-        <Overtaken
+        <EditConflict
           fields={[{ name: text.quotas.size, now: bytes(theirs.monthly_bytes), mine: bytes(size ?? 0) }]}
         />
       )}

@@ -4,10 +4,10 @@ import { useState } from 'react'
 import { call } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { bytes } from '../../format.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { zone } from '../../parts/local-time.ts'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { browserTimeZone } from '../../parts/local-time.ts'
 import { RowMenu } from '../../parts/RowMenu.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
@@ -18,7 +18,7 @@ import { pathOf, type Quota } from './quota.ts'
 
 interface Props {
   readonly quotas: readonly Quota[]
-  readonly whose: 'all' | 'one'
+  readonly users: 'all' | 'one'
   readonly mayChange: boolean
 }
 
@@ -27,10 +27,10 @@ interface Asked {
   readonly quota: Quota
 }
 
-export function QuotaTable({ quotas, whose, mayChange }: Props) {
+export function QuotaTable({ quotas, users, mayChange }: Props) {
   const [asked, ask] = useState<Asked | null>(null)
   const close = (): void => ask(null)
-  const buttons: Column<Quota> = {
+  const actionsColumn: Column<Quota> = {
     id: 'do',
     title: '',
     value: () => '',
@@ -52,13 +52,13 @@ export function QuotaTable({ quotas, whose, mayChange }: Props) {
         name="quotas"
         what={text.quotas.what}
         rows={quotas}
-        columns={mayChange ? [...columnsOf(whose), buttons] : columnsOf(whose)}
+        columns={mayChange ? [...columnsOf(users), actionsColumn] : columnsOf(users)}
         idOf={({ user_id, client_id }) => `${user_id} ${client_id}`}
-        empty={<Empty what={mayChange ? text.quotas.none[whose] : text.quotas.emptyOwn} />}
+        empty={<EmptyState what={mayChange ? text.quotas.none[users] : text.quotas.emptyOwn} />}
       />
       {quotas.length > 0 && (
         <Text size="sm" c="dimmed" mt="xs">
-          {text.when.zone(zone())}
+          {text.when.zone(browserTimeZone())}
         </Text>
       )}
       <Dialog
@@ -68,18 +68,20 @@ export function QuotaTable({ quotas, whose, mayChange }: Props) {
       >
         {asked && <EditQuota quota={asked.quota} onDone={close} />}
       </Dialog>
-      {asked && asked.what !== 'edit' && <Asks what={asked.what} quota={asked.quota} onClose={close} />}
+      {asked && asked.what !== 'edit' && (
+        <ConfirmChange what={asked.what} quota={asked.quota} onClose={close} />
+      )}
     </>
   )
 }
 
-interface AsksProps {
+interface ConfirmChangeProps {
   readonly what: 'clear' | 'delete'
   readonly quota: Quota
   readonly onClose: () => void
 }
 
-function Asks({ what, quota, onClose }: AsksProps) {
+function ConfirmChange({ what, quota, onClose }: ConfirmChangeProps) {
   const { user_id, client_name, bytes_used } = quota
   const path = pathOf(quota)
   const change = useMutation({
@@ -88,20 +90,22 @@ function Asks({ what, quota, onClose }: AsksProps) {
         ? call('PATCH /v1/users/{user_id}/quotas/{client_id}', { path, body: { clear_period_usage: true } })
         : call('DELETE /v1/users/{user_id}/quotas/{client_id}', { path }),
     onSuccess: () => {
-      notify(what === 'clear' ? text.quotas.cleared : text.gone(text.quotas.editTitle(user_id, client_name)))
+      notify(
+        what === 'clear' ? text.quotas.cleared : text.deleted(text.quotas.editTitle(user_id, client_name))
+      )
       onClose()
     }
   })
   return (
-    <Confirm
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={text.quotas[`${what}Title`](user_id, client_name)}
-      does={what === 'clear' ? text.quotas.clear : text.delete}
+      action={what === 'clear' ? text.quotas.clear : text.delete}
       isBusy={change.isPending}
       onConfirm={() => change.mutate()}
     >
       <Text>{what === 'clear' ? text.quotas.clearText(bytes(bytes_used)) : text.quotas.deleteText}</Text>
-    </Confirm>
+    </ConfirmDialog>
   )
 }

@@ -1,15 +1,15 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { text } from '../../text/text.ts'
 import { NewQuota } from './NewQuota.tsx'
 import { QuotaTable } from './QuotaTable.tsx'
 import { useQuotas } from './quota.ts'
 
-/** The quotas of one user, for administrators. */
-export function QuotasOf({ user }: { readonly user: string }) {
+/** Quotas of one user, for administrators. */
+export function UserQuotas({ user }: { readonly user: string }) {
   const quotas = useQuotas(user)
   const [isAdding, add] = useState(false)
   return (
@@ -21,7 +21,7 @@ export function QuotasOf({ user }: { readonly user: string }) {
         </Button>
       }
     >
-      <Loaded query={quotas}>{all => <QuotaTable quotas={all} whose="one" mayChange />}</Loaded>
+      <QueryResult query={quotas}>{all => <QuotaTable quotas={all} users="one" mayChange />}</QueryResult>
       <Dialog isOpen={isAdding} onClose={() => add(false)} title={text.quotas.add}>
         <NewQuota user={user} onDone={() => add(false)} />
       </Dialog>

@@ -1,9 +1,9 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
-import { ofUnix } from '../../parts/local-time.ts'
-import { When } from '../../parts/Timestamp.tsx'
+import { unixToRfc3339 } from '../../parts/local-time.ts'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
-import { Usage } from '../../parts/UsageBar.tsx'
+import { UsageBar } from '../../parts/UsageBar.tsx'
 import { text } from '../../text/text.ts'
 import { UserLink } from '../users/UserLink.tsx'
 import { type Quota, shareOf, standingOf, toneOf, usageText } from './quota.ts'
@@ -18,11 +18,11 @@ const user: Column<Quota> = {
 
 const rest: readonly Column<Quota>[] = [
   {
-    id: 'edge',
-    title: text.quotas.edge,
+    id: 'client',
+    title: text.quotas.client,
     value: ({ client_name }) => client_name,
     cell: ({ client_id, client_name }) => (
-      <Anchor component={Link} href={`/edges/${client_id}`} size="sm">
+      <Anchor component={Link} href={`/clients/${client_id}`} size="sm">
         {client_name}
       </Anchor>
     ),
@@ -32,7 +32,7 @@ const rest: readonly Column<Quota>[] = [
     id: 'used',
     title: text.quotas.used,
     value: shareOf,
-    cell: quota => <Usage share={shareOf(quota)} label={usageText(quota)} tone={toneOf(quota)} />,
+    cell: quota => <UsageBar share={shareOf(quota)} label={usageText(quota)} tone={toneOf(quota)} />,
     width: 14
   },
   {
@@ -47,14 +47,14 @@ const rest: readonly Column<Quota>[] = [
     id: 'period',
     title: text.quotas.period,
     value: ({ period_end }) => period_end,
-    cell: ({ period_end }) => <When at={ofUnix(period_end)} />,
+    cell: ({ period_end }) => <Timestamp at={unixToRfc3339(period_end)} />,
     width: 11,
     wide: true
   }
 ]
 
-export const columnsOf = (whose: 'all' | 'one'): readonly Column<Quota>[] =>
-  whose === 'all' ? [user, ...rest] : rest
+export const columnsOf = (users: 'all' | 'one'): readonly Column<Quota>[] =>
+  users === 'all' ? [user, ...rest] : rest
 
 const Standing = ({ quota }: { readonly quota: Quota }) => {
   const standing = standingOf(quota)

@@ -2,14 +2,14 @@ import { Button } from '@mantine/core'
 import { Link, useLocation } from 'wouter'
 import { useMe } from '../../api/me.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { NewQuota } from './NewQuota.tsx'
 import { QuotaTable } from './QuotaTable.tsx'
 import { useQuotas } from './quota.ts'
 
-/** All quotas, and of a user without the role its own. */
+/** All quotas for superadmins, own quotas for other users. */
 export default function Quotas() {
   const me = useMe().data
   const mayChange = me?.role === 'superadmin'
@@ -17,16 +17,16 @@ export default function Quotas() {
   const [path, go] = useLocation()
   return (
     <>
-      <Head title={text.pages.quotas}>
+      <PageHead title={text.pages.quotas}>
         {mayChange && (
           <Button component={Link} href="/quotas/new">
             {text.quotas.add}
           </Button>
         )}
-      </Head>
-      <Loaded query={quotas}>
-        {all => <QuotaTable quotas={all} whose={mayChange ? 'all' : 'one'} mayChange={mayChange} />}
-      </Loaded>
+      </PageHead>
+      <QueryResult query={quotas}>
+        {all => <QuotaTable quotas={all} users={mayChange ? 'all' : 'one'} mayChange={mayChange} />}
+      </QueryResult>
       <Dialog
         isOpen={mayChange && path === '/quotas/new'}
         onClose={() => go('/quotas')}

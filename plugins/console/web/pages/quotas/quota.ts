@@ -4,11 +4,11 @@ import { bytes, percent } from '../../format.ts'
 import { text } from '../../text/text.ts'
 
 export type Quota = Row<'GET /v1/quotas'>
-export type Standing = keyof typeof text.quotas.states
+type Standing = keyof typeof text.quotas.states
 
 const near = 0.8
 
-/** Those of one user, or for administrators all; those that are nearest to their end first. */
+/** Reads the quotas of a user, or all if `user` is null. The most used come first. */
 export const useQuotas = (user: string | null) =>
   useQuery({
     queryKey: ['quotas', user],

@@ -6,19 +6,25 @@ import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { text } from '../../text/text.ts'
-import { type BulkAction, changeAll } from './change-rules.ts'
+import { type BulkAction, changeRules } from './change-rules.ts'
 import { DeleteRules } from './DeleteRules.tsx'
-import { LabelsPatch } from './LabelsForm.tsx'
+import { LabelsForm } from './LabelsForm.tsx'
 import type { Rule } from './queries.ts'
 
-/** What can be done to many rules. Some may be refused: each is counted, and the first one says why. */
-export function Actions({ rules, onDone }: { readonly rules: readonly Rule[]; readonly onDone: () => void }) {
+/** Actions on selected rules. The notice counts failures and shows the first error. */
+export function BulkActions({
+  rules,
+  onDone
+}: {
+  readonly rules: readonly Rule[]
+  readonly onDone: () => void
+}) {
   const [asks, { open, close }] = useDisclosure()
   const [labels, { open: openLabels, close: closeLabels }] = useDisclosure()
   const [done, setDone] = useState(0)
   const change = useMutation({
     mutationFn: (action: BulkAction) =>
-      changeAll(
+      changeRules(
         rules.map(({ rule_id }) => rule_id),
         action,
         setDone
@@ -60,7 +66,7 @@ export function Actions({ rules, onDone }: { readonly rules: readonly Rule[]; re
         onConfirm={() => change.mutate({ action: 'delete' })}
       />
       <Dialog isOpen={labels} onClose={closeLabels} title={text.rules.setLabels}>
-        <LabelsPatch
+        <LabelsForm
           isBusy={change.isPending}
           onSubmit={patch => change.mutate({ action: 'patch', patch: { labels: patch } })}
         />

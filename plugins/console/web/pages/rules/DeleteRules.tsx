@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/call.ts'
 import { count } from '../../format.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
 import { text } from '../../text/text.ts'
 import { nameOf, type Rule } from './queries.ts'
 
@@ -14,30 +14,30 @@ interface Props {
   readonly onConfirm: () => void
 }
 
-const named = 5
+const maxNamed = 5
 
-/** Asks before rules are deleted: says which, and how many live connections go with them. */
+/** Confirms a deletion, with the names of the rules and the number of open connections. */
 export function DeleteRules({ rules, ...dialog }: Props) {
   const [only] = rules
   const title = rules.length === 1 && only ? nameOf(only) : text.rules.count(rules.length)
   return (
-    <Confirm {...dialog} title={text.rules.confirmDelete(title)} does={text.rules.delete}>
+    <ConfirmDialog {...dialog} title={text.rules.confirmDelete(title)} action={text.rules.delete}>
       {rules.length > 1 && (
         <Text size="sm">
-          {rules.slice(0, named).map(nameOf).join(', ')}
-          {rules.length > named && ` ${text.rules.andMore(count(rules.length - named))}`}
+          {rules.slice(0, maxNamed).map(nameOf).join(', ')}
+          {rules.length > maxNamed && ` ${text.rules.andMore(count(rules.length - maxNamed))}`}
         </Text>
       )}
-      {dialog.isOpen && <Live rules={rules} />}
+      {dialog.isOpen && <OpenConnections rules={rules} />}
       <Text>{text.rules.confirmText}</Text>
-    </Confirm>
+    </ConfirmDialog>
   )
 }
 
-const counted = 20 // more are not asked about one by one
+const maxCounted = 20 // each rule costs a request
 
-function Live({ rules }: { readonly rules: readonly Rule[] }) {
-  const ids = rules.slice(0, counted).map(({ rule_id }) => rule_id)
+function OpenConnections({ rules }: { readonly rules: readonly Rule[] }) {
+  const ids = rules.slice(0, maxCounted).map(({ rule_id }) => rule_id)
   const live = useQuery({
     queryKey: ['live-count', ids],
     refetchInterval: false,
@@ -53,8 +53,8 @@ function Live({ rules }: { readonly rules: readonly Rule[] }) {
     <Text fw={600} role="status">
       {live.isError
         ? text.rules.liveUnknown
-        : rules.length > counted
-          ? text.rules.liveOfFirst(n, String(counted))
+        : rules.length > maxCounted
+          ? text.rules.liveOfFirst(n, String(maxCounted))
           : text.rules.live(n)}
     </Text>
   )

@@ -10,13 +10,13 @@ interface Props {
   readonly onSubmit: (labels: Labels) => void
 }
 
-/** Labels to set, and keys to take away, on each of many records. */
-export function LabelsPatch({ isBusy, onSubmit }: Props) {
+/** Labels to set and keys to remove, for several rules at once. */
+export function LabelsForm({ isBusy, onSubmit }: Props) {
   const [set, setSet] = useState<Values>({})
   const [remove, setRemove] = useState('')
-  const gone = remove.split(/[\s,]+/).filter(Boolean)
+  const removedKeys = remove.split(/[\s,]+/).filter(Boolean)
   const patch = {
-    ...Object.fromEntries(gone.map(key => [key, null])),
+    ...Object.fromEntries(removedKeys.map(key => [key, null])),
     ...(set as Readonly<Record<string, string>>)
   }
   return (

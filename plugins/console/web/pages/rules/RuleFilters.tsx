@@ -3,19 +3,19 @@ import { useDebouncedCallback } from '@mantine/hooks'
 import { useState } from 'react'
 import { fieldError } from '../../parts/field-error.ts'
 import { text } from '../../text/text.ts'
-import type { EdgesById } from '../clients/queries.ts'
-import type { Filters } from './filters.ts'
+import type { ClientsById } from '../clients/queries.ts'
+import type { RuleFilter } from './filters.ts'
 import { shownStates } from './shown-state.ts'
 
 interface Props {
-  readonly filters: Filters
-  readonly set: (name: keyof Filters, value: string) => void
-  readonly edges: EdgesById
+  readonly filters: RuleFilter
+  readonly set: (name: keyof RuleFilter, value: string) => void
+  readonly clients: ClientsById
   readonly error: Error | null
 }
 
-/** By label and state; and what a link has chosen, to be taken off again. */
-export function FilterTools({ filters, set, edges, error }: Props) {
+/** Inputs for state and labels, and buttons to remove the filters of a link. */
+export function RuleFilters({ filters, set, clients, error }: Props) {
   const [selector, setSelector] = useState(filters.selector)
   const apply = useDebouncedCallback((next: string) => set('selector', next.trim()), 300)
   const states = filters.state.includes(',') ? [filters.state, ...shownStates] : shownStates
@@ -49,22 +49,25 @@ export function FilterTools({ filters, set, edges, error }: Props) {
         autoCapitalize="none"
         spellCheck={false}
       />
-      <Chosen
-        name={filters.edge && text.rules.onEdge(edges.get(filters.edge)?.client_name ?? '…')}
-        off={() => set('edge', '')}
+      <ActiveFilter
+        name={filters.client && text.rules.onClient(clients.get(filters.client)?.client_name ?? '…')}
+        onRemove={() => set('client', '')}
       />
-      <Chosen name={filters.owner && text.rules.ofOwner(filters.owner)} off={() => set('owner', '')} />
-      <Chosen name={filters.targets && text.rules.targetsDown} off={() => set('targets', '')} />
+      <ActiveFilter
+        name={filters.owner && text.rules.ownedBy(filters.owner)}
+        onRemove={() => set('owner', '')}
+      />
+      <ActiveFilter name={filters.targets && text.rules.targetsDown} onRemove={() => set('targets', '')} />
     </Group>
   )
 }
 
-const Chosen = ({ name, off }: { readonly name: string; readonly off: () => void }) =>
+const ActiveFilter = ({ name, onRemove }: { readonly name: string; readonly onRemove: () => void }) =>
   name !== '' && (
     <Button
       variant="light"
-      onClick={off}
-      aria-label={text.rules.takeOff(name)}
+      onClick={onRemove}
+      aria-label={text.rules.removeFilter(name)}
       rightSection={<span aria-hidden="true">✕</span>}
     >
       {name}

@@ -1,51 +1,51 @@
 import { Button } from '@mantine/core'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
-import { errorOf } from '../../api/api-error.ts'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { toApiError } from '../../api/api-error.ts'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { type EdgesById, useEdgesById } from '../clients/queries.ts'
-import { Actions } from './BulkActions.tsx'
+import { type ClientsById, useClientsById } from '../clients/queries.ts'
+import { BulkActions } from './BulkActions.tsx'
 import { columnsOf } from './columns.tsx'
-import { chosen, type Filters, useFilters } from './filters.ts'
+import { filterRules, type RuleFilter, useFilters } from './filters.ts'
 import { type Rule, useRules } from './queries.ts'
-import { FilterTools } from './RuleFilters.tsx'
+import { RuleFilters } from './RuleFilters.tsx'
 
 const idOf = ({ rule_id }: Rule): string => rule_id
 
-export function List() {
+export function RuleList() {
   const { filters, set, clear } = useFilters()
   const rules = useRules(filters.selector)
-  const edges = useEdgesById()
-  const columns = useMemo(() => columnsOf(edges), [edges])
-  const rows = useChosen(rules.data, filters, edges)
+  const clients = useClientsById()
+  const columns = useMemo(() => columnsOf(clients), [clients])
+  const rows = useFiltered(rules.data, filters, clients)
   const isFiltered = Object.entries(filters).some(([name, value]) => name !== 'q' && value !== '')
-  const isRefused = rules.isError && errorOf(rules.error).code === 'validation.selector'
+  const isRefused = rules.isError && toApiError(rules.error).code === 'validation.selector'
   const add = (
     <Button component={Link} href="/rules/new">
       {text.rules.add}
     </Button>
   )
   const none = isFiltered ? (
-    <Empty what={text.rules.noneChosen}>
+    <EmptyState what={text.rules.noMatch}>
       <Button variant="default" onClick={clear}>
         {text.rules.showAll}
       </Button>
-    </Empty>
+    </EmptyState>
   ) : (
-    <Empty what={text.rules.empty}>{add}</Empty>
+    <EmptyState what={text.rules.empty}>{add}</EmptyState>
   )
   return (
     <>
-      <Head title={text.pages.rules}>{add}</Head>
+      <PageHead title={text.pages.rules}>{add}</PageHead>
       {(isFiltered || rows.length > 0) && (
-        <FilterTools {...{ filters, set, edges }} error={isRefused ? rules.error : null} />
+        <RuleFilters filters={filters} set={set} clients={clients} error={isRefused ? rules.error : null} />
       )}
       {!isRefused && (
-        <Loaded query={rules}>
+        <QueryResult query={rules}>
           {() => (
             <Table
               name="rules"
@@ -55,19 +55,23 @@ export function List() {
               idOf={idOf}
               search={[filters.q, words => set('q', words)]}
               empty={none}
-              actions={(selected, done) => <Actions rules={selected} onDone={done} />}
+              actions={(selected, done) => <BulkActions rules={selected} onDone={done} />}
             />
           )}
-        </Loaded>
+        </QueryResult>
       )}
     </>
   )
 }
 
-function useChosen(rules: readonly Rule[] | undefined, filters: Filters, edges: EdgesById): readonly Rule[] {
-  const { state, edge, owner, targets } = filters
+function useFiltered(
+  rules: readonly Rule[] | undefined,
+  filters: RuleFilter,
+  clients: ClientsById
+): readonly Rule[] {
+  const { state, client, owner, targets } = filters
   return useMemo(
-    () => chosen(rules ?? [], { state, edge, owner, targets }, edges),
-    [rules, state, edge, owner, targets, edges]
+    () => filterRules(rules ?? [], { state, client, owner, targets }, clients),
+    [rules, state, client, owner, targets, clients]
   )
 }

@@ -7,10 +7,10 @@ export type BulkAction =
   | { readonly action: 'pause' | 'resume' | 'delete' }
   | { readonly action: 'patch'; readonly patch: { readonly labels: Labels } }
 
-const atOnce = 200 // rules of one call: progress is seen, and none is long
+const batchSize = 200 // small enough to show progress
 
-/** Changes rules one call after another, and tells how many it has behind it. */
-export async function changeAll(
+/** Changes rules in batches and reports the progress. */
+export async function changeRules(
   ids: readonly string[],
   action: BulkAction,
   onProgress: (done: number) => void
@@ -18,9 +18,9 @@ export async function changeAll(
   let changed = 0
   let refused = 0
   let first: ApiError | null = null
-  for (let from = 0; from < ids.length; from += atOnce) {
+  for (let from = 0; from < ids.length; from += batchSize) {
     const { results } = await call('POST /v1/rules/bulk', {
-      body: { ids: ids.slice(from, from + atOnce), ...action }
+      body: { ids: ids.slice(from, from + batchSize), ...action }
     })
     for (const { status, error } of results) {
       if (!error) changed++

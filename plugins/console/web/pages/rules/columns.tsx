@@ -1,28 +1,28 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
-import { State } from '../../parts/StateLabel.tsx'
-import { When } from '../../parts/Timestamp.tsx'
+import { StateLabel } from '../../parts/StateLabel.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
-import type { EdgesById } from '../clients/queries.ts'
+import type { ClientsById } from '../clients/queries.ts'
 import { portsOf, type Rule, targetsOf } from './queries.ts'
 import { shownStateOf } from './shown-state.ts'
 
-const edgeOf = ({ client_name, edges }: Rule): string =>
-  client_name ?? text.rules.several(String(edges?.length ?? 0))
+const clientOf = ({ client_name, edges }: Rule): string =>
+  client_name ?? text.rules.clientCount(String(edges?.length ?? 0))
 
 const labelsOf = ({ labels }: Rule): string =>
   Object.entries(labels ?? {})
     .map(([key, value]) => `${key}=${value}`)
     .join(' ')
 
-function reasonOf(rule: Rule, edges: EdgesById): string {
-  if (shownStateOf(rule, edges) === 'unknown') return text.rules.edgeAway
+function reasonOf(rule: Rule, clients: ClientsById): string {
+  if (shownStateOf(rule, clients) === 'unknown') return text.rules.clientOffline
   const { state, state_reason: reason } = rule
   return reason === null || reason === state ? '' : (text.reasons[reason] ?? reason)
 }
 
-export const columnsOf = (edges: EdgesById): readonly Column<Rule>[] => [
+export const columnsOf = (clients: ClientsById): readonly Column<Rule>[] => [
   {
     id: 'port',
     title: text.explain.port,
@@ -35,15 +35,15 @@ export const columnsOf = (edges: EdgesById): readonly Column<Rule>[] => [
     width: 8
   },
   {
-    id: 'edge',
-    title: text.rules.edge,
-    value: edgeOf,
+    id: 'client',
+    title: text.rules.client,
+    value: clientOf,
     width: 6,
     cell: rule =>
       rule.client_id === null ? (
-        edgeOf(rule)
+        clientOf(rule)
       ) : (
-        <Anchor component={Link} href={`/edges/${rule.client_id}`} size="sm">
+        <Anchor component={Link} href={`/clients/${rule.client_id}`} size="sm">
           {rule.client_name}
         </Anchor>
       )
@@ -52,15 +52,15 @@ export const columnsOf = (edges: EdgesById): readonly Column<Rule>[] => [
   {
     id: 'state',
     title: text.rules.state,
-    value: rule => text.states[shownStateOf(rule, edges)],
-    cell: rule => <State of={shownStateOf(rule, edges)} title={reasonOf(rule, edges)} />,
+    value: rule => text.states[shownStateOf(rule, clients)],
+    cell: rule => <StateLabel of={shownStateOf(rule, clients)} title={reasonOf(rule, clients)} />,
     width: 8
   },
   {
     id: 'reason',
     title: text.rules.reason,
-    value: rule => reasonOf(rule, edges),
-    cell: rule => <span title={reasonOf(rule, edges)}>{reasonOf(rule, edges)}</span>,
+    value: rule => reasonOf(rule, clients),
+    cell: rule => <span title={reasonOf(rule, clients)}>{reasonOf(rule, clients)}</span>,
     width: 7,
     wide: true
   },
@@ -78,7 +78,7 @@ export const columnsOf = (edges: EdgesById): readonly Column<Rule>[] => [
     id: 'created',
     title: text.rules.created,
     value: ({ created_at }) => Date.parse(created_at),
-    cell: ({ created_at }) => <When at={created_at} form="ago" />,
+    cell: ({ created_at }) => <Timestamp at={created_at} format="ago" />,
     width: 7,
     wide: true,
     extra: true

@@ -1,17 +1,17 @@
-// Which rules a list shows. It is in the address, so that a figure elsewhere can lead to what it counts:
-// /rules?state=failed, /rules?edge=ID, /rules?targets=down, /rules?selector=env=prod
+// Filters of the rule list. They are in the URL, so that other pages can link to them:
+// /rules?state=failed, /rules?client=ID, /rules?targets=down, /rules?selector=env=prod
 import { useSearchParams } from 'wouter'
-import type { EdgesById } from '../clients/queries.ts'
+import type { ClientsById } from '../clients/queries.ts'
 import type { Rule } from './queries.ts'
 import { downTargets, shownStateOf } from './shown-state.ts'
 
-const names = ['q', 'selector', 'state', 'edge', 'owner', 'targets'] as const
-export type Filters = Readonly<Record<(typeof names)[number], string>>
+const names = ['q', 'selector', 'state', 'client', 'owner', 'targets'] as const
+export type RuleFilter = Readonly<Record<(typeof names)[number], string>>
 
 export function useFilters() {
   const [params, setParams] = useSearchParams()
-  const filters = Object.fromEntries(names.map(name => [name, params.get(name) ?? ''])) as Filters
-  const set = (name: keyof Filters, value: string): void =>
+  const filters = Object.fromEntries(names.map(name => [name, params.get(name) ?? ''])) as RuleFilter
+  const set = (name: keyof RuleFilter, value: string): void =>
     setParams(
       before => {
         const next = new URLSearchParams(before)
@@ -24,21 +24,21 @@ export function useFilters() {
   return { filters, set, clear: () => setParams(new URLSearchParams(), { replace: true }) }
 }
 
-/** What the server does not choose by its selector. */
-export function chosen(
+/** Applies the filters that the API lacks; the server applies `selector`. */
+export function filterRules(
   rules: readonly Rule[],
-  filters: Omit<Filters, 'q' | 'selector'>,
-  edges: EdgesById
+  filters: Omit<RuleFilter, 'q' | 'selector'>,
+  clients: ClientsById
 ): readonly Rule[] {
-  const { state, edge, owner, targets } = filters
+  const { state, client, owner, targets } = filters
   const tests = [
-    state !== '' && ((rule: Rule) => state.split(',').includes(shownStateOf(rule, edges))),
-    edge !== '' && ((rule: Rule) => isOn(rule, edge)),
+    state !== '' && ((rule: Rule) => state.split(',').includes(shownStateOf(rule, clients))),
+    client !== '' && ((rule: Rule) => isOn(rule, client)),
     owner !== '' && ((rule: Rule) => rule.owner === owner),
-    targets === 'down' && ((rule: Rule) => downTargets(rule, edges).length > 0)
+    targets === 'down' && ((rule: Rule) => downTargets(rule, clients).length > 0)
   ].filter(test => test !== false)
   return tests.length === 0 ? rules : rules.filter(rule => tests.every(test => test(rule)))
 }
 
-export const isOn = ({ client_id, edges }: Rule, edge: string): boolean =>
-  client_id === edge || (edges?.some(at => at.client_id === edge) ?? false)
+export const isOn = ({ client_id, edges }: Rule, client: string): boolean =>
+  client_id === client || (edges?.some(at => at.client_id === client) ?? false)

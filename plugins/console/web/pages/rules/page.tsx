@@ -1,8 +1,8 @@
 import { Route, Switch } from 'wouter'
-import { Detail } from './detail/RuleDetail.tsx'
+import { RuleDetail } from './detail/RuleDetail.tsx'
 import { EditRule } from './form/EditRule.tsx'
 import { NewRule } from './form/NewRule.tsx'
-import { List } from './RuleList.tsx'
+import { RuleList } from './RuleList.tsx'
 
 export default function Rules() {
   return (
@@ -11,9 +11,9 @@ export default function Rules() {
         <NewRule />
       </Route>
       <Route path="/rules/:id/edit">{({ id }) => <EditRule key={id} id={id} />}</Route>
-      <Route path="/rules/:id">{({ id }) => <Detail key={id} id={id} />}</Route>
+      <Route path="/rules/:id">{({ id }) => <RuleDetail key={id} id={id} />}</Route>
       <Route>
-        <List />
+        <RuleList />
       </Route>
     </Switch>
   )

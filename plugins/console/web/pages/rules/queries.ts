@@ -1,13 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { call, growing, type Row } from '../../api/call.ts'
+import { call, growingRows, type Row } from '../../api/call.ts'
 
 export type Rule = Row<'GET /v1/rules'>
 
-/** The rules, or those that a selector of labels chooses. Long lists are read less often: changes are told. */
+/** Reads rules, optionally by label selector. Long lists are polled less often; the change number covers changes. */
 export const useRules = (selector = '') =>
   useQuery<readonly Rule[]>({
     queryKey: ['rules', selector],
-    queryFn: growing('GET /v1/rules', { query: { ...(selector !== '' && { selector }) } }),
+    queryFn: growingRows('GET /v1/rules', { query: { ...(selector !== '' && { selector }) } }),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { data } }) => Math.max(5000, (data?.length ?? 0) * 6)
   })
@@ -18,7 +18,7 @@ export const useRule = (rule_id: string) =>
     queryFn: () => call('GET /v1/rules/{rule_id}', { path: { rule_id } })
   })
 
-/** '8443', or a range. */
+/** '8443' or '8443–8450' */
 export const portsOf = ({
   listen_port: first,
   listen_port_end: last
@@ -33,6 +33,6 @@ export const addressOf = ({ host, port, port_end: end = null }: Address): string
 
 export const targetsOf = ({ targets }: Rule): string => targets.map(addressOf).join(', ')
 
-/** 'paris:8443/tcp': how people name a rule. */
+/** 'paris:8443/tcp' */
 export const nameOf = (rule: Rule): string =>
   `${rule.client_name ?? rule.edges?.map(({ client_name }) => client_name).join(', ') ?? ''}:${portsOf(rule)}/${rule.protocol}`

@@ -5,7 +5,7 @@ import type { Reply } from '../../api/call.ts'
 import { ago, count } from '../../format.ts'
 import { Command } from '../../parts/Command.tsx'
 import { Fact, Facts } from '../../parts/Facts.tsx'
-import { When } from '../../parts/Timestamp.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
 
 type Shown = Reply<'GET /v1/settings/certificate'>
@@ -24,10 +24,10 @@ export function Certificate({ certificate }: { readonly certificate: Shown }) {
       <Command value={fingerprint} />
       <Facts>
         <Fact name={text.settings.until}>
-          <When at={not_after} />
+          <Timestamp at={not_after} />
         </Fact>
         <Fact name={text.settings.from}>
-          <When at={not_before} />
+          <Timestamp at={not_before} />
         </Fact>
         <Fact name={text.settings.origin}>{text.settings.origins[source]}</Fact>
         <Fact name={text.settings.names}>{names.map(hostOf).join(', ')}</Fact>
@@ -37,13 +37,13 @@ export function Certificate({ certificate }: { readonly certificate: Shown }) {
   )
 }
 
-/** Of 'DNS:gate.example' the name; 'IP Address:0:0:0:0:0:0:0:1' is '::1', as everybody writes it. */
+/** 'DNS:gate.example' is 'gate.example'; 'IP Address:0:0:0:0:0:0:0:1' is '::1'. */
 function hostOf(name: string): string {
   const host = name.slice(name.indexOf(':') + 1)
   return /^IP Address:.*:/.test(name) ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host
 }
 
-/** A certificate changes while the server is stopped, by commands: what they do, and how far it is. */
+/** The commands that rotate the certificate, and the progress. */
 function Rotation({ certificate }: { readonly certificate: Shown }) {
   const commands = [
     `sluice cert reissue --rotate ${certificate.names.map(name => `--san ${hostOf(name)}`).join(' ')}`,
@@ -78,7 +78,7 @@ function Next({ next, certificate }: { readonly next: string; readonly certifica
         {waiting_for.map(({ client_id, name }, i) => (
           <Fragment key={client_id}>
             {i > 0 && ', '}
-            <Anchor component={Link} href={`/edges/${client_id}`}>
+            <Anchor component={Link} href={`/clients/${client_id}`}>
               {name}
             </Anchor>
           </Fragment>

@@ -2,13 +2,13 @@ import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
-import { useEdit } from '../../api/use-edit.ts'
-import { useForms } from '../../api/use-form-reset.ts'
+import { useVersionedEdit } from '../../api/use-edit.ts'
+import { useFormReset } from '../../api/use-form-reset.ts'
 import { notify } from '../../app/notices.ts'
-import { Overtaken } from '../../parts/EditConflict.tsx'
+import { EditConflict } from '../../parts/EditConflict.tsx'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 
 type Setting = Reply<'GET /v1/settings/advertised-endpoint'>
@@ -17,16 +17,16 @@ const readSetting = () => versioned('GET /v1/settings/advertised-endpoint')
 
 export function Endpoint() {
   const setting = useQuery({ queryKey: ['endpoint'], queryFn: readSetting })
-  const { form, begin } = useForms(setting)
+  const { formKey, reset } = useFormReset(setting)
   return (
-    <Loaded query={setting}>
+    <QueryResult query={setting}>
       {read => (
         <Stack>
           <InForce setting={read.value} />
-          <Override key={form} opened={read} onSaved={begin} />
+          <Override key={formKey} opened={read} onSaved={reset} />
         </Stack>
       )}
-    </Loaded>
+    </QueryResult>
   )
 }
 
@@ -59,7 +59,7 @@ function Override({
   readonly onSaved: () => Promise<void>
 }) {
   const [value, setValue] = useState(opened.value.override ?? '')
-  const { change, theirs } = useEdit<Setting, string | null>(opened, {
+  const { change, theirs } = useVersionedEdit<Setting, string | null>(opened, {
     read: readSetting,
     save: async (endpoint, headers) => {
       await call('PUT /v1/settings/advertised-endpoint', {
@@ -70,14 +70,14 @@ function Override({
     },
     onSaved
   })
-  const { at, rest } = formErrors(change.error, {
+  const { errorAt, generalError } = formErrors(change.error, {
     advertised_endpoint: ['endpoint_invalid', 'endpoint_not_in_cert_san']
   })
   return (
     <Form
-      does={text.save}
+      submitLabel={text.save}
       isBusy={change.isPending}
-      error={rest}
+      error={generalError}
       onSubmit={() => change.mutate(value.trim() || null)}
     >
       <TextInput
@@ -85,13 +85,13 @@ function Override({
         description={text.settings.overrideHint}
         value={value}
         onChange={event => setValue(event.currentTarget.value)}
-        error={at('advertised_endpoint')}
+        error={errorAt('advertised_endpoint')}
         autoCapitalize="none"
         spellCheck={false}
         maw={480}
       />
       {theirs && (
-        <Overtaken fields={[{ name: text.settings.override, now: theirs.override ?? '–', mine: value }]} />
+        <EditConflict fields={[{ name: text.settings.override, now: theirs.override ?? '–', mine: value }]} />
       )}
       {opened.value.override !== null && (
         <Group>

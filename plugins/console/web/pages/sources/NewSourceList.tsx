@@ -7,10 +7,10 @@ import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { text } from '../../text/text.ts'
 import { EntriesField } from './EntriesField.tsx'
-import { entriesIn } from './parse-entries.ts'
+import { parseEntries } from './parse-entries.ts'
 
-/** Makes a list; one that is there already is not replaced. */
-export function NewList({ onDone }: { readonly onDone: (name: string) => void }) {
+/** Creates a list. Does not replace an existing one. */
+export function NewSourceList({ onDone }: { readonly onDone: (name: string) => void }) {
   const [name, setName] = useState('')
   const [lines, setLines] = useState('')
   const list_name = name.trim().replace(/^@/, '')
@@ -19,28 +19,36 @@ export function NewList({ onDone }: { readonly onDone: (name: string) => void })
     mutationFn: () =>
       call('PUT /v1/source-lists/{list_name}', {
         path: { list_name },
-        body: { entries: entriesIn(lines) },
+        body: { entries: parseEntries(lines) },
         headers: { 'if-none-match': '*' }
       }),
     onSuccess: ({ name }) => {
-      notify(text.sources.made(name))
+      notify(text.sources.saved(name))
       onDone(name)
     }
   })
-  const { at, rest } = formErrors(make.error, { list_name: ['resource_changed'], entries: ['limit_reached'] })
+  const { errorAt, generalError } = formErrors(make.error, {
+    list_name: ['resource_changed'],
+    entries: ['limit_reached']
+  })
   return (
-    <Form does={text.sources.submit} isBusy={make.isPending} error={rest} onSubmit={() => make.mutate()}>
+    <Form
+      submitLabel={text.sources.submit}
+      isBusy={make.isPending}
+      error={generalError}
+      onSubmit={() => make.mutate()}
+    >
       <TextInput
         label={text.sources.name}
         description={text.sources.nameHint}
         value={name}
         onChange={event => setName(event.currentTarget.value)}
-        error={at('list_name') && text.sources.taken}
+        error={errorAt('list_name') && text.sources.taken}
         autoCapitalize="none"
         data-autofocus
         required
       />
-      <EntriesField value={lines} onChange={setLines} error={at('entries')} />
+      <EntriesField value={lines} onChange={setLines} error={errorAt('entries')} />
     </Form>
   )
 }

@@ -2,47 +2,47 @@ import { Anchor, Button, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { errorOf } from '../../api/api-error.ts'
+import { toApiError } from '../../api/api-error.ts'
 import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
-import { useEdit } from '../../api/use-edit.ts'
-import { useForms } from '../../api/use-form-reset.ts'
+import { useVersionedEdit } from '../../api/use-edit.ts'
+import { useFormReset } from '../../api/use-form-reset.ts'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
-import { Overtaken } from '../../parts/EditConflict.tsx'
-import { Empty } from '../../parts/EmptyState.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { EditConflict } from '../../parts/EditConflict.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { EntriesField } from './EntriesField.tsx'
-import { entriesIn } from './parse-entries.ts'
+import { parseEntries } from './parse-entries.ts'
 
 type List = Reply<'GET /v1/source-lists/{list_name}'>
 
 const read = (list_name: string) => versioned('GET /v1/source-lists/{list_name}', { path: { list_name } })
 
-export function Detail({ name }: { readonly name: string }) {
+export function SourceListDetail({ name }: { readonly name: string }) {
   const list = useQuery({ queryKey: ['source-list', name], queryFn: () => read(name) })
-  const { form, begin } = useForms(list)
+  const { formKey, reset } = useFormReset(list)
   return (
     <>
       <Anchor component={Link} href="/sources" size="sm">
         {text.pages.sources}
       </Anchor>
-      <Head title={`@${name}`}>{list.data && <Remove list={list.data.value} />}</Head>
-      {list.isError && errorOf(list.error).status === 404 ? (
-        <Empty what={text.sources.none} />
+      <PageHead title={`@${name}`}>{list.data && <DeleteList list={list.data.value} />}</PageHead>
+      {list.isError && toApiError(list.error).status === 404 ? (
+        <EmptyState what={text.sources.none} />
       ) : (
-        <Loaded query={list}>
+        <QueryResult query={list}>
           {opened => (
             <>
               <Text mb="md">{text.sources.affects(count(opened.value.rule_count))}</Text>
-              <Entries key={form} opened={opened} onSaved={begin} />
+              <Entries key={formKey} opened={opened} onSaved={reset} />
             </>
           )}
-        </Loaded>
+        </QueryResult>
       )}
     </>
   )
@@ -56,31 +56,31 @@ interface EntriesProps {
 function Entries({ opened, onSaved }: EntriesProps) {
   const { name } = opened.value
   const [lines, setLines] = useState(opened.value.entries.join('\n'))
-  const { change, theirs } = useEdit<List, string[]>(opened, {
+  const { change, theirs } = useVersionedEdit<List, string[]>(opened, {
     read: () => read(name),
     save: (entries, headers) =>
       call('PUT /v1/source-lists/{list_name}', { path: { list_name: name }, body: { entries }, headers }),
     onSaved: () => {
-      notify(text.sources.made(name))
+      notify(text.sources.saved(name))
       return onSaved()
     }
   })
-  const { at, rest } = formErrors(change.error, { entries: ['limit_reached'] })
+  const { errorAt, generalError } = formErrors(change.error, { entries: ['limit_reached'] })
   return (
     <Form
-      does={text.sources.submit}
+      submitLabel={text.sources.submit}
       isBusy={change.isPending}
-      error={rest}
-      onSubmit={() => change.mutate(entriesIn(lines))}
+      error={generalError}
+      onSubmit={() => change.mutate(parseEntries(lines))}
     >
-      <EntriesField value={lines} onChange={setLines} error={at('entries')} />
+      <EntriesField value={lines} onChange={setLines} error={errorAt('entries')} />
       {theirs && (
-        <Overtaken
+        <EditConflict
           fields={[
             {
               name: text.sources.entries,
-              now: said(theirs.entries),
-              mine: said(entriesIn(lines))
+              now: summarize(theirs.entries),
+              mine: summarize(parseEntries(lines))
             }
           ]}
         />
@@ -89,19 +89,19 @@ function Entries({ opened, onSaved }: EntriesProps) {
   )
 }
 
-const most = 50
+const maxShown = 50
 
-/** The first ones, and how many more there are. */
-const said = (entries: readonly string[]): string =>
-  entries.slice(0, most).join(' ') + (entries.length > most ? ` … (${count(entries.length)})` : '')
+/** Lists the first entries, and the total number if there are more. */
+const summarize = (entries: readonly string[]): string =>
+  entries.slice(0, maxShown).join(' ') + (entries.length > maxShown ? ` … (${count(entries.length)})` : '')
 
-function Remove({ list: { name, entry_count, rule_count } }: { readonly list: List }) {
+function DeleteList({ list: { name, entry_count, rule_count } }: { readonly list: List }) {
   const [asks, ask] = useState(false)
   const [, go] = useLocation()
   const remove = useMutation({
     mutationFn: () => call('DELETE /v1/source-lists/{list_name}', { path: { list_name: name } }),
     onSuccess: () => {
-      notify(text.gone(`@${name}`))
+      notify(text.deleted(`@${name}`))
       go('/sources')
     }
   })
@@ -115,16 +115,16 @@ function Remove({ list: { name, entry_count, rule_count } }: { readonly list: Li
       <Button variant="default" c="var(--bad)" disabled={rule_count > 0} onClick={() => ask(true)}>
         {text.delete}
       </Button>
-      <Confirm
+      <ConfirmDialog
         isOpen={asks}
         onClose={() => ask(false)}
         title={text.sources.deleteTitle(name, count(entry_count))}
-        does={text.delete}
+        action={text.delete}
         isBusy={remove.isPending}
         onConfirm={() => remove.mutate()}
       >
-        <Text>{text.undoable}</Text>
-      </Confirm>
+        <Text>{text.cannotUndo}</Text>
+      </ConfirmDialog>
     </>
   )
 }

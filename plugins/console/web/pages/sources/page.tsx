@@ -4,15 +4,15 @@ import { Link, Route, Switch, useLocation } from 'wouter'
 import { type Row, rows } from '../../api/call.ts'
 import { count } from '../../format.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
-import { When } from '../../parts/Timestamp.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { NewList } from './NewSourceList.tsx'
-import { Detail } from './SourceListDetail.tsx'
+import { NewSourceList } from './NewSourceList.tsx'
+import { SourceListDetail } from './SourceListDetail.tsx'
 
 type List = Row<'GET /v1/source-lists'>
 
@@ -47,7 +47,7 @@ const columns: readonly Column<List>[] = [
     id: 'updated',
     title: text.sources.updated,
     value: ({ updated_at }) => Date.parse(updated_at),
-    cell: ({ updated_at }) => <When at={updated_at} form="ago" />,
+    cell: ({ updated_at }) => <Timestamp at={updated_at} format="ago" />,
     wide: true
   }
 ]
@@ -56,7 +56,7 @@ export default function Sources() {
   return (
     <Switch>
       <Route path="/sources/:name">
-        {({ name }) => (name === 'new' ? <Lists /> : <Detail key={name} name={name} />)}
+        {({ name }) => (name === 'new' ? <Lists /> : <SourceListDetail key={name} name={name} />)}
       </Route>
       <Route>
         <Lists />
@@ -75,8 +75,8 @@ function Lists() {
   )
   return (
     <>
-      <Head title={text.pages.sources}>{add}</Head>
-      <Loaded query={lists}>
+      <PageHead title={text.pages.sources}>{add}</PageHead>
+      <QueryResult query={lists}>
         {all => (
           <Table
             name="sources"
@@ -84,12 +84,12 @@ function Lists() {
             rows={all}
             columns={columns}
             idOf={({ name }) => name}
-            empty={<Empty what={text.sources.empty}>{add}</Empty>}
+            empty={<EmptyState what={text.sources.empty}>{add}</EmptyState>}
           />
         )}
-      </Loaded>
+      </QueryResult>
       <Dialog isOpen={path === '/sources/new'} onClose={() => go('/sources')} title={text.sources.add}>
-        <NewList onDone={name => go(`/sources/${name}`)} />
+        <NewSourceList onDone={name => go(`/sources/${name}`)} />
       </Dialog>
     </>
   )

@@ -1,5 +1,5 @@
-/** Addresses and prefixes, one in each line; # begins a comment. */
-export const entriesIn = (lines: string): string[] =>
+/** Parses addresses and prefixes, one per line; # starts a comment. */
+export const parseEntries = (lines: string): string[] =>
   lines
     .split('\n')
     .map(line => line.replace(/#.*/, '').trim())

@@ -4,33 +4,33 @@ import { useSearchParams } from 'wouter'
 import { useMe } from '../../api/me.ts'
 import { bytes } from '../../format.ts'
 import { Chart } from '../../parts/chart/Chart.tsx'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { ofUnix, zone } from '../../parts/local-time.ts'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { browserTimeZone, unixToRfc3339 } from '../../parts/local-time.ts'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
-import { When } from '../../parts/Timestamp.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { EdgeSelect } from '../clients/ClientSelect.tsx'
+import { ClientSelect } from '../clients/ClientSelect.tsx'
 import { UserSelect } from '../users/UserSelect.tsx'
 import {
   type Choice,
-  csvOf,
   type History,
-  pointsOf,
   type Range,
   ranges,
   type Sample,
-  save,
-  useHistory
+  saveFile,
+  toCsv,
+  toPoints,
+  useTrafficHistory
 } from './traffic-history.ts'
 
 const titles = {
-  toTargets: text.connections.inRate,
-  toCallers: text.connections.outRate,
-  both: text.traffic.both
+  in: text.traffic.in,
+  out: text.traffic.out,
+  total: text.traffic.inAndOut
 }
 
 const columns: readonly Column<Sample>[] = [
@@ -38,10 +38,10 @@ const columns: readonly Column<Sample>[] = [
     id: 'at',
     title: text.traffic.at,
     value: ({ ts }) => ts,
-    cell: ({ ts }) => <When at={ofUnix(ts)} />,
+    cell: ({ ts }) => <Timestamp at={unixToRfc3339(ts)} />,
     width: 10
   },
-  ...(['toTargets', 'toCallers', 'both'] as const).map(
+  ...(['in', 'out', 'total'] as const).map(
     (name): Column<Sample> => ({
       id: name,
       title: titles[name],
@@ -49,22 +49,22 @@ const columns: readonly Column<Sample>[] = [
       cell: sample => bytes(bytesOf(name)(sample)),
       width: 7,
       numeric: true,
-      ...(name === 'both' && { wide: true })
+      ...(name === 'total' && { wide: true })
     })
   )
 ]
 
-function bytesOf(name: 'toTargets' | 'toCallers' | 'both') {
+function bytesOf(name: 'in' | 'out' | 'total') {
   return ({ bytes_in, bytes_out }: Sample): number =>
-    ({ toTargets: bytes_in, toCallers: bytes_out, both: bytes_in + bytes_out })[name]
+    ({ in: bytes_in, out: bytes_out, total: bytes_in + bytes_out })[name]
 }
 
 const lines = [
-  { name: text.traffic.toTargets, color: '--line-a' },
-  { name: text.traffic.toCallers, color: '--line-b' }
+  { name: text.traffic.in, color: '--line-a' },
+  { name: text.traffic.out, color: '--line-b' }
 ]
 
-/** The choice is in the address: other pages lead to what they count. */
+/** The filter is in the URL, so that other pages can link to it. */
 export default function TrafficPage() {
   const me = useMe().data
   const [params, setParams] = useSearchParams()
@@ -72,7 +72,7 @@ export default function TrafficPage() {
   const asked = params.get('range') ?? 'day'
   const choice: Choice = {
     user: isTenant ? (me?.user_id ?? '') : (params.get('user') ?? ''),
-    edge: params.get('edge') ?? '',
+    client: params.get('client') ?? '',
     range: asked in ranges ? (asked as Range) : 'day'
   }
   const set = (name: keyof Choice) => (value: string) =>
@@ -85,25 +85,27 @@ export default function TrafficPage() {
       },
       { replace: true }
     )
-  const history = useHistory(choice)
+  const history = useTrafficHistory(choice)
   return (
     <>
-      <Head title={text.pages.traffic}>
+      <PageHead title={text.pages.traffic}>
         <Button
           variant="default"
           disabled={!history.data?.samples.length}
-          onClick={() => history.data && save(`traffic-${nameOf(choice)}.csv`, csvOf(history.data.samples))}
+          onClick={() =>
+            history.data && saveFile(`traffic-${nameOf(choice)}.csv`, toCsv(history.data.samples))
+          }
         >
           {text.traffic.csv}
         </Button>
-      </Head>
+      </PageHead>
       <SimpleGrid cols={{ base: 1, sm: 3 }} mb="lg">
-        {!isTenant && <Whose value={choice.user} onChange={set('user')} />}
-        <EdgeSelect
-          label={text.traffic.edge}
-          value={choice.edge}
-          onChange={set('edge')}
-          first={{ value: '', label: text.traffic.everyEdge }}
+        {!isTenant && <UserFilter value={choice.user} onChange={set('user')} />}
+        <ClientSelect
+          label={text.traffic.client}
+          value={choice.client}
+          onChange={set('client')}
+          first={{ value: '', label: text.traffic.allClients }}
         />
         <NativeSelect
           label={text.traffic.range}
@@ -112,13 +114,19 @@ export default function TrafficPage() {
           onChange={event => set('range')(event.currentTarget.value)}
         />
       </SimpleGrid>
-      <Loaded query={history}>{found => <Shown history={found} />}</Loaded>
+      <QueryResult query={history}>{found => <TrafficView history={found} />}</QueryResult>
     </>
   )
 }
 
-/** Asks for the user when the name is whole: not with each letter of it. */
-function Whose({ value, onChange }: { readonly value: string; readonly onChange: (user: string) => void }) {
+/** Applies on submit or blur, not while the user types. */
+function UserFilter({
+  value,
+  onChange
+}: {
+  readonly value: string
+  readonly onChange: (user: string) => void
+}) {
   const [typed, type] = useState(value)
   return (
     <form
@@ -129,24 +137,24 @@ function Whose({ value, onChange }: { readonly value: string; readonly onChange:
       onBlur={() => onChange(typed.trim())}
     >
       <UserSelect
-        label={text.traffic.who}
+        label={text.traffic.user}
         value={typed}
         onChange={type}
-        placeholder={text.traffic.everybody}
+        placeholder={text.traffic.allUsers}
       />
     </form>
   )
 }
 
-function Shown({ history }: { readonly history: History }) {
+function TrafficView({ history }: { readonly history: History }) {
   const { samples, bucket, total_bytes_in, total_bytes_out } = history
-  if (samples.length === 0) return <Empty what={text.traffic.empty} />
+  if (samples.length === 0) return <EmptyState what={text.traffic.empty} />
   return (
     <>
-      <Chart title={text.traffic.chart[bucket]} lines={lines} points={pointsOf(history)} format={bytes} />
+      <Chart title={text.traffic.chart[bucket]} lines={lines} points={toPoints(history)} format={bytes} />
       <Text mt="sm">{text.traffic.total(bytes(total_bytes_in), bytes(total_bytes_out))}</Text>
       <Text size="sm" c="dimmed">
-        {text.when.zone(zone())} {bucket === '1h' && text.traffic.hours}
+        {text.when.zone(browserTimeZone())} {bucket === '1h' && text.traffic.hours}
       </Text>
       <Section title={text.traffic.rows}>
         <Table
@@ -162,5 +170,5 @@ function Shown({ history }: { readonly history: History }) {
   )
 }
 
-const nameOf = ({ user, edge, range }: Choice): string =>
-  [user || 'all', edge, range].filter(Boolean).join('-')
+const nameOf = ({ user, client, range }: Choice): string =>
+  [user || 'all', client, range].filter(Boolean).join('-')

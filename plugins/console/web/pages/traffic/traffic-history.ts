@@ -1,9 +1,9 @@
-// History of bytes, and how long a time it is.
+// Reads the traffic history and converts it for the chart and for CSV.
 import { useQuery } from '@tanstack/react-query'
 import { call, type Reply } from '../../api/call.ts'
 import type { Point } from '../../parts/chart/points.ts'
 
-export type Traffic = Reply<'GET /v1/traffic/global'>
+type Traffic = Reply<'GET /v1/traffic/global'>
 export type Sample = Traffic['samples'][number]
 
 const hour = 3600
@@ -12,8 +12,8 @@ export const ranges = { hour, day, week: 7 * day, month: 30 * day, quarter: 90 *
 export type Range = keyof typeof ranges
 
 export interface Choice {
-  readonly user: string // '': everybody
-  readonly edge: string // '': every edge
+  readonly user: string // '': all users
+  readonly client: string // '': all clients
   readonly range: Range
 }
 
@@ -22,32 +22,33 @@ export interface History extends Traffic {
   readonly to: number
 }
 
-export const useHistory = (choice: Choice) =>
+export const useTrafficHistory = (choice: Choice) =>
   useQuery({
     queryKey: ['traffic', choice],
     refetchInterval: 30_000,
     queryFn: async (): Promise<History> => {
       const to = Math.ceil(Date.now() / 60_000) * 60
-      const from = to - ranges[choice.range] + (choice.range === 'quarter' ? hour : 0) // the oldest hour may be gone by now
+      const from = to - ranges[choice.range] + (choice.range === 'quarter' ? hour : 0) // the server may already have removed the oldest hour
       return { ...(await ask(choice, { from, to })), from, to }
     }
   })
 
 function ask(
-  { user, edge }: Choice,
+  { user, client }: Choice,
   query: { readonly from: number; readonly to: number }
 ): Promise<Traffic> {
   if (user !== '')
     return call('GET /v1/users/{user_id}/traffic', {
       path: { user_id: user },
-      query: { ...query, ...(edge !== '' && { client_id: edge }) }
+      query: { ...query, ...(client !== '' && { client_id: client }) }
     })
-  if (edge !== '') return call('GET /v1/clients/{client_id}/traffic', { path: { client_id: edge }, query })
+  if (client !== '')
+    return call('GET /v1/clients/{client_id}/traffic', { path: { client_id: client }, query })
   return call('GET /v1/traffic/global', { query })
 }
 
-/** A point for each minute or hour; those without a sample are gaps. */
-export function pointsOf({ bucket, samples, from, to }: History): readonly Point[] {
+/** Returns a point per minute or hour. One without a sample is a gap. */
+export function toPoints({ bucket, samples, from, to }: History): readonly Point[] {
   const step = bucket === '1m' ? 60 : hour
   const found = new Map(samples.map(sample => [sample.ts, sample]))
   const first = Math.floor(from / step) * step
@@ -58,14 +59,14 @@ export function pointsOf({ bucket, samples, from, to }: History): readonly Point
   })
 }
 
-export const csvOf = (samples: readonly Sample[]): string =>
+export const toCsv = (samples: readonly Sample[]): string =>
   ['time,bytes_in,bytes_out', ...samples.map(lineOf)].join('\r\n')
 
 const lineOf = ({ ts, bytes_in, bytes_out }: Sample): string =>
   [new Date(ts * 1000).toISOString(), bytes_in, bytes_out].join(',')
 
-/** Lets the browser save a file that was made here. */
-export function save(name: string, content: string): void {
+/** Downloads `content` as a file. */
+export function saveFile(name: string, content: string): void {
   const url = URL.createObjectURL(new Blob([content], { type: 'text/csv' }))
   const link = Object.assign(document.createElement('a'), { href: url, download: name })
   link.click()

@@ -3,11 +3,11 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { call, rows } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
 import { text } from '../../text/text.ts'
 import { type Grant, nameOf } from './grant-columns.tsx'
 
-/** Names the rules that may go: those of the user within the grant. The server knows which another grant allows. */
+/** Counts the rules of the user within the grant. The server keeps those that another grant allows. */
 export function DeleteGrant({ grant, onClose }: { readonly grant: Grant; readonly onClose: () => void }) {
   const { grant_id, user_id, client_id, listen_port_start, listen_port_end } = grant
   const rules = useQuery({
@@ -17,29 +17,29 @@ export function DeleteGrant({ grant, onClose }: { readonly grant: Grant; readonl
         rule =>
           (client_id === '*' ||
             rule.client_id === client_id ||
-            rule.edges?.some(edge => edge.client_id === client_id)) &&
+            rule.edges?.some(client => client.client_id === client_id)) &&
           rule.listen_port >= listen_port_start &&
           rule.listen_port <= listen_port_end
       ).length
   })
   const remove = useMutation({
     mutationFn: () => call('DELETE /v1/grants/{grant_id}', { path: { grant_id } }),
-    onSuccess: ({ removed_rule_ids: gone }) => {
-      notify(text.grants.deleted(count(gone.length)))
+    onSuccess: ({ removed_rule_ids }) => {
+      notify(text.grants.deleted(count(removed_rule_ids.length)))
       onClose()
     }
   })
-  const most = rules.data === undefined ? '…' : count(rules.data)
+  const maxDeleted = rules.data === undefined ? '…' : count(rules.data)
   return (
-    <Confirm
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={text.grants.deleteTitle(nameOf(grant))}
-      does={text.delete}
+      action={text.delete}
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate()}
     >
-      <Text role="status">{text.grants.deleteText(most)}</Text>
-    </Confirm>
+      <Text role="status">{text.grants.deleteText(maxDeleted)}</Text>
+    </ConfirmDialog>
   )
 }

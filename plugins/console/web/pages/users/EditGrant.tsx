@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { call, type Versioned, versioned } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/Form.tsx'
-import { Opened } from '../../parts/FreshRecord.tsx'
+import { FreshRecord } from '../../parts/FreshRecord.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
 import { labelText } from '../../parts/labels.ts'
@@ -18,43 +18,49 @@ interface Props {
   readonly onDone: () => void
 }
 
-/** Note and labels: what a grant allows does not change. */
+/** Edits note and labels. Permissions of a grant do not change. */
 export const EditGrant = ({ grant: { grant_id }, onDone }: Props) => (
-  <Opened of={['grant', grant_id]} read={() => readGrant(grant_id)}>
+  <FreshRecord queryKey={['grant', grant_id]} read={() => readGrant(grant_id)}>
     {opened => <Fields opened={opened} onDone={onDone} />}
-  </Opened>
+  </FreshRecord>
 )
 
 function Fields({ opened, onDone }: { readonly opened: Versioned<Grant>; readonly onDone: () => void }) {
   const grant = opened.value
   const [note, setNote] = useState(grant.note ?? '')
   const [labels, setLabels] = useState(grant.labels)
-  const { submit, change, overtaken } = useFieldsEdit(opened, {
+  const { submit, change, conflict } = useFieldsEdit(opened, {
     fieldsOf: ({ note, labels }) => ({ note, labels }),
-    mine: { note: note.trim() || null, labels },
+    values: { note: note.trim() || null, labels },
     read: () => readGrant(grant.grant_id),
     save: (body, headers) =>
       call('PATCH /v1/grants/{grant_id}', { path: { grant_id: grant.grant_id }, body, headers }),
     onDone,
     onSaved: () => notify(text.saved),
-    inWords: {
+    describe: {
       note: [text.grants.note, value => value],
       labels: [text.labels.title, labelText]
     }
   })
-  const { at, rest } = formErrors(change.error, { note: [], labels: [] })
+  const { errorAt, generalError } = formErrors(change.error, { note: [], labels: [] })
   return (
-    <Form does={text.save} isBusy={change.isPending} error={rest} onSubmit={submit} onCancel={onDone}>
+    <Form
+      submitLabel={text.save}
+      isBusy={change.isPending}
+      error={generalError}
+      onSubmit={submit}
+      onCancel={onDone}
+    >
       <Text size="sm">{nameOf(grant)}</Text>
       <TextInput
         label={text.grants.note}
         value={note}
         onChange={event => setNote(event.currentTarget.value)}
-        error={at('note')}
+        error={errorAt('note')}
         data-autofocus
       />
-      <LabelsField value={labels} onChange={setLabels} error={at('labels')} />
-      {overtaken}
+      <LabelsField value={labels} onChange={setLabels} error={errorAt('labels')} />
+      {conflict}
     </Form>
   )
 }

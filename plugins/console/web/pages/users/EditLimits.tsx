@@ -2,20 +2,20 @@ import { Button, Group, NumberInput, SimpleGrid, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Versioned } from '../../api/call.ts'
-import { useEdit } from '../../api/use-edit.ts'
+import { useVersionedEdit } from '../../api/use-edit.ts'
 import { notify } from '../../app/notices.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
-import { Overtaken } from '../../parts/EditConflict.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { EditConflict } from '../../parts/EditConflict.tsx'
 import { Form } from '../../parts/Form.tsx'
 import { formErrors } from '../../parts/form-errors.ts'
 import { text } from '../../text/text.ts'
-import { type Envelope, fieldNames, fields, limitsOf, readLimits, type Values, valuesOf } from './limits.ts'
+import { type Envelope, fieldNames, fields, readLimits, toLimits, toValues, type Values } from './limits.ts'
 
 interface Props {
   readonly opened: Versioned<Envelope> | null
   readonly user: string
   readonly client_id: string
-  readonly name: string // of the edge
+  readonly name: string // of the client
   readonly onSaved: () => void | Promise<void>
 }
 
@@ -23,13 +23,13 @@ const nothing = { client_id: '', owner_id: '', rate_limit: {}, enforced: false, 
 
 export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
   const path = { client_id, owner_id: user }
-  const [values, setValues] = useState<Values>(() => valuesOf(opened?.value.rate_limit))
-  const { change, theirs } = useEdit<Envelope, Values>(opened ?? { value: nothing, etag: '' }, {
+  const [values, setValues] = useState<Values>(() => toValues(opened?.value.rate_limit))
+  const { change, theirs } = useVersionedEdit<Envelope, Values>(opened ?? { value: nothing, etag: '' }, {
     read: async () => (await readLimits(client_id, user)) ?? { value: nothing, etag: '' },
     save: (values, headers) =>
       call('PUT /v1/clients/{client_id}/owners/{owner_id}/rate-limit', {
         path,
-        body: limitsOf(values),
+        body: toLimits(values),
         headers: headers['if-match'] === '' ? { 'if-none-match': '*' } : headers
       }),
     onSaved: () => {
@@ -37,14 +37,19 @@ export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
       return onSaved()
     }
   })
-  const { at, rest } = formErrors(
+  const { errorAt, generalError } = formErrors(
     change.error,
     Object.fromEntries(fieldNames.map(name => [fields[name].key, []]))
   )
-  const shown = theirs && valuesOf(theirs.rate_limit)
+  const shown = theirs && toValues(theirs.rate_limit)
   return (
     <>
-      <Form does={text.save} isBusy={change.isPending} error={rest} onSubmit={() => change.mutate(values)}>
+      <Form
+        submitLabel={text.save}
+        isBusy={change.isPending}
+        error={generalError}
+        onSubmit={() => change.mutate(values)}
+      >
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           {fieldNames.map(field => (
             <NumberInput
@@ -52,7 +57,7 @@ export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
               label={text.limits[field]}
               value={values[field]}
               onChange={value => setValues({ ...values, [field]: value === '' ? '' : Number(value) })}
-              error={at(fields[field].key)}
+              error={errorAt(fields[field].key)}
               min={fields[field].unit === 1 ? 1 : 0}
               allowDecimal={fields[field].unit !== 1}
               hideControls
@@ -60,7 +65,7 @@ export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
           ))}
         </SimpleGrid>
         {shown && (
-          <Overtaken
+          <EditConflict
             fields={fieldNames.map(name => ({
               name: text.limits[name],
               now: shown[name],
@@ -69,7 +74,7 @@ export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
           />
         )}
       </Form>
-      {opened && <Remove {...{ path, user, name, onSaved }} />}
+      {opened && <RemoveLimits path={path} user={user} name={name} onSaved={onSaved} />}
     </>
   )
 }
@@ -81,7 +86,7 @@ interface RemoveProps {
   readonly onSaved: () => void | Promise<void>
 }
 
-function Remove({ path, user, name, onSaved }: RemoveProps) {
+function RemoveLimits({ path, user, name, onSaved }: RemoveProps) {
   const [asks, ask] = useState(false)
   const remove = useMutation({
     mutationFn: () => call('DELETE /v1/clients/{client_id}/owners/{owner_id}/rate-limit', { path }),
@@ -96,16 +101,16 @@ function Remove({ path, user, name, onSaved }: RemoveProps) {
       <Button variant="default" size="xs" c="var(--bad)" onClick={() => ask(true)}>
         {text.limits.remove}
       </Button>
-      <Confirm
+      <ConfirmDialog
         isOpen={asks}
         onClose={() => ask(false)}
         title={text.limits.removeTitle(user, name)}
-        does={text.limits.remove}
+        action={text.limits.remove}
         isBusy={remove.isPending}
         onConfirm={() => remove.mutate()}
       >
         <Text>{text.limits.removeText}</Text>
-      </Confirm>
+      </ConfirmDialog>
     </Group>
   )
 }

@@ -21,37 +21,43 @@ export function EditUser({ opened, onDone }: Props) {
   const [name, setName] = useState(before.display_name)
   const [role, setRole] = useState<string>(before.role)
   const [labels, setLabels] = useState(before.labels)
-  const { submit, change, overtaken } = useFieldsEdit(opened, {
+  const { submit, change, conflict } = useFieldsEdit(opened, {
     fieldsOf: ({ display_name, role, labels }) => ({ display_name, role, labels }),
-    mine: { display_name: name, role: role as User['role'], labels },
+    values: { display_name: name, role: role as User['role'], labels },
     read: () => readUser(user_id),
     save: (body, headers) => call('PATCH /v1/users/{user_id}', { path: { user_id }, body, headers }),
     onDone,
     onSaved: () => notify(text.saved),
-    inWords: {
+    describe: {
       display_name: [text.users.name, value => value],
       role: [text.users.role, value => text.users.roles[value]],
       labels: [text.labels.title, labelText]
     }
   })
-  const { at, rest } = formErrors(change.error, {
+  const { errorAt, generalError } = formErrors(change.error, {
     display_name: ['invalid_display_name'],
     role: ['cannot_remove_self', 'last_superadmin'],
     labels: []
   })
   return (
-    <Form does={text.save} isBusy={change.isPending} error={rest} onSubmit={submit} onCancel={onDone}>
+    <Form
+      submitLabel={text.save}
+      isBusy={change.isPending}
+      error={generalError}
+      onSubmit={submit}
+      onCancel={onDone}
+    >
       <TextInput
         label={text.users.name}
         value={name}
         onChange={event => setName(event.currentTarget.value)}
-        error={at('display_name')}
+        error={errorAt('display_name')}
         data-autofocus
         required
       />
-      <RoleSelect value={role} onChange={setRole} error={at('role')} />
-      <LabelsField value={labels} onChange={setLabels} error={at('labels')} />
-      {overtaken}
+      <RoleSelect value={role} onChange={setRole} error={errorAt('role')} />
+      <LabelsField value={labels} onChange={setLabels} error={errorAt('labels')} />
+      {conflict}
     </Form>
   )
 }

@@ -1,10 +1,10 @@
 import { Text } from '@mantine/core'
-import { useForms } from '../../api/use-form-reset.ts'
+import { useFormReset } from '../../api/use-form-reset.ts'
 import { Fact, Facts } from '../../parts/Facts.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { EditLimits } from './EditLimits.tsx'
-import { type Envelope, fieldNames, useLimits, valuesOf } from './limits.ts'
+import { type Envelope, fieldNames, toValues, useLimits } from './limits.ts'
 
 interface Props {
   readonly user: string
@@ -14,12 +14,12 @@ interface Props {
   readonly onDone?: () => void // after a change
 }
 
-/** The limits of all rules of a user on an edge together, to see or to change. */
-export function LimitsOnEdge({ user, mayChange, client_id, name, onDone }: Props) {
+/** Limits for all rules of a user on a client, read-only or editable. */
+export function LimitsOnClient({ user, mayChange, client_id, name, onDone }: Props) {
   const limits = useLimits(client_id, user)
-  const { form, begin } = useForms(limits)
+  const { formKey, reset } = useFormReset(limits)
   return (
-    <Loaded query={limits}>
+    <QueryResult query={limits}>
       {read => (
         <>
           <Text size="sm" role="status">
@@ -31,22 +31,24 @@ export function LimitsOnEdge({ user, mayChange, client_id, name, onDone }: Props
           </Text>
           {mayChange ? (
             <EditLimits
-              key={form}
+              key={formKey}
               opened={read}
-              onSaved={() => begin().then(onDone)}
-              {...{ user, client_id, name }}
+              onSaved={() => reset().then(onDone)}
+              user={user}
+              client_id={client_id}
+              name={name}
             />
           ) : (
-            read && <Shown limit={read.value.rate_limit} />
+            read && <LimitFacts limit={read.value.rate_limit} />
           )}
         </>
       )}
-    </Loaded>
+    </QueryResult>
   )
 }
 
-function Shown({ limit }: { readonly limit: Envelope['rate_limit'] }) {
-  const values = valuesOf(limit)
+function LimitFacts({ limit }: { readonly limit: Envelope['rate_limit'] }) {
+  const values = toValues(limit)
   return (
     <Facts>
       {fieldNames.map(name => (

@@ -8,36 +8,82 @@ import { formErrors } from '../../parts/form-errors.ts'
 import { LabelsField } from '../../parts/LabelsField.tsx'
 import type { Labels } from '../../parts/labels.ts'
 import { text } from '../../text/text.ts'
-import { EdgeSelect } from '../clients/ClientSelect.tsx'
+import { ClientSelect } from '../clients/ClientSelect.tsx'
 
 const blank = { client_id: '*', targets: '', note: '', labels: {} as Labels }
-const protocols = ['tcp', 'udp'] as const
+const allProtocols = ['tcp', 'udp'] as const
 
-/** What a user may do, on one edge or on all. */
+type Ports = Readonly<Record<'first' | 'last', number | string>>
+
+/** Creates a grant for one client or all clients. */
 export function NewGrant({ user, onDone }: { readonly user: string; readonly onDone: () => void }) {
   const [form, setForm] = useState(blank)
-  const [ports, setPorts] = useState<Readonly<Record<'first' | 'last', number | string>>>({
-    first: '',
-    last: ''
-  })
-  const [chosen, setChosen] = useState<readonly string[]>(['tcp'])
+  const [ports, setPorts] = useState<Ports>({ first: '', last: '' })
+  const [protocols, setProtocols] = useState<readonly string[]>(['tcp'])
   const create = useMutation({
     meta: { shown: true },
-    mutationFn: () => call('POST /v1/grants', { body: bodyOf(user, form, ports, chosen) }),
+    mutationFn: () => call('POST /v1/grants', { body: toBody(user, form, ports, protocols) }),
     onSuccess: () => {
-      notify(text.grants.made)
+      notify(text.grants.createdNotice)
       onDone()
     }
   })
-  const { at, rest } = formErrors(create.error, fields)
+  const { errorAt, generalError } = formErrors(create.error, fields)
   const set = (name: Exclude<keyof typeof blank, 'labels'>) => (value: string) =>
     setForm({ ...form, [name]: value })
-  const port = (name: 'first' | 'last', field: string) => (
+  return (
+    <Form
+      submitLabel={text.grants.submit}
+      isBusy={create.isPending}
+      error={generalError}
+      onSubmit={() => create.mutate()}
+    >
+      <ClientSelect
+        label={text.grants.client}
+        value={form.client_id}
+        onChange={set('client_id')}
+        first={{ value: '*', label: text.grants.everyClient }}
+        error={errorAt('client_id')}
+      />
+      <PortInputs ports={ports} onChange={setPorts} errorAt={errorAt} />
+      <ProtocolInputs protocols={protocols} onChange={setProtocols} error={errorAt('protocols')} />
+      <Textarea
+        label={text.grants.targets}
+        description={text.grants.targetsHint}
+        rows={3}
+        value={form.targets}
+        onChange={event => set('targets')(event.currentTarget.value)}
+        error={errorAt('targets')}
+        spellCheck={false}
+      />
+      <TextInput
+        label={text.optional(text.grants.note)}
+        value={form.note}
+        onChange={event => set('note')(event.currentTarget.value)}
+        error={errorAt('note')}
+      />
+      <LabelsField
+        value={form.labels}
+        onChange={labels => setForm({ ...form, labels })}
+        error={errorAt('labels')}
+      />
+    </Form>
+  )
+}
+
+interface PortProps {
+  readonly ports: Ports
+  readonly onChange: (ports: Ports) => void
+  readonly errorAt: (field: string) => string | null
+}
+
+function PortInputs({ ports, onChange, errorAt }: PortProps) {
+  const port = (name: keyof Ports, field: string) => (
     <NumberInput
       label={text.grants[name]}
       value={ports[name]}
-      onChange={value => setPorts({ ...ports, [name]: value })}
-      error={at(field)}
+      onChange={value => onChange({ ...ports, [name]: value })}
+      error={errorAt(field)}
       min={1}
       max={65_535}
       allowDecimal={false}
@@ -46,57 +92,35 @@ export function NewGrant({ user, onDone }: { readonly user: string; readonly onD
     />
   )
   return (
-    <Form does={text.grants.submit} isBusy={create.isPending} error={rest} onSubmit={() => create.mutate()}>
-      <EdgeSelect
-        label={text.grants.edge}
-        value={form.client_id}
-        onChange={set('client_id')}
-        first={{ value: '*', label: text.grants.every }}
-        error={at('client_id')}
-      />
-      <Group grow align="start">
-        {port('first', 'listen_port_start')}
-        {port('last', 'listen_port_end')}
-      </Group>
-      <Input.Wrapper label={text.grants.protocols} error={at('protocols')} role="group">
-        <Group mt={4}>
-          {protocols.map(name => (
-            <Checkbox
-              key={name}
-              label={name}
-              checked={chosen.includes(name)}
-              onChange={event =>
-                setChosen(
-                  protocols.filter(p => (p === name ? event.currentTarget.checked : chosen.includes(p)))
-                )
-              }
-            />
-          ))}
-        </Group>
-      </Input.Wrapper>
-      <Textarea
-        label={text.grants.targets}
-        description={text.grants.targetsHint}
-        rows={3}
-        value={form.targets}
-        onChange={event => set('targets')(event.currentTarget.value)}
-        error={at('targets')}
-        spellCheck={false}
-      />
-      <TextInput
-        label={`${text.grants.note} (${text.grants.optional})`}
-        value={form.note}
-        onChange={event => set('note')(event.currentTarget.value)}
-        error={at('note')}
-      />
-      <LabelsField
-        value={form.labels}
-        onChange={labels => setForm({ ...form, labels })}
-        error={at('labels')}
-      />
-    </Form>
+    <Group grow align="start">
+      {port('first', 'listen_port_start')}
+      {port('last', 'listen_port_end')}
+    </Group>
   )
 }
+
+interface ProtocolProps {
+  readonly protocols: readonly string[]
+  readonly onChange: (protocols: readonly string[]) => void
+  readonly error: string | null
+}
+
+const ProtocolInputs = ({ protocols, onChange, error }: ProtocolProps) => (
+  <Input.Wrapper label={text.grants.protocols} error={error} role="group">
+    <Group mt={4}>
+      {allProtocols.map(name => (
+        <Checkbox
+          key={name}
+          label={name}
+          checked={protocols.includes(name)}
+          onChange={({ currentTarget: { checked } }) =>
+            onChange(allProtocols.filter(other => (other === name ? checked : protocols.includes(other))))
+          }
+        />
+      ))}
+    </Group>
+  </Input.Wrapper>
+)
 
 const fields = {
   client_id: ['client_not_found'],
@@ -108,11 +132,11 @@ const fields = {
   labels: []
 }
 
-/** A grant for one port needs no last port. */
-function bodyOf(
+/** An empty last port means a single port. */
+function toBody(
   user_id: string,
   { client_id, targets, note, labels }: typeof blank,
-  { first, last }: Readonly<Record<'first' | 'last', number | string>>,
+  { first, last }: Ports,
   protocols: readonly string[]
 ) {
   const lines = targets

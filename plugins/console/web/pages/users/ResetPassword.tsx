@@ -7,7 +7,7 @@ import { Form } from '../../parts/Form.tsx'
 import { Secret } from '../../parts/Secret.tsx'
 import { text } from '../../text/text.ts'
 
-/** Asks, resets, and shows the temporary password once. */
+/** Confirms, resets the password, and shows the temporary one once. */
 export function ResetPassword({ id, onDone }: { readonly id: string; readonly onDone: () => void }) {
   const [keep, setKeep] = useState(false)
   const reset = useMutation({
@@ -31,7 +31,7 @@ export function ResetPassword({ id, onDone }: { readonly id: string; readonly on
     )
   return (
     <Form
-      does={text.users.reset}
+      submitLabel={text.users.reset}
       isBusy={reset.isPending}
       error={reset.error}
       onSubmit={() => reset.mutate()}

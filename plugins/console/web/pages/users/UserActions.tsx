@@ -5,7 +5,7 @@ import { useLocation } from 'wouter'
 import { call, type Versioned } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
-import { Confirm } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { text } from '../../text/text.ts'
 import { EditUser } from './EditUser.tsx'
@@ -14,12 +14,12 @@ import { ResetPassword } from './ResetPassword.tsx'
 
 type Asked = 'edit' | 'reset' | 'disable' | 'delete'
 
-/** What can be done to a user. An administrator does not remove itself: the server refuses it, so it is not offered. */
-export function Actions({ read, isSelf }: { readonly read: Versioned<User>; readonly isSelf: boolean }) {
+/** Buttons on the page of a user. Users cannot disable or delete themselves, so these buttons are hidden. */
+export function UserActions({ read, isSelf }: { readonly read: Versioned<User>; readonly isSelf: boolean }) {
   const [asked, ask] = useState<Asked | null>(null)
   const { user_id, disabled } = read.value
   const close = (): void => ask(null)
-  const able = useMutation({
+  const setDisabled = useMutation({
     mutationFn: (disabled: boolean) =>
       call('PATCH /v1/users/{user_id}', { path: { user_id }, body: { disabled } }),
     onSuccess: close
@@ -36,8 +36,8 @@ export function Actions({ read, isSelf }: { readonly read: Versioned<User>; read
           </Button>
           <Button
             variant="default"
-            loading={able.isPending}
-            onClick={() => (disabled ? able.mutate(false) : ask('disable'))}
+            loading={setDisabled.isPending}
+            onClick={() => (disabled ? setDisabled.mutate(false) : ask('disable'))}
           >
             {disabled ? text.users.enable : text.users.disable}
           </Button>
@@ -46,22 +46,22 @@ export function Actions({ read, isSelf }: { readonly read: Versioned<User>; read
           </Button>
         </>
       )}
-      <Dialog isOpen={asked === 'edit'} onClose={close} title={text.edges.editTitle(user_id)}>
+      <Dialog isOpen={asked === 'edit'} onClose={close} title={text.clients.editTitle(user_id)}>
         <EditUser opened={read} onDone={close} />
       </Dialog>
       <Dialog isOpen={asked === 'reset'} onClose={close} title={text.users.resetTitle(user_id)}>
         <ResetPassword id={user_id} onDone={close} />
       </Dialog>
-      <Confirm
+      <ConfirmDialog
         isOpen={asked === 'disable'}
         onClose={close}
         title={text.users.disableTitle(user_id)}
-        does={text.users.disable}
-        isBusy={able.isPending}
-        onConfirm={() => able.mutate(true)}
+        action={text.users.disable}
+        isBusy={setDisabled.isPending}
+        onConfirm={() => setDisabled.mutate(true)}
       >
         <Text>{text.users.disableText}</Text>
-      </Confirm>
+      </ConfirmDialog>
       <DeleteUser user={read.value} isOpen={asked === 'delete'} onClose={close} />
     </>
   )
@@ -84,23 +84,23 @@ function DeleteUser({ user, isOpen, onClose }: DeleteProps) {
   const remove = useMutation({
     mutationFn: () => call('DELETE /v1/users/{user_id}', { path: { user_id } }),
     onSuccess: () => {
-      notify(text.gone(user_id))
+      notify(text.deleted(user_id))
       go('/users')
     }
   })
   const connections = live.data ? count(live.data.matched) : live.isError ? text.number.unknown : '…'
   return (
-    <Confirm
+    <ConfirmDialog
       isOpen={isOpen}
       onClose={onClose}
       title={text.users.deleteTitle(user_id)}
-      does={text.users.delete}
+      action={text.users.delete}
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate()}
     >
       <Text>{text.users.deleteText(count(rule_count), count(grant_count), count(credential_count))}</Text>
       <Text role="status">{text.number.connections(connections)}</Text>
-      <Text>{text.undoable}</Text>
-    </Confirm>
+      <Text>{text.cannotUndo}</Text>
+    </ConfirmDialog>
   )
 }

@@ -1,44 +1,44 @@
 import { Anchor, Text } from '@mantine/core'
 import { Link } from 'wouter'
-import { errorOf } from '../../api/api-error.ts'
+import { toApiError } from '../../api/api-error.ts'
 import { useMe } from '../../api/me.ts'
-import { Empty } from '../../parts/EmptyState.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
 import { Fact, Facts } from '../../parts/Facts.tsx'
 import { labelText } from '../../parts/labels.ts'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
-import { When } from '../../parts/Timestamp.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
 import { Sessions } from '../account/Sessions.tsx'
-import { Credentials } from '../account/Tokens.tsx'
-import { QuotasOf } from '../quotas/UserQuotas.tsx'
+import { Tokens } from '../account/Tokens.tsx'
+import { UserQuotas } from '../quotas/UserQuotas.tsx'
 import { UserState } from './columns.tsx'
 import { type User, useUser } from './queries.ts'
-import { Actions } from './UserActions.tsx'
-import { Grants } from './UserGrants.tsx'
-import { Limits } from './UserLimits.tsx'
+import { UserActions } from './UserActions.tsx'
+import { UserGrants } from './UserGrants.tsx'
+import { UserLimits } from './UserLimits.tsx'
 
-export function Detail({ id }: { readonly id: string }) {
+export function UserDetail({ id }: { readonly id: string }) {
   const user = useUser(id)
   const me = useMe().data?.user_id
-  if (user.isError && errorOf(user.error).status === 404) return <Missing />
+  if (user.isError && toApiError(user.error).status === 404) return <Missing />
   return (
     <>
       <Anchor component={Link} href="/users" size="sm">
         {text.pages.users}
       </Anchor>
-      <Loaded query={user}>
+      <QueryResult query={user}>
         {read => (
           <>
-            <Head title={id}>
-              <Actions read={read} isSelf={id === me} />
-            </Head>
-            <About user={read.value} />
-            <Grants of={id} role={read.value.role} />
-            <QuotasOf user={id} />
-            <Limits user={id} mayChange />
-            <Credentials of={id} />
+            <PageHead title={id}>
+              <UserActions read={read} isSelf={id === me} />
+            </PageHead>
+            <UserFacts user={read.value} />
+            <UserGrants user={id} role={read.value.role} />
+            <UserQuotas user={id} />
+            <UserLimits user={id} mayChange />
+            <Tokens user={id} />
             {id === me ? (
               <Sessions />
             ) : (
@@ -48,23 +48,23 @@ export function Detail({ id }: { readonly id: string }) {
             )}
           </>
         )}
-      </Loaded>
+      </QueryResult>
     </>
   )
 }
 
 const Missing = () => (
   <>
-    <Head title={text.pages.users} />
-    <Empty what={text.users.none}>
+    <PageHead title={text.pages.users} />
+    <EmptyState what={text.users.none}>
       <Anchor component={Link} href="/users">
         {text.pages.users}
       </Anchor>
-    </Empty>
+    </EmptyState>
   </>
 )
 
-const About = ({ user }: { readonly user: User }) => (
+const UserFacts = ({ user }: { readonly user: User }) => (
   <Facts>
     <Fact name={text.users.name}>{user.display_name}</Fact>
     <Fact name={text.users.role}>{text.users.roles[user.role]}</Fact>
@@ -73,7 +73,7 @@ const About = ({ user }: { readonly user: User }) => (
     </Fact>
     <Fact name={text.labels.title}>{labelText(user.labels) || text.labels.none}</Fact>
     <Fact name={text.users.created}>
-      <When at={user.created_at} />
+      <Timestamp at={user.created_at} />
     </Fact>
     <Fact name={text.users.rules}>
       <Anchor component={Link} href={`/rules?owner=${user.user_id}`}>

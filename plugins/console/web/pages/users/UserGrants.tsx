@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { rows } from '../../api/call.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { RowMenu } from '../../parts/RowMenu.tsx'
 import { Section } from '../../parts/Section.tsx'
 import type { Column } from '../../parts/table/rows.ts'
@@ -12,21 +12,21 @@ import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { DeleteGrant } from './DeleteGrant.tsx'
 import { EditGrant } from './EditGrant.tsx'
-import { columns, type Grant, nameOf } from './grant-columns.tsx'
+import { type Grant, grantColumns, nameOf } from './grant-columns.tsx'
 import { NewGrant } from './NewGrant.tsx'
 import type { User } from './queries.ts'
 
 type Asked = { readonly what: 'new' } | { readonly what: 'edit' | 'delete'; readonly grant: Grant }
 
-/** The grants of a user, for administrators. */
-export function Grants({ of, role }: { readonly of: string; readonly role: User['role'] }) {
+/** Grants of a user, for administrators. */
+export function UserGrants({ user, role }: { readonly user: string; readonly role: User['role'] }) {
   const grants = useQuery({
-    queryKey: ['grants', of],
-    queryFn: () => rows('GET /v1/grants', { query: { user_id: of } })
+    queryKey: ['grants', user],
+    queryFn: () => rows('GET /v1/grants', { query: { user_id: user } })
   })
   const [asked, ask] = useState<Asked | null>(null)
   const close = (): void => ask(null)
-  const buttons: Column<Grant> = {
+  const actionsColumn: Column<Grant> = {
     id: 'do',
     title: '',
     value: () => '',
@@ -50,20 +50,20 @@ export function Grants({ of, role }: { readonly of: string; readonly role: User[
         </Button>
       }
     >
-      <Loaded query={grants}>
+      <QueryResult query={grants}>
         {all => (
           <Table
             name="grants"
             what={text.grants.what}
             rows={all}
-            columns={[...columns, buttons]}
+            columns={[...grantColumns, actionsColumn]}
             idOf={({ grant_id }) => grant_id}
-            empty={<Empty what={text.grants.none[role]} />}
+            empty={<EmptyState what={text.grants.none[role]} />}
           />
         )}
-      </Loaded>
+      </QueryResult>
       <Dialog isOpen={asked?.what === 'new'} onClose={close} title={text.grants.add}>
-        <NewGrant user={of} onDone={close} />
+        <NewGrant user={user} onDone={close} />
       </Dialog>
       <Dialog isOpen={asked?.what === 'edit'} onClose={close} title={text.grants.editTitle}>
         {asked?.what === 'edit' && <EditGrant grant={asked.grant} onDone={close} />}

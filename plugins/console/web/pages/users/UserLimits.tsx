@@ -1,44 +1,45 @@
 import { Paper, Stack } from '@mantine/core'
 import { useState } from 'react'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { text } from '../../text/text.ts'
-import { EdgeSelect } from '../clients/ClientSelect.tsx'
-import { useEdges } from '../clients/queries.ts'
-import { LimitsOnEdge } from './LimitsOnClient.tsx'
+import { ClientSelect } from '../clients/ClientSelect.tsx'
+import { useClients } from '../clients/queries.ts'
+import { LimitsOnClient } from './LimitsOnClient.tsx'
 
 interface Props {
   readonly user: string
   readonly mayChange?: true
 }
 
-/** The limits of all rules of a user on one edge together. */
-export function Limits({ user, mayChange }: Props) {
-  const edges = useEdges()
+/** Limits for all rules of a user, on a selected client. */
+export function UserLimits({ user, mayChange }: Props) {
+  const clients = useClients()
   const [chosen, choose] = useState('')
-  const edge = edges.data?.find(({ client_id }) => client_id === chosen) ?? edges.data?.[0]
+  const client = clients.data?.find(({ client_id }) => client_id === chosen) ?? clients.data?.[0]
   return (
     <Section title={text.limits.title} note={text.limits.text}>
-      <Loaded query={edges}>
+      <QueryResult query={clients}>
         {() =>
-          edge === undefined ? (
-            <Empty what={text.limits.noEdges} />
+          client === undefined ? (
+            <EmptyState what={text.limits.noClients} />
           ) : (
             <Paper withBorder p="md">
               <Stack>
-                <EdgeSelect label={text.grants.edge} value={edge.client_id} onChange={choose} />
-                <LimitsOnEdge
-                  key={edge.client_id}
-                  {...{ user, mayChange }}
-                  client_id={edge.client_id}
-                  name={edge.client_name}
+                <ClientSelect label={text.grants.client} value={client.client_id} onChange={choose} />
+                <LimitsOnClient
+                  key={client.client_id}
+                  user={user}
+                  mayChange={mayChange}
+                  client_id={client.client_id}
+                  name={client.client_name}
                 />
               </Stack>
             </Paper>
           )
         }
-      </Loaded>
+      </QueryResult>
     </Section>
   )
 }

@@ -6,11 +6,11 @@ interface Props {
   readonly label: string
   readonly value: string
   readonly onChange: (user_id: string) => void
-  readonly placeholder?: string // what none means; without it one must be given
+  readonly placeholder?: string // text for no user; without it a user is required
   readonly error?: string | null
 }
 
-/** Names a user: the browser offers those that there are. */
+/** A user id, with suggestions of existing users. */
 export function UserSelect({ label, value, onChange, placeholder, error = null }: Props) {
   const id = useId()
   const users = useUsers().data ?? []

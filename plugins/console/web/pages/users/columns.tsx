@@ -1,6 +1,6 @@
 import { count } from '../../format.ts'
 import { labelText } from '../../parts/labels.ts'
-import { When } from '../../parts/Timestamp.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 import { stateOf, type User } from './queries.ts'
@@ -46,7 +46,7 @@ export const columns: readonly Column<User>[] = [
     id: 'created',
     title: text.users.created,
     value: ({ created_at }) => Date.parse(created_at),
-    cell: ({ created_at }) => <When at={created_at} form="ago" />,
+    cell: ({ created_at }) => <Timestamp at={created_at} format="ago" />,
     width: 6.5,
     wide: true
   }

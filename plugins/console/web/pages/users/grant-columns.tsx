@@ -10,21 +10,21 @@ export type Grant = Row<'GET /v1/grants'>
 const portsOf = ({ listen_port_start: first, listen_port_end: last }: Grant): string =>
   first === last ? String(first) : `${first}–${last}`
 
-export const edgeOf = ({ client_name }: Grant): string => client_name ?? text.grants.every
-export const nameOf = (grant: Grant): string => text.grants.name(edgeOf(grant), portsOf(grant))
+export const clientOf = ({ client_name }: Grant): string => client_name ?? text.grants.everyClient
+export const nameOf = (grant: Grant): string => text.grants.name(clientOf(grant), portsOf(grant))
 
 const targetsOf = ({ targets }: Grant): string => targets?.join(', ') ?? text.grants.anyTarget
 
-export const columns: readonly Column<Grant>[] = [
+export const grantColumns: readonly Column<Grant>[] = [
   {
-    id: 'edge',
-    title: text.grants.edge,
-    value: edgeOf,
+    id: 'client',
+    title: text.grants.client,
+    value: clientOf,
     cell: grant =>
       grant.client_name === null ? (
-        edgeOf(grant)
+        clientOf(grant)
       ) : (
-        <Anchor component={Link} href={`/edges/${grant.client_id}`} size="sm">
+        <Anchor component={Link} href={`/clients/${grant.client_id}`} size="sm">
           {grant.client_name}
         </Anchor>
       ),

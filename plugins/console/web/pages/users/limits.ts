@@ -1,17 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
-import { errorOf } from '../../api/api-error.ts'
+import { toApiError } from '../../api/api-error.ts'
 import { type Reply, type Versioned, versioned } from '../../api/call.ts'
 
 export type Envelope = Reply<'GET /v1/clients/{client_id}/owners/{owner_id}/rate-limit'>
 
-/** Null: there are no limits. */
+/** Returns null if there are no limits. */
 export async function readLimits(client_id: string, owner_id: string): Promise<Versioned<Envelope> | null> {
   try {
     return await versioned('GET /v1/clients/{client_id}/owners/{owner_id}/rate-limit', {
       path: { client_id, owner_id }
     })
   } catch (thrown) {
-    if (errorOf(thrown).status === 404) return null
+    if (toApiError(thrown).status === 404) return null
     throw thrown
   }
 }
@@ -32,12 +32,12 @@ export const fields = {
   perSec: { key: 'new_connections_per_sec', unit: 1 },
   perSecBurst: { key: 'new_connections_burst', unit: 1 }
 } as const
-export type Field = keyof typeof fields
+type Field = keyof typeof fields
 export type Values = Readonly<Record<Field, number | ''>>
 
 export const fieldNames = Object.keys(fields) as Field[]
 
-export const valuesOf = (limit: Envelope['rate_limit'] | undefined): Values =>
+export const toValues = (limit: Envelope['rate_limit'] | undefined): Values =>
   Object.fromEntries(
     fieldNames.map(name => {
       const { key, unit } = fields[name]
@@ -46,7 +46,7 @@ export const valuesOf = (limit: Envelope['rate_limit'] | undefined): Values =>
     })
   ) as Values
 
-export const limitsOf = (values: Values): Envelope['rate_limit'] =>
+export const toLimits = (values: Values): Envelope['rate_limit'] =>
   Object.fromEntries(
     fieldNames.flatMap(name => {
       const value = values[name]

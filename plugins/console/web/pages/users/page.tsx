@@ -1,20 +1,22 @@
 import { Button } from '@mantine/core'
 import { Link, Route, Switch, useLocation } from 'wouter'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { Empty } from '../../parts/EmptyState.tsx'
-import { Head } from '../../parts/PageHead.tsx'
-import { Loaded } from '../../parts/QueryResult.tsx'
+import { EmptyState } from '../../parts/EmptyState.tsx'
+import { PageHead } from '../../parts/PageHead.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { columns } from './columns.tsx'
 import { NewUser } from './NewUser.tsx'
 import { useUsers } from './queries.ts'
-import { Detail } from './UserDetail.tsx'
+import { UserDetail } from './UserDetail.tsx'
 
 export default function Users() {
   return (
     <Switch>
-      <Route path="/users/:id">{({ id }) => (id === 'new' ? <List /> : <Detail key={id} id={id} />)}</Route>
+      <Route path="/users/:id">
+        {({ id }) => (id === 'new' ? <List /> : <UserDetail key={id} id={id} />)}
+      </Route>
       <Route>
         <List />
       </Route>
@@ -27,12 +29,12 @@ function List() {
   const [path, go] = useLocation()
   return (
     <>
-      <Head title={text.pages.users}>
+      <PageHead title={text.pages.users}>
         <Button component={Link} href="/users/new">
           {text.users.add}
         </Button>
-      </Head>
-      <Loaded query={users}>
+      </PageHead>
+      <QueryResult query={users}>
         {rows => (
           <Table
             name="users"
@@ -40,10 +42,10 @@ function List() {
             rows={rows}
             columns={columns}
             idOf={({ user_id }) => user_id}
-            empty={<Empty what={text.users.empty} />}
+            empty={<EmptyState what={text.users.empty} />}
           />
         )}
-      </Loaded>
+      </QueryResult>
       <Dialog isOpen={path === '/users/new'} onClose={() => go('/users')} title={text.users.add}>
         <NewUser onDone={id => go(id === null ? '/users' : `/users/${id}`)} />
       </Dialog>

@@ -12,7 +12,7 @@ interface Props extends Pick<ChartProps, 'lines' | 'points' | 'format'> {
 
 const height = 150
 
-/** Draws a chart; what it shows is told in words by its label. */
+/** Draws a chart. `label` describes it for screen readers. */
 export default function Canvas({ label, lines, points, format, onPoint }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<UPlot>(null)
@@ -20,11 +20,11 @@ export default function Canvas({ label, lines, points, format, onPoint }: Props)
   const names = lines.map(({ name }) => name).join('\n')
   const latest = useRef({ lines, points, format, onPoint })
   latest.current = { lines, points, format, onPoint }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew in other colours, and with other lines
+  // biome-ignore lint/correctness/useExhaustiveDependencies: redraws with other colors or lines
   useEffect(() => {
     const { current: place } = box
     if (!place) return
-    const drawn = new UPlot(optionsOf(place, latest), dataOf(latest.current.points), place)
+    const drawn = new UPlot(chartOptions(place, latest), toSeries(latest.current.points), place)
     plot.current = drawn
     const watch = new ResizeObserver(() => drawn.setSize({ width: place.clientWidth, height }))
     watch.observe(place)
@@ -33,16 +33,16 @@ export default function Canvas({ label, lines, points, format, onPoint }: Props)
       drawn.destroy()
     }
   }, [scheme, names])
-  useEffect(() => plot.current?.setData(dataOf(points)), [points])
+  useEffect(() => plot.current?.setData(toSeries(points)), [points])
   return <div className="canvas" role="img" aria-label={label} ref={box} />
 }
 
-const dataOf = (points: readonly Point[]): UPlot.AlignedData => [
+const toSeries = (points: readonly Point[]): UPlot.AlignedData => [
   points.map(({ at }) => at),
   ...(points[0]?.values ?? []).map((_, line) => points.map(({ values }) => values[line] ?? null))
 ]
 
-function optionsOf(place: HTMLElement, latest: { readonly current: Omit<Props, 'label'> }): UPlot.Options {
+function chartOptions(place: HTMLElement, latest: { readonly current: Omit<Props, 'label'> }): UPlot.Options {
   const style = getComputedStyle(place)
   const color = (name: string): string => style.getPropertyValue(name).trim()
   const axis = {
@@ -57,7 +57,7 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Omit<Props, '
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_, _min, max) => [0, Math.max(1, max ?? 0) * 1.1] } },
-    series: [{}, ...latest.current.lines.map(line => seriesOf(line, color))],
+    series: [{}, ...latest.current.lines.map(line => toSeriesOptions(line, color))],
     axes: [
       { ...axis, space: 80, values: (_, times, _axis, _space, step) => times.map(timesOf(times, step)) },
       { ...axis, size: 82, space: 36, incrs: steps, values: (_, values) => values.map(latest.current.format) }
@@ -66,20 +66,20 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Omit<Props, '
   }
 }
 
-/** Of the axis of values: there is no half connection. */
+/** Increments of the value axis: whole numbers, because there is no half connection. */
 const steps = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map(step => step * 10 ** power)).flat()
 
-const seriesOf = ({ name, color }: Line, shade: (name: string) => string): UPlot.Series => ({
+const toSeriesOptions = ({ name, color }: Line, shade: (name: string) => string): UPlot.Series => ({
   label: name,
   stroke: shade(color),
   fill: `${shade(color)}22`,
   width: 1.5,
   spanGaps: false,
-  points: { show: true, size: 5, filter: alone }
+  points: { show: true, size: 5, filter: isolatedPoints }
 })
 
-/** Values between two gaps make no line: they are dots. */
-const alone: UPlot.Series.Points.Filter = ({ data }, line) => {
+/** A single value between two gaps makes no line, so it is drawn as a dot. */
+const isolatedPoints: UPlot.Series.Points.Filter = ({ data }, line) => {
   const { [line]: values = [] } = data
   return [...values].flatMap((value, i) =>
     value != null && values[i - 1] == null && values[i + 1] == null ? [i] : []
@@ -90,7 +90,7 @@ const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
 const minutes = new Intl.DateTimeFormat(locale, { timeStyle: 'short' })
 const days = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric' })
 
-/** Over more than two days the day is told, and not the hour. */
+/** Labels of the time axis: days if the chart covers more than two days, else times. */
 const timesOf = (times: readonly number[], stepSecs: number) => {
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 2 * 86_400
   const form = isLong ? days : stepSecs < 60 ? seconds : minutes

@@ -4,14 +4,14 @@ import { text } from '../../text/text.ts'
 import type { ChartProps } from './points.ts'
 import './chart.css'
 
-// The library that draws is a chunk of its own.
+// The chart library is a separate chunk.
 const Canvas = lazy(() => import('./Canvas.tsx'))
 
-/** Values over time. A value that is null is a gap: nothing was reported then. */
+/** A line chart over time. A null value is a gap: nothing was reported then. */
 export function Chart({ title, lines, points, format }: ChartProps) {
   const [at, setAt] = useState<number | null>(null)
   const shown = points[at ?? points.length - 1]
-  const said = (value: number | null | undefined): string => (value == null ? '–' : format(value))
+  const show = (value: number | null | undefined): string => (value == null ? '–' : format(value))
   return (
     <figure className="chart">
       <figcaption>
@@ -19,7 +19,7 @@ export function Chart({ title, lines, points, format }: ChartProps) {
         {lines.map(({ name, color }, i) => (
           <span key={name}>
             <span className="key" style={{ background: `var(${color})` }} aria-hidden="true" />
-            {name}: <span className="now">{said(shown?.values[i])}</span>
+            {name}: <span className="now">{show(shown?.values[i])}</span>
           </span>
         ))}
       </figcaption>
@@ -30,8 +30,10 @@ export function Chart({ title, lines, points, format }: ChartProps) {
       ) : (
         <Suspense fallback={<Skeleton height={150} />}>
           <Canvas
-            label={`${title}: ${lines.map(({ name }, i) => `${name} ${said(points.at(-1)?.values[i])}`).join(', ')}`}
-            {...{ lines, points, format }}
+            label={`${title}: ${lines.map(({ name }, i) => `${name} ${show(points.at(-1)?.values[i])}`).join(', ')}`}
+            lines={lines}
+            points={points}
+            format={format}
             onPoint={setAt}
           />
         </Suspense>

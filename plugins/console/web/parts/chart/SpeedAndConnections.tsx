@@ -10,14 +10,14 @@ interface Props {
   readonly connections: readonly Point[]
 }
 
-/** What flows each way, and the open connections, side by side. */
+/** Two charts: throughput in and out, and open connections. */
 export const SpeedAndConnections = ({ title, speed, connections }: Props) => (
   <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="xl">
     <Chart
       title={title}
       lines={[
-        { name: text.overview.toTargets, color: '--line-a' },
-        { name: text.overview.toCallers, color: '--line-b' }
+        { name: text.overview.in, color: '--line-a' },
+        { name: text.overview.out, color: '--line-b' }
       ]}
       points={speed}
       format={rate}

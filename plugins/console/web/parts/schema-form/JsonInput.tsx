@@ -11,14 +11,14 @@ interface Props {
   readonly onChange: (value: unknown) => void
 }
 
-/** A value of which no control is known: as JSON. What is no JSON is not sent, and the field says so. */
+/** A JSON text field, for schemas without a better control. Invalid JSON shows an error and does not change the value. */
 export function JsonInput({ value, onChange, error, ...shown }: Props) {
   const [written, setWritten] = useState(() => (value === undefined ? '' : JSON.stringify(value, null, 2)))
   const read = readJson(written)
   return (
     <Textarea
       {...shown}
-      error={read.ok ? error : text.form.noJson}
+      error={read.ok ? error : text.form.invalidJson}
       rows={3}
       value={written}
       autoCapitalize="none"
@@ -37,6 +37,6 @@ function readJson(written: string): { readonly ok: true; readonly value: unknown
   try {
     return { ok: true, value: JSON.parse(written) }
   } catch {
-    return { ok: false } // half a value, while it is written
+    return { ok: false }
   }
 }

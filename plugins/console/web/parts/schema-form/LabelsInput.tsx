@@ -1,7 +1,7 @@
 import { Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { text } from '../../text/text.ts'
-import { type Labels, labelLines, labelsIn } from '../labels.ts'
+import { type Labels, labelLines, parseLabels } from '../labels.ts'
 import type { Values } from './values.ts'
 
 interface Props {
@@ -13,7 +13,7 @@ interface Props {
   readonly onChange: (value: Values | undefined) => void
 }
 
-/** Keys and values, a line each: env=prod */
+/** Labels, one per line: env=prod */
 export function LabelsInput({ value, onChange, ...shown }: Props) {
   const [lines, setLines] = useState(() => labelLines(value as Labels))
   return (
@@ -26,7 +26,7 @@ export function LabelsInput({ value, onChange, ...shown }: Props) {
       spellCheck={false}
       onChange={event => {
         setLines(event.currentTarget.value)
-        const labels = labelsIn(event.currentTarget.value)
+        const labels = parseLabels(event.currentTarget.value)
         onChange(Object.keys(labels).length === 0 ? undefined : labels)
       }}
     />

@@ -1,19 +1,19 @@
-// A control for one value, made from its schema.
+// A form control for one value, chosen by its JSON Schema.
 import { Checkbox, SimpleGrid, Stack, TextInput } from '@mantine/core'
-import { localOf, rfcOf } from '../local-time.ts'
-import { about, exampleOf, type FieldProps } from './control-props.ts'
+import { fromLocalInput, toLocalInput } from '../local-time.ts'
+import { controlProps, exampleOf, type FieldProps } from './control-props.ts'
 import { AmountInput, ChoiceInput, TextsInput } from './inputs.tsx'
 import { JsonInput } from './JsonInput.tsx'
 import { LabelsInput } from './LabelsInput.tsx'
-import { kindOf, settled } from './schema.ts'
+import { controlKind, resolveSchema } from './schema.ts'
 import { isObject, type Values } from './values.ts'
 
 export function SchemaField(props: FieldProps) {
-  const schema = settled(props.schema, props.schemas)
+  const schema = resolveSchema(props.schema, props.schemas)
   const { value, onChange } = props
   const same = { ...props, schema }
-  const shown = about(same)
-  const kind = kindOf(schema)
+  const shown = controlProps(same)
+  const kind = controlKind(schema)
   if (kind === 'object') return <ObjectFields {...same} value={isObject(value) ? value : {}} />
   if (kind === 'map')
     return <LabelsInput {...shown} value={isObject(value) ? value : {}} onChange={onChange} />
@@ -35,8 +35,8 @@ export function SchemaField(props: FieldProps) {
       <TextInput
         {...shown}
         type="datetime-local"
-        value={localOf(typeof value === 'string' ? value : null)}
-        onChange={event => onChange(rfcOf(event.currentTarget.value) ?? undefined)}
+        value={toLocalInput(typeof value === 'string' ? value : null)}
+        onChange={event => onChange(fromLocalInput(event.currentTarget.value) ?? undefined)}
       />
     )
   return (
@@ -50,10 +50,10 @@ export function SchemaField(props: FieldProps) {
   )
 }
 
-/** The parts of an object, each a field of its own. Without a part the object is not given. */
+/** The properties of an object, each with its own field. An object without properties is omitted. */
 function ObjectFields(props: Omit<FieldProps, 'value'> & { readonly value: Values }) {
   const { name, schema, schemas, value, onChange, error } = props
-  const { label, description, error: own } = about(props)
+  const { label, description, error: own } = controlProps(props)
   return (
     <fieldset className="fields">
       <legend>{label}</legend>

@@ -1,9 +1,9 @@
 import { text } from '../../text/text.ts'
 import { fieldError } from '../field-error.ts'
-import { kindOf, type Schema, type Schemas, titleOf, unitOf } from './schema.ts'
+import { controlKind, type Schema, type Schemas, titleOf, unitOf } from './schema.ts'
 
 export interface FieldProps {
-  readonly name: string // its last part is the key
+  readonly name: string // a path; its last part is the key
   readonly schema: Schema
   readonly schemas: Schemas
   readonly value: unknown
@@ -12,10 +12,10 @@ export interface FieldProps {
   readonly required?: boolean
 }
 
-/** What every control of a field shows. */
-export function about({ name, schema, error, required = false }: FieldProps) {
+/** Returns the props that all controls share: label, description, error. */
+export function controlProps({ name, schema, error, required = false }: FieldProps) {
   const key = name.split('.').at(-1) ?? name
-  const kind = kindOf(schema)
+  const kind = controlKind(schema)
   const unit = unitOf(key)
   const title = text.fields[key] ?? titleOf(key, schema)
   return {
@@ -33,7 +33,7 @@ export function about({ name, schema, error, required = false }: FieldProps) {
   }
 }
 
-/** What a value of a choice is called; that of a stranger's plugin by its name. */
+/** Returns the label of a choice. Choices of external plugins show their value. */
 export const choiceName = (name: string, choice: string): string =>
   text.choices[name.split('.').at(-1) ?? name]?.[choice] ?? choice
 

@@ -1,7 +1,7 @@
 import { NativeSelect, NumberInput, Text, Textarea } from '@mantine/core'
 import { bytes, rate } from '../../format.ts'
 import { text } from '../../text/text.ts'
-import { about, choiceName, exampleOf, type FieldProps } from './control-props.ts'
+import { choiceName, controlProps, exampleOf, type FieldProps } from './control-props.ts'
 import { unitOf } from './schema.ts'
 
 export function ChoiceInput(props: FieldProps) {
@@ -9,9 +9,9 @@ export function ChoiceInput(props: FieldProps) {
   const choices = schema.enum ?? []
   return (
     <NativeSelect
-      {...about(props)}
+      {...controlProps(props)}
       data={[
-        { value: '', label: text.form.usual },
+        { value: '', label: text.form.default },
         ...choices.map(choice => ({ value: String(choice), label: choiceName(name, String(choice)) }))
       ]}
       value={value === undefined || value === null ? '' : String(value)}
@@ -20,14 +20,14 @@ export function ChoiceInput(props: FieldProps) {
   )
 }
 
-/** A number with its unit, and what it comes to where that is hard to read. */
+/** A number with its unit. Large rates and sizes also show a readable form. */
 export function AmountInput(props: FieldProps) {
   const { name, schema, value, onChange } = props
-  const comesTo = { 'bit/s': (n: number) => rate(n / 8), B: bytes }[unitOf(name) ?? '']
+  const readable = { 'bit/s': (n: number) => rate(n / 8), B: bytes }[unitOf(name) ?? '']
   return (
     <div>
       <NumberInput
-        {...about(props)}
+        {...controlProps(props)}
         value={typeof value === 'number' ? value : ''}
         {...(schema.minimum !== undefined && { min: schema.minimum })}
         {...(schema.maximum !== undefined && { max: schema.maximum })}
@@ -38,23 +38,23 @@ export function AmountInput(props: FieldProps) {
         placeholder={exampleOf(schema)}
         onChange={next => onChange(typeof next === 'number' ? next : undefined)}
       />
-      {comesTo && typeof value === 'number' && value >= 1000 && (
+      {readable && typeof value === 'number' && value >= 1000 && (
         <Text size="xs" c="dimmed" mt={2}>
-          = {comesTo(value)}
+          = {readable(value)}
         </Text>
       )}
     </div>
   )
 }
 
-/** Several words, a line each. */
+/** A list of words, one per line. */
 export function TextsInput(props: FieldProps) {
   const { schema, value, onChange } = props
   const [example] = schema.examples ?? []
   const lines = Array.isArray(value) ? value.join('\n') : ''
   return (
     <Textarea
-      {...about(props)}
+      {...controlProps(props)}
       autosize={false}
       rows={Math.min(8, Math.max(2, lines.split('\n').length))}
       defaultValue={lines}

@@ -1,4 +1,4 @@
-// JSON Schema as the OpenAPI document of the server has it, and what a form makes of it.
+// JSON Schema of the OpenAPI document, and the form control for it.
 
 export interface Schema {
   readonly $ref?: string
@@ -19,39 +19,48 @@ export interface Schema {
   readonly items?: Schema
   readonly anyOf?: readonly Schema[]
   readonly readOnly?: boolean
-  /** Of a rule field: what an agent must be capable of. */
+  /** On a rule field: the capability that an agent needs for it. */
   readonly 'x-requires'?: { readonly id: string; readonly since: string }
 }
 
-/** The part of the document that is read here. */
+/** Named schemas of the OpenAPI document. */
 export interface Schemas {
   readonly [name: string]: Schema
 }
 
-/** Returns the schema that `schema` stands for: without the alternative null, and what is behind a reference. */
-export function settled(schema: Schema, schemas: Schemas): Schema {
+/** Resolves references and removes the alternative `null`. */
+export function resolveSchema(schema: Schema, schemas: Schemas): Schema {
   if (schema.$ref !== undefined) {
     const { $ref, ...rest } = schema
-    return { ...settled(schemas[$ref.split('/').at(-1) ?? ''] ?? {}, schemas), ...rest }
+    return { ...resolveSchema(schemas[$ref.split('/').at(-1) ?? ''] ?? {}, schemas), ...rest }
   }
   const { anyOf, ...rest } = schema
   const real = anyOf?.filter(({ type }) => type !== 'null') ?? []
   const [only] = real
   if (real.length !== 1 || !only) return schema
-  return { ...settled(only, schemas), ...rest }
+  return { ...resolveSchema(only, schemas), ...rest }
 }
 
-/** `json`: nothing better is known of it. */
-export type Kind = 'boolean' | 'choice' | 'number' | 'time' | 'text' | 'texts' | 'map' | 'object' | 'json'
+/** `json` is the fallback. */
+export type ControlKind =
+  | 'boolean'
+  | 'choice'
+  | 'number'
+  | 'time'
+  | 'text'
+  | 'texts'
+  | 'map'
+  | 'object'
+  | 'json'
 
-export function kindOf({
+export function controlKind({
   type,
   enum: choices,
   format,
   items,
   properties,
   additionalProperties
-}: Schema): Kind {
+}: Schema): ControlKind {
   if (type === 'boolean') return 'boolean'
   if (choices) return 'choice'
   if (type === 'integer' || type === 'number') return 'number'
@@ -62,11 +71,11 @@ export function kindOf({
   return 'json'
 }
 
-/** 'slow_start_secs' is 'Slow start secs', where the schema has no title. */
+/** Returns the title of the schema, or one from the key: 'slow_start_secs' becomes 'Slow start secs'. */
 export const titleOf = (key: string, { title }: Schema): string =>
   title ?? key.slice(0, 1).toUpperCase() + key.slice(1).replaceAll('_', ' ')
 
-/** 'bandwidth_in_bps' is 'bit/s': names of the API end with their unit. */
+/** Returns the unit in the name of an API field: 'bit/s' for 'bandwidth_in_bps'. */
 export function unitOf(key: string): string | undefined {
   const [, end = ''] = /_([a-z]+)$/.exec(key) ?? []
   return { bps: 'bit/s', secs: 's', ms: 'ms', bytes: 'B' }[end]

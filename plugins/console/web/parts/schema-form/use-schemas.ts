@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/call.ts'
 import type { Schemas } from './schema.ts'
 
-/** The named schemas of the API, as this server serves them: with the fields of all its plugins. */
+/** Reads the named schemas of this server's API, with the fields of all its plugins. */
 export const useSchemas = () =>
   useQuery({
     queryKey: ['schemas'],

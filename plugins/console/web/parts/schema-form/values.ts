@@ -1,16 +1,16 @@
-// The values of a form, and what of them is sent. `undefined`: the field has no value.
+// Values of a form and the request body made of them. `undefined` is a field without a value.
 
 export type Values = Readonly<Record<string, unknown>>
 
 export const isObject = (value: unknown): value is Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns the value without what is not given; undefined if nothing is left. */
-export function given(value: unknown): unknown {
+/** Removes empty values, also nested ones; returns undefined if nothing is left. */
+export function withoutEmpty(value: unknown): unknown {
   if (value === undefined || value === null || value === '') return undefined
   if (!isObject(value)) return value
   const entries = Object.entries(value).flatMap(([key, part]) => {
-    const left = given(part)
+    const left = withoutEmpty(part)
     return left === undefined ? [] : [[key, left]]
   })
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
@@ -24,13 +24,14 @@ export const isSame = (a: unknown, b: unknown): boolean => {
   return (a ?? null) === (b ?? null)
 }
 
-/** Returns the JSON Merge Patch (RFC 7396) that makes `to` of `from`: null takes a value away. */
-export function patchOf(from: Values, to: Values): Values {
+/** Returns the JSON Merge Patch (RFC 7396) from `from` to `to`; null removes a value. */
+export function toMergePatch(from: Values, to: Values): Values {
   const patch: Record<string, unknown> = {}
   for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
-    const [before, after] = [from[key], to[key]]
+    const before = from[key]
+    const after = to[key]
     if (isSame(before, after)) continue
-    patch[key] = isObject(before) && isObject(after) ? patchOf(before, after) : (after ?? null)
+    patch[key] = isObject(before) && isObject(after) ? toMergePatch(before, after) : (after ?? null)
   }
   return patch
 }

@@ -4,24 +4,28 @@ import { language } from '../../text/text.ts'
 export interface Column<R> {
   readonly id: string
   readonly title: string
-  /** What is sorted and searched, and shown where there is no `cell`. */
+  /** Sort and search use it; it is shown if there is no `cell`. */
   readonly value: (row: R) => string | number
   readonly cell?: (row: R) => ReactNode
-  readonly width?: number // in rem, at least; what is left is shared in the same proportion. Default 10
+  readonly width?: number // minimum in rem, and share of the remaining width. Default 10
   readonly numeric?: true
-  readonly wide?: true // not shown on a narrow page
-  readonly extra?: true // shown when it is chosen
+  readonly wide?: true // hidden on a narrow page
+  readonly extra?: true // hidden until the user selects it
 }
 
 export interface Sort {
   readonly by: string
-  readonly down: boolean
+  readonly isDescending: boolean
 }
 
 const collator = new Intl.Collator(language, { numeric: true, sensitivity: 'base' })
 
-/** Returns the rows that have every word in some column. */
-export function found<R>(rows: readonly R[], columns: readonly Column<R>[], words: string): readonly R[] {
+/** Returns rows that contain every word in any column. */
+export function searchRows<R>(
+  rows: readonly R[],
+  columns: readonly Column<R>[],
+  words: string
+): readonly R[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
   if (wanted.length === 0) return rows
   return rows.filter(row => {
@@ -33,14 +37,14 @@ export function found<R>(rows: readonly R[], columns: readonly Column<R>[], word
   })
 }
 
-export function sorted<R>(
+export function sortRows<R>(
   rows: readonly R[],
   columns: readonly Column<R>[],
   sort: Sort | null
 ): readonly R[] {
   const column = columns.find(({ id }) => id === sort?.by)
   if (!column || !sort) return rows
-  const sign = sort.down ? -1 : 1
+  const sign = sort.isDescending ? -1 : 1
   return rows
     .map(row => ({ row, value: column.value(row) }))
     .sort(({ value: a }, { value: b }) => {

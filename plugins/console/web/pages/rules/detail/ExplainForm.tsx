@@ -2,12 +2,12 @@ import { Button, Checkbox, Group, NativeSelect, NumberInput, Paper, Stack, TextI
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../../api/call.ts'
-import { Refusal } from '../../../parts/FormError.tsx'
+import { FormError } from '../../../parts/FormError.tsx'
 import { fieldError } from '../../../parts/field-error.ts'
 import { text } from '../../../text/text.ts'
 import type { Rule } from '../queries.ts'
-import { Answer } from './Explanation.tsx'
-import { questionOf } from './explain-question.ts'
+import { Explanation } from './Explanation.tsx'
+import { explainQuestion } from './explain-question.ts'
 
 interface Question {
   readonly client: string
@@ -20,14 +20,18 @@ interface Question {
   readonly test_byte: boolean
 }
 
-const firstQuestion = (rule: Rule): Question => ({
-  ...{ source: '', sni: '', probe: true, dry: false, test_byte: false },
-  ...questionOf(rule)
+const initialQuestion = (rule: Rule): Question => ({
+  source: '',
+  sni: '',
+  probe: true,
+  dry: false,
+  test_byte: false,
+  ...explainQuestion(rule)
 })
 
-/** Asks what becomes of a caller of the rule's port, and shows what decides it. */
-export function Explain({ rule }: { readonly rule: Rule }) {
-  const [question, setQuestion] = useState(() => firstQuestion(rule))
+/** Explains what happens to a connection to the rule's port, and why. */
+export function ExplainForm({ rule }: { readonly rule: Rule }) {
+  const [question, setQuestion] = useState(() => initialQuestion(rule))
   const ask = useMutation({
     meta: { shown: true },
     mutationFn: ({ source, sni, dry, ...rest }: Question) =>
@@ -50,7 +54,8 @@ export function Explain({ rule }: { readonly rule: Rule }) {
       >
         <Group align="end" gap="md">
           <Inputs
-            {...{ rule, question }}
+            rule={rule}
+            question={question}
             set={changed => setQuestion({ ...question, ...changed })}
             error={ask.error}
           />
@@ -60,8 +65,8 @@ export function Explain({ rule }: { readonly rule: Rule }) {
         </Group>
       </form>
       <Stack mt="md" gap="md" aria-live="polite">
-        <Refusal error={ask.error} fields={['port', 'source', 'sni']} />
-        {ask.data && <Answer told={ask.data} />}
+        <FormError error={ask.error} shownFields={['port', 'source', 'sni']} />
+        {ask.data && <Explanation result={ask.data} />}
       </Stack>
     </Paper>
   )
@@ -76,7 +81,7 @@ interface InputsProps {
 
 function Inputs({ rule, question, set, error }: InputsProps) {
   const { client, port, source, sni, probe, dry, test_byte } = question
-  const words = (name: 'source' | 'sni', value: string, placeholder: string) => (
+  const textInput = (name: 'source' | 'sni', value: string, placeholder: string) => (
     <TextInput
       label={text.explain[name]}
       placeholder={placeholder}
@@ -86,7 +91,7 @@ function Inputs({ rule, question, set, error }: InputsProps) {
       autoCapitalize="none"
     />
   )
-  const tick = (name: 'probe' | 'dry' | 'test_byte', checked: boolean, disabled = false) => (
+  const checkbox = (name: 'probe' | 'dry' | 'test_byte', checked: boolean, disabled = false) => (
     <Checkbox
       label={text.explain[name]}
       checked={checked}
@@ -99,8 +104,8 @@ function Inputs({ rule, question, set, error }: InputsProps) {
     <>
       {rule.client_id === null && (
         <NativeSelect
-          label={text.rules.edge}
-          data={(rule.edges ?? []).map(edge => ({ value: edge.client_id, label: edge.client_name }))}
+          label={text.rules.client}
+          data={(rule.edges ?? []).map(client => ({ value: client.client_id, label: client.client_name }))}
           value={client}
           onChange={event => set({ client: event.currentTarget.value })}
         />
@@ -115,11 +120,11 @@ function Inputs({ rule, question, set, error }: InputsProps) {
           w={110}
         />
       )}
-      {words('source', source, text.explain.anybody)}
-      {rule.protocol === 'tcp' && words('sni', sni, text.explain.noSni)}
-      {tick('probe', probe)}
-      {tick('dry', dry, !probe)}
-      {tick('test_byte', test_byte)}
+      {textInput('source', source, text.explain.anyCaller)}
+      {rule.protocol === 'tcp' && textInput('sni', sni, text.explain.noSni)}
+      {checkbox('probe', probe)}
+      {checkbox('dry', dry, !probe)}
+      {checkbox('test_byte', test_byte)}
     </>
   )
 }

@@ -1,18 +1,19 @@
 import { Text } from '@mantine/core'
 import type { Reply } from '../../../api/call.ts'
 import { PlainTable } from '../../../parts/PlainTable.tsx'
-import { State } from '../../../parts/StateLabel.tsx'
+import { StateLabel } from '../../../parts/StateLabel.tsx'
 import { text } from '../../../text/text.ts'
 import { addressOf } from '../queries.ts'
 
-type Explanation = Reply<'POST /v1/explain'>
+type ExplainReply = Reply<'POST /v1/explain'>
 
-/** What becomes of a caller: the outcome, the decisions in their order, and the targets as they were tried. */
-export function Answer({ told: { outcome, decided_by, steps, targets } }: { readonly told: Explanation }) {
+/** The result of an explain request: outcome, decisions in order, and probed targets. */
+export function Explanation({ result }: { readonly result: ExplainReply }) {
+  const { outcome, decided_by, steps, targets } = result
   return (
     <>
       <Text fw={600}>
-        <span className="dot" data-tone={toneOf[outcome]} aria-hidden="true" />
+        <span className="dot" data-tone={tones[outcome]} aria-hidden="true" />
         {text.explain.outcomes[outcome]}{' '}
         <Text span c="dimmed">
           {text.explain.decidedBy(
@@ -24,7 +25,7 @@ export function Answer({ told: { outcome, decided_by, steps, targets } }: { read
       </Text>
       <ol className="steps">
         {steps.map(({ kind, id, verdict, text: sentence }, i) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: steps have no name but their place
+          // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id
           <li key={i} data-verdict={verdict}>
             <strong>{text.explain.verdicts[verdict]}</strong> {sentence}
             <Text span size="xs" c="dimmed">
@@ -34,16 +35,16 @@ export function Answer({ told: { outcome, decided_by, steps, targets } }: { read
           </li>
         ))}
       </ol>
-      {targets.length > 0 && <Probed targets={targets} />}
+      {targets.length > 0 && <ProbedTargets targets={targets} />}
     </>
   )
 }
 
-const toneOf = { forwarded: 'good', refused: 'bad', no_rule: 'bad', unknown: 'warn' } as const
+const tones = { forwarded: 'good', refused: 'bad', no_rule: 'bad', unknown: 'warn' } as const
 
 const ms = (value: number | null | undefined): string => (value == null ? '–' : `${value.toFixed(1)} ms`)
 
-const Probed = ({ targets }: Pick<Explanation, 'targets'>) => (
+const ProbedTargets = ({ targets }: Pick<ExplainReply, 'targets'>) => (
   <PlainTable
     label={text.explain.tried}
     columns={[
@@ -63,7 +64,7 @@ const Probed = ({ targets }: Pick<Explanation, 'targets'>) => (
         ms(target.connect_ms),
         ms(target.first_byte_ms),
         target.error === undefined ? (
-          <State key="state" of={target.connect_ms === null ? 'unknown' : 'connected'} />
+          <StateLabel key="state" of={target.connect_ms === null ? 'unknown' : 'connected'} />
         ) : (
           <>
             <span className="dot" data-tone="bad" aria-hidden="true" />

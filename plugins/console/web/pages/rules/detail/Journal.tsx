@@ -3,25 +3,25 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Row } from '../../../api/call.ts'
 import { PlainTable } from '../../../parts/PlainTable.tsx'
-import { Loaded } from '../../../parts/QueryResult.tsx'
-import { When } from '../../../parts/Timestamp.tsx'
+import { QueryResult } from '../../../parts/QueryResult.tsx'
+import { Timestamp } from '../../../parts/Timestamp.tsx'
 import { text } from '../../../text/text.ts'
 
 type Entry = Row<'GET /v1/rules/{rule_id}/journal'>
 
-const step = 20
-const most = 500
+const firstLimit = 20
+const maxLimit = 500
 
-/** What has happened to the rule, and why; the newest first. */
+/** Journal entries of the rule, newest first. */
 export function Journal({ id }: { readonly id: string }) {
-  const [limit, setLimit] = useState(step)
+  const [limit, setLimit] = useState(firstLimit)
   const journal = useQuery({
     queryKey: ['journal', id, limit],
     queryFn: () => call('GET /v1/rules/{rule_id}/journal', { path: { rule_id: id }, query: { limit } }),
     placeholderData: before => before
   })
   return (
-    <Loaded query={journal}>
+    <QueryResult query={journal}>
       {entries =>
         entries.length === 0 ? (
           <Text c="dimmed">{text.ruleDetail.noJournal}</Text>
@@ -37,20 +37,25 @@ export function Journal({ id }: { readonly id: string }) {
               ]}
               rows={entries.map((entry, i) => ({ key: `${entry.ts} ${i}`, cells: cellsOf(entry) }))}
             />
-            {entries.length === limit && limit < most && (
-              <Button variant="default" size="xs" mt="sm" onClick={() => setLimit(Math.min(most, limit * 2))}>
+            {entries.length === limit && limit < maxLimit && (
+              <Button
+                variant="default"
+                size="xs"
+                mt="sm"
+                onClick={() => setLimit(Math.min(maxLimit, limit * 2))}
+              >
                 {text.ruleDetail.more}
               </Button>
             )}
           </>
         )
       }
-    </Loaded>
+    </QueryResult>
   )
 }
 
 const cellsOf = ({ ts, kind, from, to, cause, details }: Entry) => [
-  <When key="ts" at={ts} form="seconds" />,
+  <Timestamp key="ts" at={ts} format="seconds" />,
   text.kinds[kind] ?? kind,
   [
     aboutOf(details),
@@ -64,7 +69,7 @@ const cellsOf = ({ ts, kind, from, to, cause, details }: Entry) => [
   [cause, typeof details['actor'] === 'string' && details['actor']].filter(Boolean).join(' · ')
 ]
 
-/** What the entry is about: a field, a target, an edge. */
+/** The subject of the entry: a field, a target or a client. */
 const aboutOf = ({ field, target, client_name }: Entry['details']): string =>
   [field, target, client_name].filter(part => typeof part === 'string').join(' ')
 

@@ -8,7 +8,7 @@ import { text } from '../../../text/text.ts'
 import { DeleteRules } from '../DeleteRules.tsx'
 import { nameOf, type Rule } from '../queries.ts'
 
-export function Buttons({ rule }: { readonly rule: Rule }) {
+export function RuleActions({ rule }: { readonly rule: Rule }) {
   const [asks, { open, close }] = useDisclosure()
   const [, go] = useLocation()
   const path = { rule_id: rule.rule_id }

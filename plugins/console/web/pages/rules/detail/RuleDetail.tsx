@@ -1,77 +1,81 @@
 import { Alert, Anchor, Space, Text } from '@mantine/core'
 import { Link } from 'wouter'
-import { errorOf } from '../../../api/api-error.ts'
+import { toApiError } from '../../../api/api-error.ts'
 import { SpeedAndConnections } from '../../../parts/chart/SpeedAndConnections.tsx'
-import { Empty } from '../../../parts/EmptyState.tsx'
-import { Head } from '../../../parts/PageHead.tsx'
-import { Loaded } from '../../../parts/QueryResult.tsx'
+import { EmptyState } from '../../../parts/EmptyState.tsx'
+import { PageHead } from '../../../parts/PageHead.tsx'
+import { QueryResult } from '../../../parts/QueryResult.tsx'
 import { Section } from '../../../parts/Section.tsx'
-import { State } from '../../../parts/StateLabel.tsx'
+import { StateLabel } from '../../../parts/StateLabel.tsx'
 import { text } from '../../../text/text.ts'
-import { useEdgesById } from '../../clients/queries.ts'
-import { Live } from '../../connections/LiveConnections.tsx'
+import { useClientsById } from '../../clients/queries.ts'
+import { LiveConnections } from '../../connections/LiveConnections.tsx'
 import { nameOf, type Rule, useRule } from '../queries.ts'
-import { isAway, shownStateOf } from '../shown-state.ts'
-import { Explain } from './ExplainForm.tsx'
+import { isRuleOffline, shownStateOf } from '../shown-state.ts'
+import { ExplainForm } from './ExplainForm.tsx'
 import { Journal } from './Journal.tsx'
-import { Buttons } from './RuleActions.tsx'
+import { RuleActions } from './RuleActions.tsx'
 import { RuleFacts } from './RuleFacts.tsx'
-import { Edges, Ports, Targets, Totals } from './rule-figures.tsx'
+import { Members, Ports, Targets, Totals } from './rule-figures.tsx'
 import { useRuleStats } from './use-rule-stats.ts'
 
-export function Detail({ id }: { readonly id: string }) {
+export function RuleDetail({ id }: { readonly id: string }) {
   const rule = useRule(id)
-  const isGone = rule.isError && ['rule_not_found', 'not_owner'].includes(errorOf(rule.error).code)
+  const isGone = rule.isError && ['rule_not_found', 'not_owner'].includes(toApiError(rule.error).code)
   return (
     <>
       <Anchor component={Link} href="/rules" size="sm">
         {text.pages.rules}
       </Anchor>
-      {isGone ? <Gone /> : <Loaded query={rule}>{found => <Shown rule={found} />}</Loaded>}
+      {isGone ? (
+        <NotFound />
+      ) : (
+        <QueryResult query={rule}>{found => <RuleSections rule={found} />}</QueryResult>
+      )}
     </>
   )
 }
 
-const Gone = () => (
+const NotFound = () => (
   <>
-    <Head title={text.pages.rules} />
-    <Empty what={text.ruleDetail.gone}>
+    <PageHead title={text.pages.rules} />
+    <EmptyState what={text.ruleDetail.notFound}>
       <Anchor component={Link} href="/rules">
         {text.pages.rules}
       </Anchor>
-    </Empty>
+    </EmptyState>
   </>
 )
 
-function Shown({ rule }: { readonly rule: Rule }) {
-  const edges = useEdgesById()
-  const away = isAway(rule, edges)
-  const { stats, speed, connections, isRemoved } = useRuleStats(rule, away)
-  const state = shownStateOf(rule, edges)
-  if (isRemoved) return <Gone />
+function RuleSections({ rule }: { readonly rule: Rule }) {
+  const clients = useClientsById()
+  const isOffline = isRuleOffline(rule, clients)
+  const { stats, speed, connections, isRemoved } = useRuleStats(rule, isOffline)
+  const state = shownStateOf(rule, clients)
+  if (isRemoved) return <NotFound />
   return (
     <>
-      <Head title={nameOf(rule)}>
-        <State of={state} />
-        <Buttons rule={rule} />
-      </Head>
-      <Why rule={rule} away={away} />
+      <PageHead title={nameOf(rule)}>
+        <StateLabel of={state} />
+        <RuleActions rule={rule} />
+      </PageHead>
+      <StateReason rule={rule} isOffline={isOffline} />
       <RuleFacts rule={rule} />
       <Space h="xl" />
       <SpeedAndConnections title={text.ruleDetail.speed} speed={speed} connections={connections} />
       <Section title={text.rules.targets}>
-        <Targets rule={rule} stats={stats} away={away} />
+        <Targets rule={rule} stats={stats} isOffline={isOffline} />
       </Section>
-      {rule.client_id === null && <Edges rule={rule} stats={stats} edges={edges} />}
+      {rule.client_id === null && <Members rule={rule} stats={stats} clients={clients} />}
       {rule.listen_port_end !== null && <Ports stats={stats} />}
       <Section title={text.ruleDetail.totals}>
         <Totals rule={rule} stats={stats} />
       </Section>
       <Section title={text.explain.title}>
-        <Explain rule={rule} />
+        <ExplainForm rule={rule} />
       </Section>
       <Section title={text.pages.connections}>
-        <Live fixed={{ rule_id: rule.rule_id }} />
+        <LiveConnections fixed={{ rule_id: rule.rule_id }} />
       </Section>
       <Section title={text.ruleDetail.journal}>
         <Journal id={rule.rule_id} />
@@ -80,9 +84,9 @@ function Shown({ rule }: { readonly rule: Rule }) {
   )
 }
 
-/** Why the rule does not forward, in words where there are some. */
-function Why({ rule, away }: { readonly rule: Rule; readonly away: boolean }) {
-  const reason = away ? 'edge_away' : rule.state_reason
+/** The reason why the rule does not forward, if there is one. */
+function StateReason({ rule, isOffline }: { readonly rule: Rule; readonly isOffline: boolean }) {
+  const reason = isOffline ? 'client_offline' : rule.state_reason
   if (reason === null || rule.state === 'paused') return null
   return (
     <Alert color={rule.state === 'failed' ? 'red' : 'orange'} variant="default" mb="lg" role="status">

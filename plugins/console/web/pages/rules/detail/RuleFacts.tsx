@@ -3,26 +3,26 @@ import { Link } from 'wouter'
 import { Fact, Facts } from '../../../parts/Facts.tsx'
 import { titleOf } from '../../../parts/schema-form/schema.ts'
 import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
-import { When } from '../../../parts/Timestamp.tsx'
+import { Timestamp } from '../../../parts/Timestamp.tsx'
 import { text } from '../../../text/text.ts'
-import { handMade, meansWith, sectionsOf } from '../form/sections.ts'
+import { dependsOn, groupIntoSections, ownControls } from '../form/sections.ts'
 import type { Rule } from '../queries.ts'
-import { inWords } from './format-value.ts'
+import { formatValue } from './format-value.ts'
 
-/** What the rule is: every field that has a value, those of plugins too. */
+/** All fields of the rule that have a value, including those of plugins. */
 export function RuleFacts({ rule }: { readonly rule: Rule }) {
   const { data: schemas } = useSchemas()
   const { properties = {} } = schemas?.['RuleCreate'] ?? {}
   const values: Readonly<Record<string, unknown>> = { ...rule }
-  const keys = sectionsOf(Object.keys(properties))
+  const keys = groupIntoSections(Object.keys(properties))
     .flatMap(({ keys }) => keys)
-    .filter(key => !shownElsewhere.has(key) && isTold(values[key]))
-    .filter(key => meansWith[key]?.some(other => isTold(values[other])) ?? true)
+    .filter(key => !shownElsewhere.has(key) && hasValue(values[key]))
+    .filter(key => dependsOn[key]?.some(other => hasValue(values[other])) ?? true)
   return (
     <Facts>
       {rule.client_id !== null && (
-        <Fact name={text.rules.edge}>
-          <Anchor component={Link} href={`/edges/${rule.client_id}`}>
+        <Fact name={text.rules.client}>
+          <Anchor component={Link} href={`/clients/${rule.client_id}`}>
             {rule.client_name}
           </Anchor>
         </Fact>
@@ -33,17 +33,17 @@ export function RuleFacts({ rule }: { readonly rule: Rule }) {
         </Anchor>
       </Fact>
       <Fact name={text.rules.created}>
-        <When at={rule.created_at} />
+        <Timestamp at={rule.created_at} />
       </Fact>
       <Fact name={text.ruleDetail.since}>
-        <When at={rule.state_changed_at} form="ago" />
+        <Timestamp at={rule.state_changed_at} format="ago" />
       </Fact>
       {keys.map(key => (
         <Fact key={key} name={text.fields[key] ?? titleOf(key, properties[key] ?? {})}>
           {key.endsWith('_at') || key === 'not_before' ? (
-            <When at={String(values[key])} />
+            <Timestamp at={String(values[key])} />
           ) : (
-            inWords(values[key], key)
+            formatValue(values[key], key)
           )}
         </Fact>
       ))}
@@ -51,9 +51,9 @@ export function RuleFacts({ rule }: { readonly rule: Rule }) {
   )
 }
 
-const shownElsewhere: ReadonlySet<string> = new Set([...handMade, 'owner', 'placed_by', 'paused'])
+const shownElsewhere: ReadonlySet<string> = new Set([...ownControls, 'owner', 'placed_by', 'paused'])
 
-const isTold = (value: unknown): boolean =>
+const hasValue = (value: unknown): boolean =>
   value !== null &&
   value !== undefined &&
   value !== false &&

@@ -1,7 +1,7 @@
 import type { Rule } from '../queries.ts'
 
-/** Returns the question after a caller of the rule's first port; of a rule on several edges, of its first one. */
-export function questionOf({ client_id, edges, listen_port, protocol, sni_pattern }: Rule) {
+/** Returns an explain request for the first port of the rule, on its first client. */
+export function explainQuestion({ client_id, edges, listen_port, protocol, sni_pattern }: Rule) {
   return {
     client: client_id ?? edges?.[0]?.client_id ?? '',
     port: listen_port,

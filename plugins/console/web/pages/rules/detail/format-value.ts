@@ -4,19 +4,19 @@ import { titleOf, unitOf } from '../../../parts/schema-form/schema.ts'
 import { isObject } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
 
-/** Returns the value of a field as people read it: 'Bandwidth: 50 Mbit/s, Connections: 100'. */
-export function inWords(value: unknown, key = ''): string {
+/** Formats a field value for people: 'Bandwidth: 50 Mbit/s, Connections: 100'. */
+export function formatValue(value: unknown, key = ''): string {
   if (value === true) return text.ruleDetail.yes
   if (typeof value === 'number') return amount(value, key)
-  if (Array.isArray(value)) return value.map(part => inWords(part, key)).join(', ')
+  if (Array.isArray(value)) return value.map(part => formatValue(part, key)).join(', ')
   if (!isObject(value)) return choiceName(key, String(value))
-  const named =
+  const prefix =
     key === 'labels'
       ? (name: string) => `${name}=`
       : (name: string) => `${text.fields[name] ?? titleOf(name, {})}: `
   return Object.entries(value)
     .filter(([, part]) => part !== null)
-    .map(([name, part]) => named(name) + inWords(part, name))
+    .map(([name, part]) => prefix(name) + formatValue(part, name))
     .join(', ')
 }
 

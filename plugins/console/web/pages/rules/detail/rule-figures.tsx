@@ -4,11 +4,11 @@ import { bytes, count, percent } from '../../../format.ts'
 import { Fact, Facts } from '../../../parts/Facts.tsx'
 import { PlainTable } from '../../../parts/PlainTable.tsx'
 import { Section } from '../../../parts/Section.tsx'
-import { State } from '../../../parts/StateLabel.tsx'
-import { When } from '../../../parts/Timestamp.tsx'
+import { StateLabel } from '../../../parts/StateLabel.tsx'
+import { Timestamp } from '../../../parts/Timestamp.tsx'
 import { Table } from '../../../parts/table/Table.tsx'
 import { text } from '../../../text/text.ts'
-import type { EdgesById } from '../../clients/queries.ts'
+import type { ClientsById } from '../../clients/queries.ts'
 import { addressOf, type Rule } from '../queries.ts'
 import { healthOf } from '../shown-state.ts'
 import type { Stats } from './use-rule-stats.ts'
@@ -20,8 +20,8 @@ interface Props {
 
 const none = '–'
 
-/** Where connections go, whether they arrive there, and how many of them go to each. */
-export function Targets({ rule, stats, away }: Props & { readonly away: boolean }) {
+/** Targets with their health, priority and share of the connections. */
+export function Targets({ rule, stats, isOffline }: Props & { readonly isOffline: boolean }) {
   const all = stats?.per_target?.reduce((sum, { connections_total }) => sum + connections_total, 0) ?? 0
   return (
     <PlainTable
@@ -32,8 +32,8 @@ export function Targets({ rule, stats, away }: Props & { readonly away: boolean 
         { title: text.ruleForm.priority, numeric: true },
         { title: text.ruleForm.weight, numeric: true },
         { title: text.ruleDetail.share, numeric: true },
-        { title: text.overview.toTargets, numeric: true },
-        { title: text.overview.toCallers, numeric: true }
+        { title: text.overview.in, numeric: true },
+        { title: text.overview.out, numeric: true }
       ]}
       rows={rule.targets.map(target => {
         const own = stats?.per_target?.find(({ host, port }) => host === target.host && port === target.port)
@@ -41,7 +41,7 @@ export function Targets({ rule, stats, away }: Props & { readonly away: boolean 
           key: addressOf(target),
           cells: [
             addressOf(target),
-            <Health key="health" target={target} away={away} />,
+            <Health key="health" target={target} isOffline={isOffline} />,
             target.priority,
             target.weight,
             own && all > 0 ? percent(own.connections_total / all) : none,
@@ -54,52 +54,62 @@ export function Targets({ rule, stats, away }: Props & { readonly away: boolean 
   )
 }
 
-function Health({ target, away }: { readonly target: Rule['targets'][number]; readonly away: boolean }) {
-  const state = healthOf(target, away)
+function Health({
+  target,
+  isOffline
+}: {
+  readonly target: Rule['targets'][number]
+  readonly isOffline: boolean
+}) {
+  const state = healthOf(target, isOffline)
   const { ejected_until, ejected_reason, last_failure_at, consecutive_failures } = target.health
   return (
     <>
-      <State of={state} />
+      <StateLabel of={state} />
       {state === 'ejected' && ejected_until !== null && (
         <Text size="xs" c="dimmed">
-          {text.ruleDetail.until} <When at={ejected_until} /> · {ejected_reason}
+          {text.ruleDetail.until} <Timestamp at={ejected_until} /> · {ejected_reason}
         </Text>
       )}
       {state === 'failed' && last_failure_at !== null && (
         <Text size="xs" c="dimmed">
-          {text.ruleDetail.failures(count(consecutive_failures))} · <When at={last_failure_at} form="ago" />
+          {text.ruleDetail.failures(count(consecutive_failures))} ·{' '}
+          <Timestamp at={last_failure_at} format="ago" />
         </Text>
       )}
     </>
   )
 }
 
-/** Of a rule on several edges: how it is on each. */
-export function Edges({ rule, stats, edges }: Props & { readonly edges: EdgesById }) {
+/** Members of a group rule: its state and traffic on each client. */
+export function Members({ rule, stats, clients }: Props & { readonly clients: ClientsById }) {
   return (
-    <Section title={text.pages.edges}>
+    <Section title={text.pages.clients}>
       <PlainTable
-        label={text.pages.edges}
+        label={text.pages.clients}
         columns={[
-          { title: text.rules.edge },
+          { title: text.rules.client },
           { title: text.rules.state },
           { title: text.rules.reason },
           { title: text.overview.connections, numeric: true },
-          { title: text.overview.toTargets, numeric: true },
-          { title: text.overview.toCallers, numeric: true }
+          { title: text.overview.in, numeric: true },
+          { title: text.overview.out, numeric: true }
         ]}
         rows={(rule.edges ?? []).map(({ client_id, client_name, state, state_reason }) => {
-          const away = edges.get(client_id)?.connected === false
+          const isOffline = clients.get(client_id)?.connected === false
           const own = stats?.per_client?.find(at => at.client_id === client_id)
           return {
             key: client_id,
             cells: [
-              <Anchor key="edge" component={Link} href={`/edges/${client_id}`} size="sm">
+              <Anchor key="client" component={Link} href={`/clients/${client_id}`} size="sm">
                 {client_name}
               </Anchor>,
-              <State key="state" of={away && state === 'active' ? 'unknown' : (state as Rule['state'])} />,
-              away ? text.rules.edgeAway : (state_reason ?? ''),
-              own && !away ? count(own.active_connections + own.active_flows) : none,
+              <StateLabel
+                key="state"
+                of={isOffline && state === 'active' ? 'unknown' : (state as Rule['state'])}
+              />,
+              isOffline ? text.rules.clientOffline : (state_reason ?? ''),
+              own && !isOffline ? count(own.active_connections + own.active_flows) : none,
               own ? bytes(own.bytes_in) : none,
               own ? bytes(own.bytes_out) : none
             ]
@@ -127,14 +137,14 @@ const portColumns = () => [
   },
   {
     id: 'in',
-    title: text.overview.toTargets,
+    title: text.overview.in,
     value: ({ bytes_in }: Port) => bytes_in,
     cell: ({ bytes_in }: Port) => bytes(bytes_in),
     numeric: true as const
   },
   {
     id: 'out',
-    title: text.overview.toCallers,
+    title: text.overview.out,
     value: ({ bytes_out }: Port) => bytes_out,
     cell: ({ bytes_out }: Port) => bytes(bytes_out),
     numeric: true as const
@@ -154,14 +164,14 @@ export const Ports = ({ stats }: Pick<Props, 'stats'>) => (
   </Section>
 )
 
-/** What the rule has forwarded and refused since it was made. */
+/** Totals since the rule was created. */
 export function Totals({ rule, stats }: Props) {
   if (stats === null) return <Text c="dimmed">{text.loading}</Text>
   const refused = Object.entries(stats.rejected)
   return (
     <Facts>
-      <Fact name={text.overview.toTargets}>{bytes(stats.bytes_in)}</Fact>
-      <Fact name={text.overview.toCallers}>{bytes(stats.bytes_out)}</Fact>
+      <Fact name={text.overview.in}>{bytes(stats.bytes_in)}</Fact>
+      <Fact name={text.overview.out}>{bytes(stats.bytes_out)}</Fact>
       <Fact name={text.ruleDetail.connections}>{count(stats.connections_total)}</Fact>
       {rule.protocol === 'udp' && (
         <Fact name={text.ruleDetail.datagrams}>
@@ -174,7 +184,7 @@ export function Totals({ rule, stats }: Props) {
         {refused.length === 0 ? count(0) : refused.map(([reason, n]) => `${reason}: ${count(n)}`).join(', ')}
       </Fact>
       <Fact name={text.ruleDetail.reported}>
-        {stats.updated_at === null ? none : <When at={stats.updated_at} form="ago" />}
+        {stats.updated_at === null ? none : <Timestamp at={stats.updated_at} format="ago" />}
       </Fact>
     </Facts>
   )

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Reply } from '../../../api/call.ts'
 import { useEvents } from '../../../api/use-events.ts'
 import {
-  nothingAt,
+  gapAt,
   type Point,
   type Reading,
   rateOf,
@@ -13,7 +13,7 @@ import type { Rule } from '../queries.ts'
 
 export type Stats = Reply<'GET /v1/rules/{rule_id}/stats'>
 
-interface Heard {
+interface RuleStats {
   readonly stats: Stats | null
   readonly readings: readonly Reading[]
   readonly speed: readonly Point[]
@@ -21,33 +21,35 @@ interface Heard {
   readonly isRemoved: boolean
 }
 
-const nothing: Heard = { stats: null, readings: [], speed: [], connections: [], isRemoved: false }
-const gapSecs = 12 // two events of the stream, and a little
+const nothing: RuleStats = { stats: null, readings: [], speed: [], connections: [], isRemoved: false }
+const gapSecs = 12 // a little more than two events of the stream
 
-/** What the rule forwards, as the server streams it every 5 s. While its edge is away nothing is known. */
-export function useRuleStats({ rule_id, client_id, listen_port_end }: Rule, away: boolean): Heard {
-  const [heard, setHeard] = useState(nothing)
+/** Streams the counters of a rule, every 5 s. While its client is offline, the charts have a gap. */
+export function useRuleStats({ rule_id, client_id, listen_port_end }: Rule, isOffline: boolean): RuleStats {
+  const [live, setLive] = useState(nothing)
   const wanted = new URLSearchParams({
     per_target: 'true',
     ...(listen_port_end !== null && { per_port: 'true' }),
     ...(client_id === null && { per_client: 'true' })
   })
   useEvents<Stats>(`/v1/rules/${rule_id}/stats/stream?${wanted}`, ['stats', 'removed'], (stats, name) =>
-    setHeard(before => (name === 'removed' ? { ...before, isRemoved: true } : after(before, stats, away)))
+    setLive(before =>
+      name === 'removed' ? { ...before, isRemoved: true } : addStats(before, stats, isOffline)
+    )
   )
-  return heard
+  return live
 }
 
-function after(before: Heard, stats: Stats, away: boolean): Heard {
+function addStats(before: RuleStats, stats: Stats, isOffline: boolean): RuleStats {
   const now = Date.now()
   const at = now / 1000
-  if (away)
+  if (isOffline)
     return {
       ...before,
       stats,
       readings: [],
-      speed: withPoint(before.speed, nothingAt(at, 2), gapSecs),
-      connections: withPoint(before.connections, nothingAt(at, 1), gapSecs)
+      speed: withPoint(before.speed, gapAt(at, 2), gapSecs),
+      connections: withPoint(before.connections, gapAt(at, 1), gapSecs)
     }
   const readings = withReading(before.readings, { at: now, totals: [stats.bytes_in, stats.bytes_out] })
   const rates = rateOf(readings)

@@ -2,55 +2,57 @@ import { Anchor, Button, Paper, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { errorOf } from '../../../api/api-error.ts'
+import { toApiError } from '../../../api/api-error.ts'
 import { call } from '../../../api/call.ts'
 import { notify } from '../../../app/notices.ts'
-import { Reason } from '../../../parts/FormError.tsx'
-import { Head } from '../../../parts/PageHead.tsx'
-import { Loaded } from '../../../parts/QueryResult.tsx'
+import { ErrorText } from '../../../parts/FormError.tsx'
+import { PageHead } from '../../../parts/PageHead.tsx'
+import { QueryResult } from '../../../parts/QueryResult.tsx'
 import type { Schemas } from '../../../parts/schema-form/schema.ts'
 import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
 import type { Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
-import { type Edge, useEdges } from '../../clients/queries.ts'
+import { type Client, useClients } from '../../clients/queries.ts'
 import { nameOf, type Rule, useRule } from '../queries.ts'
-import { Overtaken } from './RuleConflict.tsx'
+import { RuleConflict } from './RuleConflict.tsx'
 import { RuleForm } from './RuleForm.tsx'
-import { asPatch, changesOf, valuesOf } from './rule-values.ts'
+import { asPatch, diffValues, toValues } from './rule-values.ts'
 
 export function EditRule({ id }: { readonly id: string }) {
   const rule = useRule(id)
-  const edges = useEdges()
+  const clients = useClients()
   const schemas = useSchemas()
   return (
-    <Loaded query={rule}>
+    <QueryResult query={rule}>
       {now => (
         <>
           <Anchor component={Link} href={`/rules/${id}`} size="sm">
             {nameOf(now)}
           </Anchor>
-          <Head title={text.ruleForm.edit} />
+          <PageHead title={text.ruleForm.edit} />
           <Paper maw={860}>
-            <Loaded query={edges}>
+            <QueryResult query={clients}>
               {all => (
-                <Loaded query={schemas}>{found => <Edit now={now} edges={all} schemas={found} />}</Loaded>
+                <QueryResult query={schemas}>
+                  {found => <Edit now={now} clients={all} schemas={found} />}
+                </QueryResult>
               )}
-            </Loaded>
+            </QueryResult>
           </Paper>
         </>
       )}
-    </Loaded>
+    </QueryResult>
   )
 }
 
 interface Props {
-  readonly now: Rule // as it is, read again and again
-  readonly edges: readonly Edge[]
+  readonly now: Rule // the current version, updated by polling
+  readonly clients: readonly Client[]
   readonly schemas: Schemas
 }
 
-/** Sends what was changed, and only if nobody else has changed the rule since it was opened. */
-function Edit({ now, edges, schemas }: Props) {
+/** Sends only the changed fields, and only if nobody else changed the rule since the form opened. */
+function Edit({ now, clients, schemas }: Props) {
   const [opened, setOpened] = useState(now)
   const [, go] = useLocation()
   const path = { rule_id: now.rule_id }
@@ -69,13 +71,13 @@ function Edit({ now, edges, schemas }: Props) {
       go(`/rules/${rule.rule_id}`)
     }
   })
-  const error = save.error && errorOf(save.error)
-  const isOvertaken = error?.status === 412
+  const error = save.error && toApiError(save.error)
+  const isConflict = error?.status === 412
   return (
     <>
-      {isOvertaken && save.variables && (
-        <Overtaken
-          before={valuesOf(opened)}
+      {isConflict && save.variables && (
+        <RuleConflict
+          before={toValues(opened)}
           path={path}
           changes={save.variables.changes}
           isBusy={save.isPending}
@@ -88,18 +90,19 @@ function Edit({ now, edges, schemas }: Props) {
       )}
       {error?.code === 'ack_timeout' && (
         <Text role="alert" mb="md">
-          {text.ruleForm.settles} <Reason error={error} />
+          {text.ruleForm.unconfirmed} <ErrorText error={error} />
         </Text>
       )}
       <RuleForm
         key={opened.etag}
-        initial={valuesOf(opened)}
-        {...{ edges, schemas }}
+        initial={toValues(opened)}
+        clients={clients}
+        schemas={schemas}
         isFixed
-        error={isOvertaken ? null : save.error}
+        error={isConflict ? null : save.error}
         isBusy={save.isPending}
         submit={text.ruleForm.save}
-        onSubmit={values => save.mutate({ changes: changesOf(valuesOf(opened), values), etag: opened.etag })}
+        onSubmit={values => save.mutate({ changes: diffValues(toValues(opened), values), etag: opened.etag })}
       >
         <Button component={Link} href={`/rules/${now.rule_id}`} variant="default">
           {text.cancel}

@@ -1,14 +1,20 @@
 import { SimpleGrid, Stack, Text } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
-import { errorOf } from '../../../api/api-error.ts'
+import { toApiError } from '../../../api/api-error.ts'
 import { SchemaField } from '../../../parts/schema-form/SchemaField.tsx'
-import { kindOf, type Schema, type Schemas, settled, titleOf } from '../../../parts/schema-form/schema.ts'
-import { given, type Values } from '../../../parts/schema-form/values.ts'
+import {
+  controlKind,
+  resolveSchema,
+  type Schema,
+  type Schemas,
+  titleOf
+} from '../../../parts/schema-form/schema.ts'
+import { type Values, withoutEmpty } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
-import type { Edge } from '../../clients/queries.ts'
-import { lacking } from './offers.ts'
+import type { Client } from '../../clients/queries.ts'
+import { clientsLacking } from './offers.ts'
 import { Schedule } from './Schedule.tsx'
-import { meansWith, protocolOf, sectionsOf } from './sections.ts'
+import { dependsOn, groupIntoSections, protocolOf } from './sections.ts'
 
 interface Props {
   readonly values: Values
@@ -17,23 +23,23 @@ interface Props {
   readonly schemas: Schemas
   readonly schema: Schema
   readonly keys: readonly string[]
-  readonly chosen: readonly Edge[]
+  readonly chosen: readonly Client[]
 }
 
-/** The further fields, in sections that are closed while they have no value. */
-export function Fields({ keys, ...props }: Props) {
+/** All other fields, in sections. A section without values is closed. */
+export function MoreFields({ keys, ...props }: Props) {
   const { values, error, schema, chosen } = props
   const ofProtocol = keys.filter(key => (protocolOf[key] ?? values['protocol']) === values['protocol'])
   const requires = (key: string) => schema.properties?.[key]?.['x-requires']
-  const offered = ofProtocol.filter(key => lacking(chosen, requires(key)).length === 0)
+  const offered = ofProtocol.filter(key => clientsLacking(chosen, requires(key)).length === 0)
   const others = ofProtocol.filter(key => !offered.includes(key))
-  const [wrong] = (error === null ? '' : (errorOf(error).field ?? '')).split('.')
-  const names = [...new Set(others.flatMap(key => lacking(chosen, requires(key))))].map(
-    edge => edge.client_name
+  const [wrong] = (error === null ? '' : (toApiError(error).field ?? '')).split('.')
+  const names = [...new Set(others.flatMap(key => clientsLacking(chosen, requires(key))))].map(
+    client => client.client_name
   )
   return (
     <div>
-      {sectionsOf(offered).map(({ name, keys: own }) => (
+      {groupIntoSections(offered).map(({ name, keys: own }) => (
         <Section
           key={name}
           title={text.ruleForm.sections[name]}
@@ -47,7 +53,7 @@ export function Fields({ keys, ...props }: Props) {
       ))}
       {others.length > 0 && (
         <Text size="sm" c="dimmed" mt="sm">
-          {text.ruleForm.lacking(names.join(', '), others.map(key => nameOf(key, schema)).join(', '))}
+          {text.ruleForm.unsupported(names.join(', '), others.map(key => nameOf(key, schema)).join(', '))}
         </Text>
       )}
     </div>
@@ -57,11 +63,11 @@ export function Fields({ keys, ...props }: Props) {
 const nameOf = (key: string, { properties }: Schema): string =>
   text.fields[key] ?? titleOf(key, properties?.[key] ?? {})
 
-/** Whether the rule has a value there that means something. */
+/** True if the rule has a value for the field that has an effect. */
 function isSet(key: string, values: Values): boolean {
-  const own = given(values[key])
+  const own = withoutEmpty(values[key])
   if (own === undefined || own === false || key === 'placed_by') return false
-  return meansWith[key]?.some(other => isSet(other, values)) ?? !(Array.isArray(own) && own.length === 0)
+  return dependsOn[key]?.some(other => isSet(other, values)) ?? !(Array.isArray(own) && own.length === 0)
 }
 
 function RuleField({
@@ -85,7 +91,7 @@ function RuleField({
       error={error}
     />
   )
-  return kindOf(settled(own, schemas)) === 'object' ? <div className="whole">{field}</div> : field
+  return controlKind(resolveSchema(own, schemas)) === 'object' ? <div className="whole">{field}</div> : field
 }
 
 interface SectionProps {

@@ -4,106 +4,105 @@ import type { ReactNode } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { call } from '../../../api/call.ts'
 import { notify } from '../../../app/notices.ts'
-import { Empty } from '../../../parts/EmptyState.tsx'
-import { Head } from '../../../parts/PageHead.tsx'
-import { Loaded } from '../../../parts/QueryResult.tsx'
+import { EmptyState } from '../../../parts/EmptyState.tsx'
+import { PageHead } from '../../../parts/PageHead.tsx'
+import { QueryResult } from '../../../parts/QueryResult.tsx'
 import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
 import type { Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
-import { type Edge, useEdges } from '../../clients/queries.ts'
+import { type Client, useClients } from '../../clients/queries.ts'
 import { nameOf, type Rule, useRule } from '../queries.ts'
 import { RuleForm } from './RuleForm.tsx'
-import { keptAsFailed } from './rule-errors.ts'
-import { bodyOf, emptyRule, likeRule } from './rule-values.ts'
+import { storedAsFailed } from './rule-errors.ts'
+import { duplicateRule, emptyRule, toBody } from './rule-values.ts'
 
-/** /rules/new, of an edge ?edge=ID, or like another rule ?like=ID */
+/** /rules/new, for a client (?client=ID) or as a copy of a rule (?like=ID) */
 export function NewRule() {
   const [params] = useSearchParams()
-  const edges = useEdges()
+  const clients = useClients()
   const schemas = useSchemas()
   const like = params.get('like')
   const [, go] = useLocation()
-  const form = (all: readonly Edge[], initial: Values) => (
-    <Loaded query={schemas}>
+  const form = (all: readonly Client[], initial: Values) => (
+    <QueryResult query={schemas}>
       {found => (
         <CreateForm
-          edges={all}
+          clients={all}
           initial={initial}
           schemas={found}
           onDone={({ rule_id }) => go(`/rules/${rule_id}`)}
         />
       )}
-    </Loaded>
+    </QueryResult>
   )
   return (
     <>
       <Anchor component={Link} href="/rules" size="sm">
         {text.pages.rules}
       </Anchor>
-      <Head title={text.rules.title} />
+      <PageHead title={text.rules.title} />
       <Paper maw={860}>
-        <Loaded query={edges}>
+        <QueryResult query={clients}>
           {all => {
             const usable = all.filter(({ state }) => state !== 'revoked')
             if (usable.length === 0)
               return (
-                <Empty what={text.rules.noEdges}>
-                  <Button component={Link} href="/edges">
-                    {text.pages.edges}
+                <EmptyState what={text.rules.noClients}>
+                  <Button component={Link} href="/clients">
+                    {text.pages.clients}
                   </Button>
-                </Empty>
+                </EmptyState>
               )
-            if (like !== null) return <Like id={like}>{rule => form(usable, likeRule(rule))}</Like>
-            return form(usable, emptyRule(usable, params.get('edge') ?? undefined))
+            if (like !== null) return <Like id={like}>{rule => form(usable, duplicateRule(rule))}</Like>
+            return form(usable, emptyRule(usable, params.get('client') ?? undefined))
           }}
-        </Loaded>
+        </QueryResult>
       </Paper>
     </>
   )
 }
 
 function Like({ id, children }: { readonly id: string; readonly children: (rule: Rule) => ReactNode }) {
-  return <Loaded query={useRule(id)}>{children}</Loaded>
+  return <QueryResult query={useRule(id)}>{children}</QueryResult>
 }
 
 interface Props {
-  readonly edges: readonly Edge[]
+  readonly clients: readonly Client[]
   readonly initial: Values
   readonly schemas: Parameters<typeof RuleForm>[0]['schemas']
   readonly onDone?: (rule: Rule) => void
 }
 
-/**
- * Creates a rule. One that its client refuses is kept by the server as failed, and has the port: the next try takes it
- * out of the way.
- */
-export function CreateForm({ edges, initial, schemas, onDone }: Props) {
+/** Creates a rule. If the client refuses it, the server stores it as failed; the next attempt deletes that rule first. */
+export function CreateForm({ clients, initial, schemas, onDone }: Props) {
   const create = useMutation({
     meta: { shown: true },
     mutationFn: async (values: Values) => {
-      const kept = keptAsFailed(create.error)
-      if (kept !== null) await call('DELETE /v1/rules/{rule_id}', { path: { rule_id: kept } })
-      return call('POST /v1/rules', { body: bodyOf(values) })
+      const failedId = storedAsFailed(create.error)
+      if (failedId !== null) await call('DELETE /v1/rules/{rule_id}', { path: { rule_id: failedId } })
+      return call('POST /v1/rules', { body: toBody(values) })
     },
     onSuccess: rule => {
-      notify(text.rules.made(nameOf(rule)))
+      notify(text.rules.createdNotice(nameOf(rule)))
       onDone?.(rule)
     }
   })
-  const kept = keptAsFailed(create.error)
+  const failedId = storedAsFailed(create.error)
   return (
     <RuleForm
-      {...{ edges, initial, schemas }}
+      clients={clients}
+      initial={initial}
+      schemas={schemas}
       error={create.error}
       isBusy={create.isPending}
       submit={text.rules.submit}
       onSubmit={values => create.mutate(values)}
     >
-      {kept !== null && (
+      {failedId !== null && (
         <Text size="sm">
-          {text.ruleForm.kept}{' '}
-          <Anchor component={Link} href={`/rules/${kept}`} size="sm">
-            {text.ruleForm.keptLink}
+          {text.ruleForm.storedAsFailed}{' '}
+          <Anchor component={Link} href={`/rules/${failedId}`} size="sm">
+            {text.ruleForm.showRule}
           </Anchor>
         </Text>
       )}

@@ -6,17 +6,17 @@ import { count } from '../../../format.ts'
 import { fieldError } from '../../../parts/field-error.ts'
 import { isObject, type Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
-import type { Edge } from '../../clients/queries.ts'
-import { allowedOn, type Grant, lacking, udp } from './offers.ts'
+import type { Client } from '../../clients/queries.ts'
+import { allowedOn, clientsLacking, type Grant, udp } from './offers.ts'
 
 interface Props {
   readonly values: Values
   readonly set: (values: Values) => void
   readonly error: Error | null
-  readonly edges: readonly Edge[] // that may be chosen
-  readonly chosen: readonly Edge[]
+  readonly clients: readonly Client[] // selectable clients
+  readonly chosen: readonly Client[]
   readonly grants: readonly Grant[] | null
-  readonly isFixed: boolean // client and protocol do not change
+  readonly isFixed: boolean // an edit: client and protocol cannot change
   readonly has: { readonly groups: boolean; readonly ranges: boolean }
 }
 
@@ -27,28 +27,30 @@ export const modeOf = ({ clients }: Values): Mode => {
   return 'selector' in clients ? 'selector' : 'ids'
 }
 
-/** Where callers connect: which edges, which port, which protocol. */
-export function Place(props: Props) {
-  const { values, set, error, edges, chosen, grants, isFixed, has } = props
+/** Where callers connect: clients, ports and protocol. */
+export function Placement(props: Props) {
+  const { values, set, error, clients, chosen, grants, isFixed, has } = props
   const mode = modeOf(values)
   const isNone = allowedOn(chosen, grants)?.isNone ?? false
   return (
     <Stack>
-      {has.groups && !(isFixed && mode === 'one') && <ModeInput {...{ values, set, edges, isFixed }} />}
+      {has.groups && !(isFixed && mode === 'one') && (
+        <ModeInput values={values} set={set} clients={clients} isFixed={isFixed} />
+      )}
       {mode === 'one' && !isFixed && (
         <NativeSelect
-          label={text.rules.edge}
-          data={edges.map(({ client_id: value, client_name: label, connected }) => ({
+          label={text.rules.client}
+          data={clients.map(({ client_id: value, client_name: label, connected }) => ({
             value,
-            label: connected ? label : text.ruleForm.away(label)
+            label: connected ? label : text.ruleForm.offline(label)
           }))}
           value={String(values['client'] ?? '')}
           onChange={event => set({ ...values, client: event.currentTarget.value })}
           error={fieldError(error, 'client') ?? (isNone && text.ruleForm.notGranted)}
         />
       )}
-      {mode === 'ids' && <EdgesInput {...{ values, set, edges, error }} />}
-      {mode === 'selector' && <SelectorInput {...{ values, set, error }} />}
+      {mode === 'ids' && <ClientsInput values={values} set={set} clients={clients} error={error} />}
+      {mode === 'selector' && <SelectorInput values={values} set={set} error={error} />}
       <Ports {...props} />
     </Stack>
   )
@@ -59,7 +61,7 @@ function Ports({ values, set, error, chosen, grants, isFixed, has }: Props) {
   const protocols = (['tcp', 'udp'] as const).filter(
     name =>
       (allowed === null || allowed.isNone || allowed.protocols.includes(name)) &&
-      (name === 'tcp' || lacking(chosen, udp).length === 0)
+      (name === 'tcp' || clientsLacking(chosen, udp).length === 0)
   )
   const number = {
     min: 1,
@@ -100,7 +102,7 @@ function Ports({ values, set, error, chosen, grants, isFixed, has }: Props) {
   )
 }
 
-function ModeInput({ values, set, edges, isFixed }: Pick<Props, 'values' | 'set' | 'edges' | 'isFixed'>) {
+function ModeInput({ values, set, clients, isFixed }: Pick<Props, 'values' | 'set' | 'clients' | 'isFixed'>) {
   const modes: readonly Mode[] = isFixed ? ['ids', 'selector'] : ['one', 'ids', 'selector']
   return (
     <NativeSelect
@@ -109,7 +111,7 @@ function ModeInput({ values, set, edges, isFixed }: Pick<Props, 'values' | 'set'
       value={modeOf(values)}
       onChange={({ currentTarget: { value } }) => {
         const { client, clients: _, ...rest } = values
-        if (value === 'one') set({ ...rest, client: client ?? edges[0]?.client_id })
+        if (value === 'one') set({ ...rest, client: client ?? clients[0]?.client_id })
         else
           set({
             ...rest,
@@ -120,24 +122,24 @@ function ModeInput({ values, set, edges, isFixed }: Pick<Props, 'values' | 'set'
   )
 }
 
-const idsIn = ({ clients }: Values): readonly string[] =>
+const clientIdsIn = ({ clients }: Values): readonly string[] =>
   isObject(clients) && Array.isArray(clients['ids']) ? (clients['ids'] as string[]) : []
 
-function EdgesInput({ values, set, edges, error }: Pick<Props, 'values' | 'set' | 'edges' | 'error'>) {
-  const ids = idsIn(values)
+function ClientsInput({ values, set, clients, error }: Pick<Props, 'values' | 'set' | 'clients' | 'error'>) {
+  const ids = clientIdsIn(values)
   return (
     <Checkbox.Group
-      label={text.pages.edges}
+      label={text.pages.clients}
       error={fieldError(error, 'clients', 'parts')}
       value={[...ids]}
       onChange={next => set({ ...values, clients: { ids: next } })}
     >
       <div className="choices">
-        {edges.map(({ client_id, client_name, connected }) => (
+        {clients.map(({ client_id, client_name, connected }) => (
           <Checkbox
             key={client_id}
             value={client_id}
-            label={connected ? client_name : text.ruleForm.away(client_name)}
+            label={connected ? client_name : text.ruleForm.offline(client_name)}
           />
         ))}
       </div>
@@ -148,11 +150,11 @@ function EdgesInput({ values, set, edges, error }: Pick<Props, 'values' | 'set' 
 export const selectorIn = ({ clients }: Values): string =>
   isObject(clients) && typeof clients['selector'] === 'string' ? clients['selector'] : ''
 
-/** The edges that a selector chooses now. */
+/** Reads the clients that match a selector now. */
 export function useSelected(selector: string) {
   const [settled] = useDebouncedValue(selector.trim(), 300)
   return useQuery({
-    queryKey: ['edges', 'selected', settled],
+    queryKey: ['clients', 'selected', settled],
     queryFn: () => rows('GET /v1/clients', { query: { selector: settled } }),
     enabled: settled !== ''
   })
@@ -177,7 +179,7 @@ function SelectorInput({ values, set, error }: Pick<Props, 'values' | 'set' | 'e
         <Text size="sm" c="dimmed" role="status" mt={4}>
           {text.ruleForm.selected(
             count(found.data.length),
-            found.data.map(edge => edge.client_name).join(', ')
+            found.data.map(client => client.client_name).join(', ')
           )}
         </Text>
       )}

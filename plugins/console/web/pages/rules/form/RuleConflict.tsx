@@ -2,32 +2,32 @@ import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../../api/call.ts'
-import { Loaded } from '../../../parts/QueryResult.tsx'
+import { QueryResult } from '../../../parts/QueryResult.tsx'
 import { titleOf } from '../../../parts/schema-form/schema.ts'
 import { isSame, type Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
 import type { Rule } from '../queries.ts'
-import { changesOf, valuesOf } from './rule-values.ts'
+import { diffValues, toValues } from './rule-values.ts'
 
 interface Props {
   readonly before: Values
   readonly path: { readonly rule_id: string }
-  readonly changes: Values // mine
+  readonly changes: Values // of this form
   readonly isBusy: boolean
   readonly onSend: (changes: Values, etag: string) => void
   readonly onTheirs: (rule: Rule) => void
 }
 
-/** Somebody else has changed the rule meanwhile: shows both versions, and lets the user choose. */
-export function Overtaken({ path, ...props }: Props) {
+/** An edit conflict: shows both versions and lets the user choose for each field. */
+export function RuleConflict({ path, ...props }: Props) {
   const theirs = useQuery({
-    queryKey: ['rule', path.rule_id, 'overtaken'],
+    queryKey: ['rule', path.rule_id, 'conflict'],
     queryFn: () => call('GET /v1/rules/{rule_id}', { path }),
     staleTime: 0
   })
   return (
-    <Alert color="orange" variant="default" role="alert" title={text.ruleForm.overtaken} mb="lg">
-      <Loaded query={theirs}>{rule => <Choice {...props} theirs={rule} />}</Loaded>
+    <Alert color="orange" variant="default" role="alert" title={text.ruleForm.conflict} mb="lg">
+      <QueryResult query={theirs}>{rule => <Choice {...props} theirs={rule} />}</QueryResult>
     </Alert>
   )
 }
@@ -40,14 +40,14 @@ function Choice({
   onSend,
   onTheirs
 }: Omit<Props, 'path'> & { readonly theirs: Rule }) {
-  const now = valuesOf(theirs)
-  const changed = changesOf(before, now)
+  const now = toValues(theirs)
+  const changed = diffValues(before, now)
   const keys = [...new Set([...Object.keys(changed), ...Object.keys(changes)])]
-  const [given, setGiven] = useState<ReadonlySet<string>>(new Set())
-  const mine = Object.fromEntries(Object.entries(changes).filter(([key]) => !given.has(key)))
+  const [theirKeys, setTheirKeys] = useState<ReadonlySet<string>>(new Set())
+  const mine = Object.fromEntries(Object.entries(changes).filter(([key]) => !theirKeys.has(key)))
   return (
     <Stack gap="sm">
-      <Text size="sm">{text.ruleForm.overtakenHint}</Text>
+      <Text size="sm">{text.ruleForm.conflictHint}</Text>
       <div className="versions">
         <table>
           <thead>
@@ -66,11 +66,11 @@ function Choice({
                 before={before[key]}
                 theirs={now[key]}
                 mine={key in changes ? { value: changes[key] } : null}
-                isTheirs={given.has(key)}
+                isTheirs={theirKeys.has(key)}
                 onChoose={isTheirs => {
-                  const next = new Set(given)
+                  const next = new Set(theirKeys)
                   isTheirs ? next.add(key) : next.delete(key)
-                  setGiven(next)
+                  setTheirKeys(next)
                 }}
               />
             ))}
@@ -97,39 +97,39 @@ interface VersionProps {
   readonly name: string
   readonly before: unknown
   readonly theirs: unknown
-  readonly mine: { readonly value: unknown } | null // null: I have not changed it
+  readonly mine: { readonly value: unknown } | null // null: not changed here
   readonly isTheirs: boolean
   readonly onChoose: (isTheirs: boolean) => void
 }
 
-/** One field. Where both have changed it, one of both is chosen; what only they have changed stays theirs. */
+/** One field. If both sides changed it, the user chooses a value. */
 function Version({ name, before, theirs, mine, isTheirs, onChoose }: VersionProps) {
   const isBoth = mine !== null && !isSame(before, theirs)
-  const choice = (of: boolean, value: unknown) =>
+  const choice = (isTheirValue: boolean, value: unknown) =>
     isBoth ? (
       <label>
         <input
           type="radio"
           name={`version-${name}`}
-          checked={isTheirs === of}
-          onChange={() => onChoose(of)}
+          checked={isTheirs === isTheirValue}
+          onChange={() => onChoose(isTheirValue)}
         />{' '}
-        {shown(value)}
+        {format(value)}
       </label>
     ) : (
-      shown(value)
+      format(value)
     )
   return (
     <tr>
       <th scope="row">{name}</th>
-      <td>{shown(before)}</td>
+      <td>{format(before)}</td>
       <td>{choice(true, theirs)}</td>
       <td>{mine === null ? '–' : choice(false, mine.value)}</td>
     </tr>
   )
 }
 
-const shown = (value: unknown): string => {
+const format = (value: unknown): string => {
   if (value === undefined || value === null) return text.ruleForm.none
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

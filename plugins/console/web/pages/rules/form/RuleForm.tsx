@@ -1,24 +1,24 @@
 import { Button, Checkbox, Group, Stack } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useMe } from '../../../api/me.ts'
-import { Refusal } from '../../../parts/FormError.tsx'
+import { FormError } from '../../../parts/FormError.tsx'
 import type { Schema, Schemas } from '../../../parts/schema-form/schema.ts'
 import type { Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
-import type { Edge } from '../../clients/queries.ts'
-import { Fields } from './MoreFields.tsx'
-import { allowedOn, lacking, severalTargets, useGrants } from './offers.ts'
-import { modeOf, Place, selectorIn, useSelected } from './Placement.tsx'
-import { pathOf, usePlaced } from './rule-errors.ts'
-import { handMade } from './sections.ts'
+import type { Client } from '../../clients/queries.ts'
+import { MoreFields } from './MoreFields.tsx'
+import { allowedOn, clientsLacking, severalTargets, useGrants } from './offers.ts'
+import { modeOf, Placement, selectorIn, useSelected } from './Placement.tsx'
+import { pathOf, useErrorWithField } from './rule-errors.ts'
+import { ownControls } from './sections.ts'
 import { Targets } from './Targets.tsx'
 import './form.css'
 
 interface Props {
   readonly initial: Values
-  readonly edges: readonly Edge[]
-  readonly schemas: Schemas | null // null: the plain form, without further fields
-  readonly isFixed?: boolean // an edit: client, protocol and owner stay
+  readonly clients: readonly Client[]
+  readonly schemas: Schemas | null // null: only the basic fields
+  readonly isFixed?: boolean // an edit: client, protocol and owner cannot change
   readonly error: Error | null
   readonly isBusy: boolean
   readonly submit: string
@@ -26,16 +26,15 @@ interface Props {
   readonly children?: ReactNode // beside the button
 }
 
-/** All that a rule can have on its edges, for this caller. What the server refuses stands at its field. */
-export function RuleForm({ initial, edges, schemas, isFixed = false, error: thrown, ...form }: Props) {
+/** The form of a rule, with the fields that its clients support and the user may set. */
+export function RuleForm({ initial, clients, schemas, isFixed = false, error: thrown, ...form }: Props) {
   const [values, set] = useState(initial)
-  const error = usePlaced(thrown)
+  const error = useErrorWithField(thrown)
   const grants = useGrants()
-  const chosen = useChosen(values, edges)
+  const chosen = useChosen(values, clients)
   const schema: Schema = schemas?.['RuleCreate'] ?? {}
   const keys = useKeys(schema, isFixed)
   const box = useFocusOnError(error)
-  const away = chosen.filter(({ connected }) => !connected)
   const properties = schema.properties ?? {}
   const has = { groups: 'clients' in properties, ranges: canRange(properties['listen_port_end'], chosen) }
   const top = pathOf(error).split('.')[0] ?? ''
@@ -48,23 +47,36 @@ export function RuleForm({ initial, edges, schemas, isFixed = false, error: thro
       }}
     >
       <Stack gap="lg">
-        <Place {...{ values, set, error, edges, chosen, grants, isFixed, has }} />
-        {away.length > 0 && !isFixed && (
-          <Checkbox
-            label={text.ruleForm.queue(away.map(({ client_name }) => client_name).join(', '))}
-            checked={values['if_offline'] === 'queue'}
-            onChange={event =>
-              set({ ...values, if_offline: event.currentTarget.checked ? 'queue' : undefined })
-            }
+        <Placement
+          values={values}
+          set={set}
+          error={error}
+          clients={clients}
+          chosen={chosen}
+          grants={grants}
+          isFixed={isFixed}
+          has={has}
+        />
+        {!isFixed && <QueueCheckbox values={values} set={set} chosen={chosen} />}
+        <Targets
+          values={values}
+          set={set}
+          error={error}
+          allowed={allowedOn(chosen, grants)?.targets ?? null}
+          mayHaveSeveral={schemas !== null && clientsLacking(chosen, severalTargets).length === 0}
+        />
+        {schemas && (
+          <MoreFields
+            values={values}
+            set={set}
+            error={error}
+            schemas={schemas}
+            schema={schema}
+            keys={keys}
+            chosen={chosen}
           />
         )}
-        <Targets
-          {...{ values, set, error }}
-          allowed={allowedOn(chosen, grants)?.targets ?? null}
-          several={schemas !== null && lacking(chosen, severalTargets).length === 0}
-        />
-        {schemas && <Fields {...{ values, set, error, schemas, schema, keys, chosen }} />}
-        <Refusal error={keys.includes(top) || handMade.has(top) ? null : error} />
+        <FormError error={keys.includes(top) || ownControls.has(top) ? null : error} />
         <Group>
           <Button type="submit" loading={form.isBusy}>
             {form.submit}
@@ -76,26 +88,41 @@ export function RuleForm({ initial, edges, schemas, isFixed = false, error: thro
   )
 }
 
-const canRange = (schema: Schema | undefined, chosen: readonly Edge[]): boolean =>
-  schema !== undefined && lacking(chosen, schema['x-requires']).length === 0
+type QueueProps = Pick<Parameters<typeof Placement>[0], 'values' | 'set' | 'chosen'>
 
-/** Which fields this caller may set: who owns a rule is for superadmins. */
+/** Offers to store the rule for clients that are offline. */
+function QueueCheckbox({ values, set, chosen }: QueueProps) {
+  const offline = chosen.filter(({ connected }) => !connected)
+  if (offline.length === 0) return null
+  return (
+    <Checkbox
+      label={text.ruleForm.queue(offline.map(({ client_name }) => client_name).join(', '))}
+      checked={values['if_offline'] === 'queue'}
+      onChange={event => set({ ...values, if_offline: event.currentTarget.checked ? 'queue' : undefined })}
+    />
+  )
+}
+
+const canRange = (schema: Schema | undefined, chosen: readonly Client[]): boolean =>
+  schema !== undefined && clientsLacking(chosen, schema['x-requires']).length === 0
+
+/** Returns the fields that the user may set. Only superadmins set the owner. */
 function useKeys({ properties = {} }: Schema, isFixed: boolean): readonly string[] {
   const isSuperadmin = useMe().data?.role === 'superadmin'
   const hidden = [...(isSuperadmin ? [] : ['owner', 'placed_by']), ...(isFixed ? ['owner'] : [])]
-  return Object.keys(properties).filter(key => !handMade.has(key) && !hidden.includes(key))
+  return Object.keys(properties).filter(key => !ownControls.has(key) && !hidden.includes(key))
 }
 
-/** The edges that the values choose. */
-function useChosen(values: Values, edges: readonly Edge[]): readonly Edge[] {
+/** Returns the clients that the form selects. */
+function useChosen(values: Values, clients: readonly Client[]): readonly Client[] {
   const mode = modeOf(values)
   const selected = useSelected(mode === 'selector' ? selectorIn(values) : '')
   if (mode === 'selector') return selected.data ?? []
   const { ids = [values['client']] } = (values['clients'] ?? {}) as { readonly ids?: readonly unknown[] }
-  return edges.filter(({ client_id }) => ids.includes(client_id))
+  return clients.filter(({ client_id }) => ids.includes(client_id))
 }
 
-/** After a refusal the keyboard stands at the field that is wrong. */
+/** Focuses the first invalid field after an error. */
 function useFocusOnError(error: Error | null) {
   const box = useRef<HTMLFormElement>(null)
   useEffect(() => {

@@ -18,14 +18,14 @@ interface Props {
   readonly error: Error | null
 }
 
-const own = Intl.DateTimeFormat().resolvedOptions().timeZone
-const usual: Window = { days: ['mon', 'tue', 'wed', 'thu', 'fri'], from: '08:00', to: '18:00' }
+const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+const officeHours: Window = { days: ['mon', 'tue', 'wed', 'thu', 'fri'], from: '08:00', to: '18:00' }
 
-/** The hours of a week at which the rule is open: days, from and to, in a time zone. */
+/** Weekly hours in which the rule is open, in a time zone. */
 export function Schedule({ value, onChange, error }: Props) {
   const schedule = isObject(value) ? value : null
   const windows = Array.isArray(schedule?.['windows']) ? (schedule['windows'] as Window[]) : []
-  const zone = typeof schedule?.['time_zone'] === 'string' ? schedule['time_zone'] : own
+  const zone = typeof schedule?.['time_zone'] === 'string' ? schedule['time_zone'] : browserZone
   const change = (next: readonly Window[], time_zone = zone): void =>
     onChange(next.length === 0 ? undefined : { time_zone, windows: next })
   return (
@@ -35,7 +35,7 @@ export function Schedule({ value, onChange, error }: Props) {
         <p className="hint">{windows.length === 0 ? text.ruleForm.always : text.ruleForm.scheduleHint}</p>
         {windows.map((window, i) => (
           <WindowLine
-            // biome-ignore lint/suspicious/noArrayIndexKey: a window has no name but its place
+            // biome-ignore lint/suspicious/noArrayIndexKey: a window has no id
             key={i}
             at={i}
             window={window}
@@ -45,7 +45,7 @@ export function Schedule({ value, onChange, error }: Props) {
           />
         ))}
         <Group align="end">
-          <Button variant="default" size="xs" onClick={() => change([...windows, usual])}>
+          <Button variant="default" size="xs" onClick={() => change([...windows, officeHours])}>
             {text.ruleForm.addWindow}
           </Button>
         </Group>
@@ -83,7 +83,7 @@ interface LineProps {
 
 function WindowLine({ at, window, error, onChange, onRemove }: LineProps) {
   const path = `schedule.windows.${at}`
-  const wrong = fieldError(error, path) ?? fieldError(error, `${path}.days`, 'parts')
+  const windowError = fieldError(error, path) ?? fieldError(error, `${path}.days`, 'parts')
   const time = (key: 'from' | 'to') => ({
     'aria-label': `${text.ruleForm[key]} ${at + 1}`,
     value: window[key],
@@ -126,9 +126,9 @@ function WindowLine({ at, window, error, onChange, onRemove }: LineProps) {
           ✕
         </Button>
       </Group>
-      {wrong !== null && (
+      {windowError !== null && (
         <p className="wrong" role="alert">
-          {wrong}
+          {windowError}
         </p>
       )}
     </div>

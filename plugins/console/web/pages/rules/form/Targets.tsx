@@ -14,17 +14,17 @@ interface Props {
   readonly values: Values
   readonly set: (values: Values) => void
   readonly error: Error | null
-  readonly allowed: readonly string[] | null // targets of the grants
-  readonly several: boolean // the edges can have more than one
+  readonly allowed: readonly string[] | null // allowed by the grants
+  readonly mayHaveSeveral: boolean // all selected clients support it
 }
 
-const most = 8
+const maxTargets = 8
 
 export const targetsIn = ({ targets }: Values): readonly TargetValues[] =>
   Array.isArray(targets) ? (targets.filter(isObject) as unknown as TargetValues[]) : []
 
-/** Where connections go: the first line is a plain host and port; with more there are orders and shares. */
-export function Targets({ values, set, error, allowed, several }: Props) {
+/** Targets of the rule. A single target has only host and port; several have priority and weight. */
+export function Targets({ values, set, error, allowed, mayHaveSeveral }: Props) {
   const targets = targetsIn(values)
   const change = (next: readonly TargetValues[]): void => set({ ...values, targets: next })
   const isBalanced =
@@ -35,7 +35,7 @@ export function Targets({ values, set, error, allowed, several }: Props) {
       <Stack gap="sm">
         {targets.map((target, i) => (
           <TargetLine
-            // biome-ignore lint/suspicious/noArrayIndexKey: a target has no name but its place
+            // biome-ignore lint/suspicious/noArrayIndexKey: a target has no id
             key={i}
             at={i}
             target={target}
@@ -57,7 +57,7 @@ export function Targets({ values, set, error, allowed, several }: Props) {
             {fieldError(error, 'targets')}
           </p>
         )}
-        {several && targets.length < most && (
+        {mayHaveSeveral && targets.length < maxTargets && (
           <Button
             variant="default"
             size="xs"
@@ -83,7 +83,7 @@ interface LineProps {
 }
 
 function TargetLine({ at, target, error, isOne, isBalanced, onChange, onRemove }: LineProps) {
-  /** The first line has the names of all; the others tell them to a screen reader. */
+  /** Only the first line shows labels; the others have labels for screen readers. */
   const named = (label: string) =>
     at === 0 ? { label } : { 'aria-label': text.ruleForm.ofTarget(label, String(at + 1)) }
   const number = (key: 'port' | 'priority' | 'weight', [min, max]: readonly [number, number]) => ({

@@ -1,37 +1,41 @@
-// What the chosen edges can do, and what the caller may do there.
+// What the selected clients support, and what the grants of the user allow there.
 import { useQuery } from '@tanstack/react-query'
 import { type Row, rows } from '../../../api/call.ts'
 import { useMe } from '../../../api/me.ts'
 import type { Schema } from '../../../parts/schema-form/schema.ts'
-import type { Edge } from '../../clients/queries.ts'
+import type { Client } from '../../clients/queries.ts'
 
 type Requirement = NonNullable<Schema['x-requires']>
 
 export const udp: Requirement = { id: 'rule.udp', since: '0.4.0' }
 export const severalTargets: Requirement = { id: 'rule.multi-target', since: '0.7.0' }
 
-/** Whether the agent has the capability, as the server judges it; of one never seen nothing is known, and all is offered. */
-export function isCapable({ agent_version, capabilities }: Edge, { id, since }: Requirement): boolean {
+/** Decides like the server. A client that never connected counts as capable. */
+function isCapable({ agent_version, capabilities }: Client, { id, since }: Requirement): boolean {
   if (agent_version === null) return true
   return isAtLeast(capabilities === null ? agent_version : (capabilities[id] ?? ''), since)
 }
 
 function isAtLeast(version: string, since: string): boolean {
-  const [own, least] = [version, since].map(text =>
-    (/^\d+[.]\d+[.]\d+/.exec(text)?.[0] ?? '').split('.').map(Number)
-  )
-  if (own?.length !== 3 || least?.length !== 3) return false
-  for (const [i, n] of own.entries()) if (n !== least[i]) return n > (least[i] ?? 0)
+  const actual = parseVersion(version)
+  const required = parseVersion(since)
+  if (actual.length !== 3 || required.length !== 3) return false
+  for (const [i, n] of actual.entries()) if (n !== required[i]) return n > (required[i] ?? 0)
   return true
 }
 
-/** Returns the edges that lack what a field requires. */
-export const lacking = (edges: readonly Edge[], required: Requirement | undefined): readonly Edge[] =>
-  required ? edges.filter(edge => !isCapable(edge, required)) : []
+const parseVersion = (version: string): readonly number[] =>
+  (/^\d+[.]\d+[.]\d+/.exec(version)?.[0] ?? '').split('.').map(Number)
+
+/** Returns the clients that lack a required capability. */
+export const clientsLacking = (
+  clients: readonly Client[],
+  required: Requirement | undefined
+): readonly Client[] => (required ? clients.filter(client => !isCapable(client, required)) : [])
 
 export type Grant = Row<'GET /v1/users/me/grants'>
 
-/** The grants that limit the caller; null: none do, as for superadmins, or they are not read yet. */
+/** Returns the grants of the user; null for superadmins, and until they are read. */
 export function useGrants(): readonly Grant[] | null {
   const isLimited = useMe().data?.role === 'user'
   const { data } = useQuery({
@@ -42,13 +46,13 @@ export function useGrants(): readonly Grant[] | null {
   return isLimited ? (data ?? null) : null
 }
 
-const everyEdge = '*'
+const everyClient = '*'
 
-/** What the grants allow on every one of the edges. */
-export function allowedOn(edges: readonly Edge[], grants: readonly Grant[] | null) {
-  if (grants === null || edges.length === 0) return null
-  const own = edges.map(({ client_id }) =>
-    grants.filter(grant => grant.client_id === client_id || grant.client_id === everyEdge)
+/** Returns what the grants allow on all of the clients; null if nothing limits the user. */
+export function allowedOn(clients: readonly Client[], grants: readonly Grant[] | null) {
+  if (grants === null || clients.length === 0) return null
+  const own = clients.map(({ client_id }) =>
+    grants.filter(grant => grant.client_id === client_id || grant.client_id === everyClient)
   )
   const [first = []] = own
   return {

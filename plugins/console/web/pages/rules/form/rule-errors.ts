@@ -1,13 +1,13 @@
-// What a refusal says about the form.
+// Interprets errors of the rule form.
 import { useMemo } from 'react'
-import { ApiError, errorOf } from '../../../api/api-error.ts'
+import { ApiError, toApiError } from '../../../api/api-error.ts'
 import { fieldOfCode } from './sections.ts'
 
-/** Returns the error with the field that it is about, also where the server names none. */
-export function usePlaced(thrown: Error | null): ApiError | null {
+/** Returns the error with its field. Adds the field of well-known codes that name none. */
+export function useErrorWithField(thrown: Error | null): ApiError | null {
   return useMemo(() => {
     if (thrown === null) return null
-    const error = errorOf(thrown)
+    const error = toApiError(thrown)
     const field = fieldOfCode[error.code]
     if (error.field !== null || field === undefined) return error
     const { status, code, details, requestId, retryAfterSecs } = error
@@ -21,12 +21,12 @@ export function usePlaced(thrown: Error | null): ApiError | null {
   }, [thrown])
 }
 
-/** 'targets.0.host'; empty: it is about no field. */
+/** Returns the path of the wrong field, such as 'targets.0.host'; empty if there is none. */
 export const pathOf = (error: ApiError | null): string => error?.field ?? ''
 
-/** A rule that a client refuses is kept as failed, and has its port: returns its id. */
-export function keptAsFailed(thrown: Error | null): string | null {
+/** Returns the id of the failed rule that the server stored when the client refused it, or null. */
+export function storedAsFailed(thrown: Error | null): string | null {
   if (thrown === null) return null
-  const { rule_id, rule_state } = errorOf(thrown).details
+  const { rule_id, rule_state } = toApiError(thrown).details
   return rule_state === 'failed' && typeof rule_id === 'string' ? rule_id : null
 }

@@ -1,21 +1,21 @@
-// Between records of rules, values of the form, and bodies of requests.
+// Converts between rule records, form values and request bodies.
 import type { Arguments } from '../../../../../../platform/api/operations.ts'
-import { given, patchOf, type Values } from '../../../parts/schema-form/values.ts'
-import type { Edge } from '../../clients/queries.ts'
+import { toMergePatch, type Values, withoutEmpty } from '../../../parts/schema-form/values.ts'
+import type { Client } from '../../clients/queries.ts'
 import type { Rule } from '../queries.ts'
 import { type TargetValues, targetsIn } from './Targets.tsx'
 
 type CreateBody = Arguments<'POST /v1/rules'>[0] extends { body: infer B } ? B : never
 type PatchBody = Arguments<'PATCH /v1/rules/{rule_id}'>[0] extends { body: infer B } ? B : never
 
-export const emptyRule = (edges: readonly Edge[], edge?: string): Values => ({
-  client: edge ?? edges.find(({ connected }) => connected)?.client_id ?? edges[0]?.client_id,
+export const emptyRule = (clients: readonly Client[], client?: string): Values => ({
+  client: client ?? clients.find(({ connected }) => connected)?.client_id ?? clients[0]?.client_id,
   protocol: 'tcp',
   targets: [{ host: '' }]
 })
 
-/** Properties of a record that say what has become of it, not what it is. */
-const told = [
+/** Read-only properties of a record. */
+const stateKeys = [
   'rule_id',
   'client_id',
   'client_name',
@@ -28,36 +28,36 @@ const told = [
   'edges'
 ]
 
-/** Returns the values of a form that edits the rule. */
-export function valuesOf(rule: Rule): Values {
-  const all = Object.entries(rule).filter(([key, value]) => !told.includes(key) && value !== null)
+/** Returns the form values of a rule. */
+export function toValues(rule: Rule): Values {
+  const all = Object.entries(rule).filter(([key, value]) => !stateKeys.includes(key) && value !== null)
   const targets = rule.targets.map(({ host, port, priority, weight }) => ({ host, port, priority, weight }))
   return { ...Object.fromEntries(all), client: rule.client_id ?? undefined, targets }
 }
 
-/** Returns the values of a new rule that is like this one: its port is still to be chosen. */
-export function likeRule(rule: Rule): Values {
-  const { listen_port: _, listen_port_end: __, placed_by: ___, ...rest } = valuesOf(rule)
+/** Returns the form values for a copy of the rule, without its ports. */
+export function duplicateRule(rule: Rule): Values {
+  const { listen_port: _, listen_port_end: __, placed_by: ___, ...rest } = toValues(rule)
   return rest
 }
 
-const sent = (targets: readonly TargetValues[]) =>
-  targets.map(target => given({ ...target, host: target.host.trim() }))
+const toTargets = (targets: readonly TargetValues[]) =>
+  targets.map(target => withoutEmpty({ ...target, host: target.host.trim() }))
 
-export function bodyOf(values: Values): CreateBody {
+export function toBody(values: Values): CreateBody {
   const { client, clients, targets: _, ...rest } = values
   const place = clients === undefined ? { client } : { clients }
   return {
-    ...(given({ ...place, ...rest }) as Values),
-    targets: sent(targetsIn(values))
+    ...(withoutEmpty({ ...place, ...rest }) as Values),
+    targets: toTargets(targetsIn(values))
   } as unknown as CreateBody
 }
 
-/** Returns the changes as a merge patch; one without members changes nothing. */
-export function changesOf(before: Values, after: Values): Values {
-  const { client: _, ...patch } = patchOf(
-    { ...before, targets: sent(targetsIn(before)) },
-    { ...after, targets: sent(targetsIn(after)) }
+/** Returns the changes as a merge patch; an empty patch changes nothing. */
+export function diffValues(before: Values, after: Values): Values {
+  const { client: _, ...patch } = toMergePatch(
+    { ...before, targets: toTargets(targetsIn(before)) },
+    { ...after, targets: toTargets(targetsIn(after)) }
   )
   return patch
 }

@@ -1,5 +1,5 @@
-// Where a field of a rule stands in the form. A field that is not named here stands in the last section, drawn from its
-// schema: so one of a plugin that this file has never heard of appears by itself.
+// Assigns fields of a rule to sections of the form. Unlisted fields, such as those of external plugins, appear in the last
+// section.
 import type { Text } from '../../../text/en.ts'
 
 interface Section {
@@ -7,8 +7,8 @@ interface Section {
   readonly keys: readonly string[]
 }
 
-/** Fields with controls of their own: Place.tsx, Targets.tsx, RuleForm.tsx. */
-export const handMade: ReadonlySet<string> = new Set([
+/** Fields with special controls: Placement.tsx, Targets.tsx, RuleForm.tsx. */
+export const ownControls: ReadonlySet<string> = new Set([
   'client',
   'clients',
   'listen_port',
@@ -18,7 +18,7 @@ export const handMade: ReadonlySet<string> = new Set([
   'if_offline'
 ])
 
-export const sections: readonly Section[] = [
+const sections: readonly Section[] = [
   {
     name: 'balance',
     keys: [
@@ -40,14 +40,14 @@ export const sections: readonly Section[] = [
 
 const known = new Set(sections.flatMap(({ keys }) => keys))
 
-/** Returns the sections with those of `keys` that they have; what is left is the last one. */
-export const sectionsOf = (keys: readonly string[]): readonly Section[] =>
+/** Groups `keys` by section and drops empty sections. */
+export const groupIntoSections = (keys: readonly string[]): readonly Section[] =>
   [
     ...sections.map(({ name, keys: own }) => ({ name, keys: own.filter(key => keys.includes(key)) })),
-    { name: 'more' as const, keys: keys.filter(key => !known.has(key) && !handMade.has(key)) }
+    { name: 'more' as const, keys: keys.filter(key => !known.has(key) && !ownControls.has(key)) }
   ].filter(({ keys }) => keys.length > 0)
 
-/** Fields that are of one protocol alone; the server says so at others, too. */
+/** Fields that exist for one protocol only. The server enforces this, too. */
 export const protocolOf: Readonly<Record<string, 'tcp' | 'udp'>> = {
   amplification: 'udp',
   proxy_out_udp: 'udp',
@@ -57,13 +57,13 @@ export const protocolOf: Readonly<Record<string, 'tcp' | 'udp'>> = {
   health_check_interval_secs: 'tcp'
 }
 
-/** Fields that mean nothing without one of others: a record shows their default. */
-export const meansWith: Readonly<Record<string, readonly string[]>> = {
+/** Fields that have an effect only with one of these other fields. A record contains their default. */
+export const dependsOn: Readonly<Record<string, readonly string[]>> = {
   at_end: ['expires_at', 'schedule', 'not_before'],
   proxy_out_udp: ['proxy_out']
 }
 
-/** Errors of the server that name no field, and the field that is to be changed. */
+/** The field to correct for error codes that name none. */
 export const fieldOfCode: Readonly<Record<string, string>> = {
   port_in_use: 'listen_port',
   port_outside_grant: 'listen_port',

@@ -1,0 +1,245 @@
+import { plural } from '../plural.ts'
+
+export const quotas = {
+  what: 'quotas',
+  title: 'Quotas',
+  add: 'Set quota',
+  none: {
+    all: 'No quotas yet. Users can transfer any amount.',
+    one: 'No quotas. This user can transfer any amount.'
+  },
+  emptyOwn: 'No quotas. You can transfer any amount.',
+  user: 'User',
+  client: 'Client',
+  size: 'Bytes per month',
+  unit: 'Unit',
+  taken: 'This client already has a quota for the user. Edit that quota.',
+  sizeHint: 'In and out together. 0 stops all traffic at once.',
+  anchor: 'Period starts',
+  anchorHint:
+    'Day and time at which each month starts. Default: the first day of the month, 00:00 UTC. You cannot change it later.',
+  used: 'Used',
+  usage: (used: string, size: string, share: string) => `${share}: ${used} of ${size}`,
+  period: 'Period ends',
+  state: 'State',
+  states: { exhausted: 'used up', near: 'nearly used up', open: 'OK', pending: 'not applied yet' },
+  pendingHint: 'The agent has not confirmed this size yet.',
+  submit: 'Set quota',
+  editTitle: (user: string, client: string) => `Quota of ${user} on ${client}`,
+  clear: 'Reset usage',
+  clearTitle: (user: string, client: string) => `Reset the usage of ${user} on ${client}?`,
+  clearText: (used: string) =>
+    `The quota counts from 0 again (now ${used}). The period stays the same, and rules that the quota paused resume. Traffic history does not change.`,
+  cleared: 'Usage reset.',
+  deleteTitle: (user: string, client: string) => `Delete the quota of ${user} on ${client}?`,
+  deleteText: 'Transfer is no longer limited there. Rules that the quota paused resume.',
+  set: 'Quota saved.'
+}
+
+export const traffic = {
+  user: 'User',
+  allUsers: 'All users',
+  client: 'Client',
+  allClients: 'All clients',
+  range: 'Time range',
+  ranges: {
+    hour: 'Last hour',
+    day: 'Last 24 hours',
+    week: 'Last 7 days',
+    month: 'Last 30 days',
+    quarter: 'Last 90 days'
+  },
+  chart: { '1m': 'Bytes per minute', '1h': 'Bytes per hour' },
+  in: 'In',
+  out: 'Out',
+  inAndOut: 'Total',
+  total: (bytesIn: string, bytesOut: string) => `${bytesIn} in, ${bytesOut} out`,
+  csv: 'Download CSV',
+  empty: 'No traffic in this time range.',
+  hours: 'An hour appears one minute after it ends.',
+  rows: 'Details',
+  what: 'times',
+  at: 'Time'
+}
+
+export const audit = {
+  what: 'entries',
+  actor: 'User',
+  action: 'Action',
+  actionHint: 'rule.create, or rule.* for all of them',
+  outcome: 'Outcome',
+  outcomes: { all: 'all', allow: 'allowed', deny: 'denied' },
+  since: 'From',
+  until: 'To',
+  request: 'Request ID',
+  filter: 'Filter',
+  clear: 'Clear filters',
+  follow: 'Live',
+  at: 'Time',
+  on: 'Object',
+  reason: 'Reason',
+  from: 'Address',
+  count: 'Requests',
+  pending: 'pending',
+  nobody: 'nobody',
+  empty: 'No entries match.',
+  older: 'Load older entries',
+  all: 'No older entries.',
+  details: 'Details',
+  entry: 'Audit entry',
+  method: 'Authentication',
+  path: 'Request',
+  changes: 'Changes',
+  field: 'Field',
+  before: 'Before',
+  after: 'After',
+  same: 'Show all entries of this request'
+}
+
+export const settings = {
+  endpoint: 'Server address for clients',
+  endpointText: 'New clients connect to this address. It is part of every enrollment command.',
+  effective: 'Current address',
+  sources: { override: 'set here', seed: 'from the configuration', loopback: 'this machine only' },
+  unusable: 'Clients cannot be added',
+  override: 'Custom address',
+  overrideHint:
+    'HOST:PORT with a name that the certificate covers, for example sluice.example.com:7443. Separate several addresses with commas.',
+  clear: 'Use configuration',
+  cleared: 'The address from the configuration is in use again.',
+  loopback: 'Only an agent on this machine can connect. Set an address that other hosts can reach.',
+  certificate: 'Certificate',
+  certificateText: 'Clients trust only this certificate. They check its fingerprint.',
+  names: 'Names',
+  from: 'Valid from',
+  until: 'Valid until',
+  origin: 'Source',
+  origins: { 'self-made': 'this server', given: 'the configuration: tls_cert_path' },
+  ends: (when: string) => `The certificate expires ${when}. Rotate it soon.`,
+  rotation: 'Rotation',
+  rotationText:
+    'All clients learn the new certificate before the server uses it, so that none loses its connection. On the host of the server:',
+  steps: [
+    'Stop the server. Stage the next certificate with the names that it must cover:',
+    'Start the server and wait until all clients know the new certificate. This page shows the progress.',
+    'Stop the server, activate the certificate, and start the server again:'
+  ],
+  nextIs: 'Next certificate',
+  waiting: (n: string) => plural(n, 'client does not know it yet', 'clients do not know it yet'),
+  ready: 'All clients know it. You can activate it.',
+  servers: 'Servers',
+  serversText: 'All servers of this store. A crashed server disappears after a minute.',
+  server: 'Server',
+  started: 'Started',
+  lastSeen: 'Last seen',
+  connected: 'Connected clients',
+  leaderOf: 'Leader of',
+  version: 'Version',
+  pages: 'Console'
+}
+
+export const pluginsPage = {
+  what: 'plugins',
+  name: 'Plugin',
+  version: 'Version',
+  from: 'Origin',
+  origins: { 'built in': 'built in', external: 'external' },
+  adds: 'Adds',
+  may: 'Permissions',
+  parts: (routes: string, settings: string) =>
+    `${plural(routes, 'route', 'routes')}, ${plural(settings, 'setting', 'settings')}`,
+  none: 'This plugin is not loaded.',
+  empty: 'No plugins loaded.',
+  agent: 'Runs on agents',
+  yes: 'yes',
+  no: 'no',
+  kernel: 'Kernel version',
+  needs: 'Requires',
+  routes: 'Routes',
+  commands: 'Commands',
+  tables: 'Tables',
+  fields: 'Rule fields',
+  slots: 'Slots',
+  fills: 'Extends',
+  capabilities: 'Required agent capabilities',
+  settings: 'Settings',
+  noSettings: 'No settings.',
+  value: 'Value',
+  default: 'default',
+  hidden: 'set (hidden, may be a secret)',
+  unset: 'not set'
+}
+
+export const bans = {
+  what: 'bans',
+  add: 'New ban',
+  show: 'Show',
+  shown: { in_force: 'Active', all: 'Last 30 days' },
+  empty: 'No active bans.',
+  emptyAll: 'No bans in the last 30 days.',
+  source: 'Source',
+  sourceHint: 'An IP address or a prefix, for example 198.51.100.7 or 2001:db8::/64',
+  where: 'Client',
+  allClients: 'all clients',
+  rule: 'Rule',
+  allRules: 'all rules',
+  time: 'Duration',
+  times: { hour: '1 hour', day: '1 day', week: '1 week', month: '30 days' },
+  reason: 'Reason',
+  live: 'Open connections of the source',
+  lives: { cut: 'Cut', keep: 'Keep' },
+  submit: 'Ban',
+  createdNotice: (n: string) => plural(n, 'ban created.', 'bans created.'),
+  cause: 'Cause',
+  causes: {
+    operator: 'an operator',
+    new_connections: 'too many connections',
+    failed_handshakes: 'failed handshakes'
+  },
+  by: 'By',
+  agent: 'agent',
+  began: 'Since',
+  until: 'Until',
+  nth: (n: string) => `ban no. ${n}`,
+  state: 'State',
+  states: { in_force: 'active', ended: 'ended', lifted: 'lifted' },
+  liftedBy: (who: string) => `lifted by ${who}`,
+  lift: 'Lift',
+  liftTitle: (source: string, client: string) => `Lift the ban of ${source} on ${client}?`,
+  liftText: 'The source can connect again at once.',
+  lifted: 'Ban lifted.'
+}
+
+export const underAttack = {
+  turnOn: 'Under attack: tighten all limits',
+  turnOff: 'Turn off',
+  turnedOn: 'Limits tightened.',
+  turnedOff: 'Normal limits restored.',
+  isOn: 'Limits are tightened',
+  what: 'Each limit per source drops to a quarter. Rules without such a limit allow 20 connections per source, and 20 new ones in 10 s. UDP rules reply with at most 3 times the bytes of the request. Open connections stay open.',
+  client: 'Client',
+  newClients: 'new clients',
+  offTitle: (client: string) => `Turn it off for ${client}?`,
+  offText: 'The normal limits of the rules apply again at once.'
+}
+
+export const sources = {
+  what: 'source lists',
+  add: 'New source list',
+  empty: 'No source lists yet. Rules use a list as @name to allow or deny its addresses.',
+  none: 'This list does not exist.',
+  taken: 'A list with this name already exists. Choose another name.',
+  name: 'Name',
+  nameHint: 'Lower-case letters, digits and -. Rules use the list as @name.',
+  entries: 'Addresses and prefixes',
+  entriesHint: 'One per line. # starts a comment.',
+  count: 'Entries',
+  updated: 'Changed',
+  submit: 'Save list',
+  saved: (name: string) => `List ${name} saved.`,
+  affects: (n: string) =>
+    `Used by ${plural(n, 'rule', 'rules')}. Open connections that the list no longer allows are cut.`,
+  inUse: (n: string) =>
+    `Used by ${plural(n, 'rule', 'rules')}. Remove it from the rules before you delete it.`,
+  deleteTitle: (name: string, n: string) => `Delete the list ${name} with ${plural(n, 'entry', 'entries')}?`
+}
