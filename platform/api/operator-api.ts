@@ -262,8 +262,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tells whether something has changed that the caller may see
-         * @description Cheap: the pages of the console ask each second. Counters of traffic are no change.
+         * Returns a number that differs after each change the caller may see
+         * @description The console polls it each second; the call is cheap. Traffic counters are not changes.
          *
          *     Access: every user, for what he may see.
          */
@@ -662,8 +662,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The script of such a page or card
-         * @description The script of such a page or card.
+         * Returns the script of a page or card of a plugin
+         * @description Returns the script of a page or card of a plugin.
          *
          *     Access: every user, for what he may see.
          */
@@ -684,8 +684,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the pages and cards that plugins add to the console, for the caller
-         * @description Lists the pages and cards that plugins add to the console, for the caller.
+         * Lists the console pages and cards of plugins that the caller may see
+         * @description Lists the console pages and cards of plugins that the caller may see.
          *
          *     Access: every user, for what he may see.
          */
@@ -2103,11 +2103,11 @@ export interface components {
         };
         ChangeLastReply: {
             /**
-             * @description Another number after each change that the caller may see: of a record, a rule, an edge.
+             * @description Differs after each change the caller may see: of a record, a rule or a client.
              * @example 1767225600001
              */
             last: number;
-            /** @description Which pages of the console the server has; null: none are built. */
+            /** @description Version of the console pages; null if they are not built. */
             pages: string | null;
         };
         Client: {
@@ -2465,27 +2465,27 @@ export interface components {
              * @example acme-idle-page
              */
             element: string;
-            /** @description Path of an SVG of 24 by 24, drawn as a line. */
+            /** @description SVG path data of a 24x24 line icon; null for a card or the default icon. */
             icon: string | null;
             /**
              * @description Path of its script.
              * @example /v1/console/modules/acme-idle-9f86d081884c7d65.js
              */
             module: string;
-            /** @description Of a page: it is at /pages/NAME. */
+            /** @description Name of the page, at /pages/NAME; null for a card. */
             name: string | null;
             /**
-             * @description A page of its own, or a card on one.
+             * @description A page, or the page that shows the card.
              * @example page
              * @enum {string}
              */
-            on: "page" | "overview" | "rule" | "edge";
+            on: "page" | "overview" | "rule" | "client";
             /**
-             * @description The plugin that brings it.
+             * @description The plugin that adds it.
              * @example acme-idle
              */
             plugin: string;
-            /** @description What the navigation and the head of the card say. */
+            /** @description Title in the navigation or on the card. */
             title: {
                 /**
                  * @description In German.
@@ -9293,7 +9293,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description As the list has it.
+                 * @description The last part of `module` of a listed page or card.
                  * @example acme-idle-9f86d081884c7d65.js
                  */
                 file: string;
@@ -9334,7 +9334,7 @@ export interface operations {
                  * @description Only rows with this value.
                  * @example page
                  */
-                on?: "page" | "overview" | "rule" | "edge";
+                on?: "page" | "overview" | "rule" | "client";
                 /** @description Order of the rows; with `-` descending. Null comes last. */
                 sort?: "plugin" | "-plugin" | "on" | "-on" | "name" | "-name" | "icon" | "-icon" | "element" | "-element" | "module" | "-module";
             };

@@ -6,7 +6,7 @@ import { openSharedChangeCounter } from './shared-change-counter.ts'
 const settleMs = 200 // changes are marked inside their transaction: wait for its commit
 const maxUsers = 1_000
 
-/** Users whose lists may show the change. Superadmins see every change. */
+/** Users who may see the change. Superadmins see every change. */
 export type Audience = { readonly user: string } | 'everybody' | 'superadmins'
 
 export interface ChangeCounter {

@@ -1,10 +1,10 @@
-// What becomes of a user's grants, tokens, password and sessions when somebody changes or ends them on the pages.
+// Changes of tokens, passwords and sessions take effect at once.
 import t from 'tap'
 import { admin, callAs, openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
 
 const ann = { user: 'ann', password: 'a password of the tenant' }
 
-t.test('grants, credentials, passwords and sessions are changed and ended', { skip: skipReason }, async t => {
+t.test('tokens, passwords and sessions change and end', { skip: skipReason }, async t => {
   const server = await startUp(`${t.testdir()}/data`)
   t.teardown(server.kill)
   const { page, errors, close } = await openPage()
@@ -24,48 +24,48 @@ t.test('grants, credentials, passwords and sessions are changed and ended', { sk
     (await fetch(`${server.origin}/v1/users/me`, { headers: { authorization: `Bearer ${token}` } })).status
   await page.goto(`${server.origin}/users/ann`)
 
-  await t.test('a credential gets a new token, and the old one ends', async t => {
+  await t.test('rotating a token invalidates the old one', async t => {
     t.equal(await statusWith(issued.token), 200)
     await page.getByRole('button', { name: 'Actions for laptop' }).click()
-    await page.getByRole('menuitem', { name: 'New token' }).click()
-    await form.getByRole('button', { name: 'New token' }).click()
+    await page.getByRole('menuitem', { name: 'Rotate' }).click()
+    await form.getByRole('button', { name: 'Rotate' }).click()
     const token = (await form.getByText(/^svct_/).textContent()) ?? ''
-    await form.getByRole('button', { name: 'I have it' }).click()
+    await form.getByRole('button', { name: 'Done' }).click()
     await page.getByText(token).waitFor({ state: 'detached' })
     t.equal(await statusWith(issued.token), 401)
     t.equal(await statusWith(token), 200)
   })
 
-  await t.test('a password that is reset ends the session of its user', async t => {
+  await t.test('resetting a password ends the sessions of the user', async t => {
     const own = await openPage()
     t.teardown(own.close)
     await own.page.goto(`${server.origin}/rules`)
     await signIn(own.page, ann)
     await own.page.getByRole('heading', { name: 'Rules', level: 1 }).waitFor()
     await page.getByRole('button', { name: 'Reset password' }).click()
-    await form.getByLabel(/^Keep the credentials/).check()
+    await form.getByLabel('Keep tokens valid').check()
     await form.getByRole('button', { name: 'Reset password' }).click()
-    await form.getByText('Sessions ended: 1. Credentials ended: 0.').waitFor()
+    await form.getByText('Sessions ended: 1. Tokens revoked: 0.').waitFor()
     const password = (await form.locator('code').textContent()) ?? ''
-    await form.getByRole('button', { name: 'I have it' }).click()
+    await form.getByRole('button', { name: 'Done' }).click()
     await own.page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await signIn(own.page, { user: ann.user, password })
     await own.page.getByRole('heading', { name: 'Choose a new password' }).waitFor()
     t.same(own.errors, [])
   })
 
-  await t.test('a session that is ended elsewhere leads to the sign-in there', async t => {
+  await t.test('a session that ends elsewhere shows the sign-in form', async t => {
     const other = await openPage()
     t.teardown(other.close)
     await other.page.goto(`${server.origin}/rules`)
     await signIn(other.page, admin)
     await other.page.getByRole('heading', { name: 'Rules', level: 1 }).waitFor()
     await page.goto(`${server.origin}/account`)
-    await page.getByRole('cell', { name: /this one/ }).waitFor()
+    await page.getByRole('cell', { name: /this session/ }).waitFor()
     await page.getByRole('button', { name: 'End', exact: true }).click()
     await form.getByText('That browser must sign in again.').waitFor()
     await form.getByRole('button', { name: 'End', exact: true }).click()
-    await page.getByText('The session has ended.').waitFor()
+    await page.getByText('Session ended.').waitFor()
     await other.page.getByRole('heading', { name: 'Sign in' }).waitFor()
     t.equal(await page.getByRole('button', { name: 'End', exact: true }).count(), 0)
   })

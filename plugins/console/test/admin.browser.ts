@@ -1,4 +1,4 @@
-// What administrators do for others, and what a tenant sees of it, in Chromium before a real server and agent.
+// Tasks of an administrator, and the view of a tenant, in Chromium with a real server and agent.
 import { hostname } from 'node:os'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -12,7 +12,7 @@ import {
   skipReason,
   startUp
 } from './browser.ts'
-import { api, edgeOf, freePort, getOnce, openTarget } from './seed.ts'
+import { api, clientIdOf, freePort, getOnce, openTarget } from './seed.ts'
 import { settled } from './walk.ts'
 
 interface Walk {
@@ -24,33 +24,29 @@ interface Walk {
 
 const own = { first: '', password: 'another long enough password' }
 
-t.test(
-  'an administrator makes a tenant, limits it, and finds what was done',
-  { skip: skipReason },
-  async t => {
-    const server = await startUp(`${t.testdir()}/data`)
-    t.teardown(server.kill)
-    const seen = await openPage()
-    t.teardown(seen.close)
-    await setUp(seen.page, server.link)
-    const walk: Walk = { t, server, seen, page: seen.page }
+t.test('an administrator creates, limits and audits a tenant', { skip: skipReason }, async t => {
+  const server = await startUp(`${t.testdir()}/data`)
+  t.teardown(server.kill)
+  const seen = await openPage()
+  t.teardown(seen.close)
+  await setUp(seen.page, server.link)
+  const walk: Walk = { t, server, seen, page: seen.page }
 
-    await t.test('a user with a temporary password, a grant, a quota and a credential', t =>
-      makesTenant({ ...walk, t })
-    )
-    await t.test('a rule of the tenant uses up most of the quota', t => usesQuota({ ...walk, t }))
-    await t.test('bans and source lists', t => keepsOut({ ...walk, t }))
-    await t.test('settings and plugins', t => looksAround({ ...walk, t }))
-    await t.test('the audit log', t => looksBack({ ...walk, t }))
-    await t.test('an edit that somebody overtook shows both', t => isOvertaken({ ...walk, t }))
-    await t.test('the tenant sees its own, and is offered nothing else', t => isTenant({ ...walk, t }))
-    await t.test('a user is deleted, with what goes named', t => deletes({ ...walk, t }))
-    t.same(seen.errors, [], 'no errors, and no violation of the policy')
-  }
-)
+  await t.test('a user gets a temporary password, a grant, a quota and a token', t =>
+    createTenant({ ...walk, t })
+  )
+  await t.test('a rule of the tenant uses most of the quota', t => useQuota({ ...walk, t }))
+  await t.test('bans and source lists can be managed', t => manageAccess({ ...walk, t }))
+  await t.test('settings can be changed and plugins listed', t => changeSettings({ ...walk, t }))
+  await t.test('the audit log can be filtered and followed', t => readAuditLog({ ...walk, t }))
+  await t.test('an edit conflict shows both versions', t => editInConflict({ ...walk, t }))
+  await t.test('a tenant sees only their own records', t => browseAsTenant({ ...walk, t }))
+  await t.test('deleting a user names the affected records', t => deleteUser({ ...walk, t }))
+  t.same(seen.errors, [], 'no errors and no CSP violations')
+})
 
-/** axe finds nothing, in both themes. */
-async function inOrder({ t, page }: Pick<Walk, 't' | 'page'>, what: string): Promise<void> {
+/** Expects no axe findings in both themes. */
+async function checkAxe({ t, page }: Pick<Walk, 't' | 'page'>, what: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     t.same(await axeFindings(page), [], `${what}, ${colorScheme}`)
@@ -63,10 +59,10 @@ async function open({ page, server }: Walk, path: string, title: string): Promis
   await settled(page)
 }
 
-async function makesTenant(walk: Walk): Promise<void> {
+async function createTenant(walk: Walk): Promise<void> {
   const { page, t } = walk
   await open(walk, '/users', 'Users')
-  await inOrder(walk, 'the users')
+  await checkAxe(walk, 'the users')
   await page.getByRole('link', { name: 'New user' }).click()
   const form = page.getByRole('dialog')
   await form.getByLabel('User', { exact: true }).fill('Ann!')
@@ -74,16 +70,16 @@ async function makesTenant(walk: Walk): Promise<void> {
   await form.getByLabel('Labels').fill('team=data')
   await form.getByRole('button', { name: 'Create user' }).click()
   await form.getByLabel('User', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor()
-  await inOrder(walk, 'a refused user, with the error at its field')
+  await checkAxe(walk, 'a new user with an invalid id')
   await form.getByLabel('User', { exact: true }).fill('ann')
   await form.getByRole('button', { name: 'Create user' }).click()
   await form.getByText('Temporary password of ann').waitFor()
-  await inOrder(walk, 'a temporary password')
+  await checkAxe(walk, 'a temporary password')
   own.first = (await form.locator('code').textContent()) ?? ''
   t.ok(own.first.length >= 12)
-  await form.getByRole('button', { name: 'I have it' }).click()
+  await form.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('heading', { name: 'ann', level: 1 }).waitFor()
-  await page.getByText(own.first).waitFor({ state: 'detached' }) // it is shown once
+  await page.getByText(own.first).waitFor({ state: 'detached' }) // shown only once
 
   await page.getByRole('button', { name: 'New grant' }).click()
   await form.getByLabel('First port').fill('1')
@@ -93,43 +89,43 @@ async function makesTenant(walk: Walk): Promise<void> {
   await form.getByLabel('Targets').and(page.locator('[aria-invalid=true]')).waitFor()
   await form.getByLabel('Targets').fill('')
   await form.getByRole('button', { name: 'Create grant' }).click()
-  await page.getByRole('cell', { name: 'every edge', exact: true }).waitFor()
+  await page.getByRole('cell', { name: 'all clients', exact: true }).waitFor()
 
   await page.getByRole('button', { name: 'Set quota' }).click()
-  await form.getByLabel('Bytes in a month').fill('0.1')
+  await form.getByLabel('Bytes per month').fill('0.1')
   await form.getByLabel('Unit').selectOption('MB')
-  await inOrder(walk, 'the form of a quota')
+  await checkAxe(walk, 'the quota form')
   await form.getByRole('button', { name: 'Set quota' }).click()
   await page.getByRole('cell', { name: /of 100 kB/ }).waitFor()
 
-  await page.getByLabel('Towards callers, Mbit/s').fill('80')
+  await page.getByLabel('Bandwidth out, Mbit/s').fill('80')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('button', { name: 'Remove limits' }).waitFor()
 
-  await page.getByRole('button', { name: 'Issue credential' }).click()
+  await page.getByRole('button', { name: 'Create token' }).click()
   await form.getByLabel('Label').fill('deploy@ci')
-  await form.getByRole('button', { name: 'Issue', exact: true }).click()
+  await form.getByRole('button', { name: 'Create', exact: true }).click()
   await form.getByText(/^svct_/).waitFor()
-  await inOrder(walk, 'a credential that is shown once')
-  await form.getByRole('button', { name: 'I have it' }).click()
+  await checkAxe(walk, 'a new token')
+  await form.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('cell', { name: 'deploy@ci', exact: true }).waitFor()
   await page.getByText(/^svct_/).waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Actions for deploy@ci' }).click()
   await page.getByRole('menuitem', { name: 'Revoke' }).click()
-  await form.getByText('Revoke deploy@ci?').waitFor()
+  await form.getByText('Revoke the token deploy@ci?').waitFor()
   await form.getByRole('button', { name: 'Revoke' }).click()
   await page.getByRole('cell', { name: 'revoked', exact: true }).waitFor()
-  await inOrder(walk, 'a user')
+  await checkAxe(walk, 'a user')
 }
 
-async function usesQuota(walk: Walk): Promise<void> {
+async function useQuota(walk: Walk): Promise<void> {
   const { page, t } = walk
   const target = await openTarget(85_000)
   t.teardown(target.close)
   const port = await freePort()
   const targets = [{ host: '127.0.0.1', port: target.port }]
   await api(page, 'POST', '/v1/rules', {
-    client: await edgeOf(page),
+    client: await clientIdOf(page),
     owner: 'ann',
     listen_port: port,
     targets
@@ -139,28 +135,28 @@ async function usesQuota(walk: Walk): Promise<void> {
   await open(walk, '/quotas', 'Quotas')
   await page.getByRole('cell', { name: 'nearly used up', exact: true }).waitFor({ timeout: 30_000 })
   await page.getByRole('cell', { name: /85%: 85\.\d kB of 100 kB/ }).waitFor()
-  await inOrder(walk, 'the quotas')
+  await checkAxe(walk, 'the quotas')
   await open(walk, '/traffic?user=ann&range=hour', 'Traffic')
-  await page.getByRole('img', { name: /Bytes in each minute/ }).waitFor()
+  await page.getByRole('img', { name: /Bytes per minute/ }).waitFor()
   await page
     .getByRole('cell', { name: /85\.\d kB/ })
     .first()
     .waitFor()
-  await inOrder(walk, 'the traffic')
+  await checkAxe(walk, 'the traffic')
   const download = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Download CSV' }).click()
   t.equal((await download).suggestedFilename(), 'traffic-ann-hour.csv')
 
   await open(walk, '/quotas', 'Quotas')
   await page.getByRole('button', { name: /^Actions for Quota of ann/ }).click()
-  await page.getByRole('menuitem', { name: 'Clear usage' }).click()
+  await page.getByRole('menuitem', { name: 'Reset usage' }).click()
   const form = page.getByRole('dialog')
-  await form.getByText(/85\.\d kB are forgotten/).waitFor()
-  await form.getByRole('button', { name: 'Clear usage' }).click()
+  await form.getByText(/now 85\.\d kB/).waitFor()
+  await form.getByRole('button', { name: 'Reset usage' }).click()
   await page.getByRole('cell', { name: '0%: 0 B of 100 kB', exact: true }).waitFor()
 }
 
-async function keepsOut(walk: Walk): Promise<void> {
+async function manageAccess(walk: Walk): Promise<void> {
   const { page } = walk
   const form = page.getByRole('dialog')
   await open(walk, '/bans/new', 'Bans')
@@ -169,14 +165,14 @@ async function keepsOut(walk: Walk): Promise<void> {
   await form.getByLabel('Source', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor()
   await form.getByLabel('Source', { exact: true }).fill('203.0.113.9')
   await form.getByLabel(/^Reason/).fill('scans ports')
-  await inOrder(walk, 'the form of a ban')
+  await checkAxe(walk, 'the ban form')
   await form.getByRole('button', { name: 'Ban' }).click()
   await page.getByRole('cell', { name: 'scans ports', exact: true }).waitFor()
-  await inOrder(walk, 'the bans')
+  await checkAxe(walk, 'the bans')
   await page.getByRole('button', { name: 'Lift' }).click()
   await form.getByRole('button', { name: 'Lift' }).click()
-  await page.getByText('Nobody is banned.').waitFor()
-  await page.getByLabel('Show', { exact: true }).selectOption('all of 30 days')
+  await page.getByText('No active bans.').waitFor()
+  await page.getByLabel('Show', { exact: true }).selectOption('Last 30 days')
   await page.getByRole('cell', { name: 'lifted by admin', exact: true }).waitFor()
 
   await open(walk, '/sources/new', 'Source lists')
@@ -187,58 +183,58 @@ async function keepsOut(walk: Walk): Promise<void> {
   await page.getByLabel('Addresses and prefixes').fill('192.0.2.0/33')
   await page.getByRole('button', { name: 'Save list' }).click()
   await page.getByLabel('Addresses and prefixes').and(page.locator('[aria-invalid=true]')).waitFor()
-  await inOrder(walk, 'a refused source list')
+  await checkAxe(walk, 'an invalid source list')
   await open(walk, '/sources', 'Source lists')
   await page.getByRole('cell', { name: '@office', exact: true }).waitFor()
-  await inOrder(walk, 'the source lists')
+  await checkAxe(walk, 'the source lists')
 }
 
-async function looksAround(walk: Walk): Promise<void> {
+async function changeSettings(walk: Walk): Promise<void> {
   const { page } = walk
   await open(walk, '/settings', 'Settings')
   await page.getByText(/^[0-9a-f]{64}$/).waitFor()
   const servers = page.getByRole('group', { name: 'Servers' }).getByRole('row')
   await servers.filter({ has: page.getByRole('cell', { name: hostname() }) }).waitFor()
-  walk.t.equal(await servers.count(), 2, 'the columns, and a server that is alone')
-  await page.getByLabel('Another address').fill('nowhere.example:7443')
+  walk.t.equal(await servers.count(), 2, 'the head row and a single server')
+  await page.getByLabel('Custom address').fill('nowhere.example:7443')
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByLabel('Another address').and(page.locator('[aria-invalid=true]')).waitFor()
-  await inOrder(walk, 'the settings, with an address that is refused')
-  await page.getByLabel('Another address').fill('localhost:7443')
+  await page.getByLabel('Custom address').and(page.locator('[aria-invalid=true]')).waitFor()
+  await checkAxe(walk, 'settings with an invalid address')
+  await page.getByLabel('Custom address').fill('localhost:7443')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('set here').waitFor()
-  await page.getByRole('button', { name: 'Use the configuration' }).click()
+  await page.getByRole('button', { name: 'Use configuration' }).click()
   await page.getByText('this machine only').waitFor()
 
   await open(walk, '/plugins', 'Plugins')
-  await inOrder(walk, 'the plugins')
+  await checkAxe(walk, 'the plugins')
   await page.getByLabel('Search plugins').fill('quota')
   await page.getByRole('link', { name: 'quota', exact: true }).click()
   await page.getByText('quota_hold_secs').waitFor()
-  await inOrder(walk, 'a plugin')
+  await checkAxe(walk, 'a plugin')
 }
 
-async function looksBack(walk: Walk): Promise<void> {
+async function readAuditLog(walk: Walk): Promise<void> {
   const { page, t } = walk
-  await open(walk, '/audit', 'Audit')
+  await open(walk, '/audit', 'Audit log')
   await page.getByRole('cell', { name: 'settings.update', exact: true }).first().waitFor()
-  await inOrder(walk, 'the audit log')
+  await checkAxe(walk, 'the audit log can be filtered and followed')
   await page.getByLabel('Action').fill('quota.*')
-  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  await page.getByRole('button', { name: 'Filter', exact: true }).click()
   await page.getByRole('cell', { name: 'quota.update', exact: true }).waitFor()
   t.equal(await page.getByRole('cell', { name: 'user.create', exact: true }).count(), 0)
   await page.getByRole('row').filter({ hasText: 'quota.update' }).getByRole('button').click()
   await page.getByRole('dialog').getByText('PATCH /v1/users/ann/quotas/').waitFor()
-  await inOrder(walk, 'an entry of the audit log')
+  await checkAxe(walk, 'an audit entry')
   await page.keyboard.press('Escape')
-  await api(page, 'DELETE', `/v1/users/ann/quotas/${await edgeOf(page)}`)
-  await page.getByRole('cell', { name: 'quota.delete', exact: true }).waitFor() // it follows
-  await page.getByLabel('Who').fill('nobody-of-this-name')
-  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  await api(page, 'DELETE', `/v1/users/ann/quotas/${await clientIdOf(page)}`)
+  await page.getByRole('cell', { name: 'quota.delete', exact: true }).waitFor() // live
+  await page.getByLabel('User').fill('nobody-of-this-name')
+  await page.getByRole('button', { name: 'Filter', exact: true }).click()
   await page.getByText('No entries match.').waitFor()
 }
 
-async function isOvertaken(walk: Walk): Promise<void> {
+async function editInConflict(walk: Walk): Promise<void> {
   const { page } = walk
   await open(walk, '/users/ann', 'ann')
   await page.getByRole('button', { name: 'Edit', exact: true }).first().click()
@@ -248,12 +244,12 @@ async function isOvertaken(walk: Walk): Promise<void> {
   await form.getByRole('button', { name: 'Save' }).click()
   await form.getByRole('cell', { name: 'Ann of theirs', exact: true }).waitFor()
   await form.getByRole('cell', { name: 'Ann of mine', exact: true }).waitFor()
-  await inOrder(walk, 'an edit that was overtaken')
+  await checkAxe(walk, 'an edit conflict')
   await form.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Ann of mine').waitFor()
 }
 
-async function isTenant({ t, server }: Walk): Promise<void> {
+async function browseAsTenant({ t, server }: Walk): Promise<void> {
   const seen = await openPage({ viewport: { width: 390, height: 800 } })
   t.teardown(seen.close)
   const { page } = seen
@@ -266,35 +262,35 @@ async function isTenant({ t, server }: Walk): Promise<void> {
   await page.getByLabel('User').fill('ann')
   await page.getByLabel('Password', { exact: true }).fill(own.first)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('Your password is a temporary one').waitFor()
-  await inOrder(walk, 'a password that must be changed')
+  await page.getByText('Your password is temporary').waitFor()
+  await checkAxe(walk, 'the form for a temporary password')
   refused.length = 0
   await page.getByLabel('Current password').fill(own.first)
   await page.getByLabel('New password', { exact: true }).fill(own.password)
-  await page.getByLabel('New password again').fill(own.password)
+  await page.getByLabel('Repeat new password').fill(own.password)
   await page.getByRole('button', { name: 'Change password' }).click()
   await page.getByRole('heading', { name: 'My account' }).waitFor()
 
-  await page.getByRole('cell', { name: 'every edge', exact: true }).waitFor()
+  await page.getByRole('cell', { name: 'all clients', exact: true }).waitFor()
   await page.getByText('80', { exact: true }).waitFor()
-  await inOrder(walk, 'the account of a tenant')
-  await page.getByRole('button', { name: 'Issue credential' }).click()
+  await checkAxe(walk, 'the account of a tenant')
+  await page.getByRole('button', { name: 'Create token' }).click()
   await page.getByRole('dialog').getByLabel('Label').fill('laptop')
-  await page.getByRole('dialog').getByRole('button', { name: 'Issue', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
   await page
     .getByRole('dialog')
     .getByText(/^svct_/)
     .waitFor()
-  await page.getByRole('dialog').getByRole('button', { name: 'I have it' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click()
   await open(walk, '/quotas', 'Quotas')
   t.equal(await page.getByRole('link', { name: 'Set quota' }).count(), 0)
-  await inOrder(walk, 'the quotas of a tenant')
+  await checkAxe(walk, 'the quotas of a tenant')
   await open(walk, '/traffic?range=hour', 'Traffic')
-  await page.getByRole('img', { name: /Bytes in each minute/ }).waitFor()
-  await inOrder(walk, 'the traffic of a tenant')
+  await page.getByRole('img', { name: /Bytes per minute/ }).waitFor()
+  await checkAxe(walk, 'the traffic of a tenant')
   for (const path of ['/users', '/audit', '/settings', '/plugins', '/bans', '/sources']) {
     await page.goto(server.origin + path)
-    await page.getByRole('heading', { name: 'There is no such page.' }).waitFor()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   }
   const links = await page
     .getByRole('navigation', { includeHidden: true })
@@ -304,24 +300,24 @@ async function isTenant({ t, server }: Walk): Promise<void> {
     links.filter(name => /Users|Audit|Settings|Plugins|Bans|Source/.test(name)),
     []
   )
-  t.same(refused, [], 'nothing is asked that a tenant may not see')
+  t.same(refused, [], 'no request is forbidden')
   t.same(seen.errors, [])
 }
 
-async function deletes(walk: Walk): Promise<void> {
+async function deleteUser(walk: Walk): Promise<void> {
   const { page, t } = walk
   await open(walk, '/users/ann', 'ann')
   await page.getByRole('button', { name: 'Delete user' }).click()
   const form = page.getByRole('dialog')
-  await form.getByText(/With the user go: rules 1, grants 1, credentials 1/).waitFor()
-  await form.getByText('Open connections that are cut: 0').waitFor()
-  await inOrder(walk, 'the question before a user is deleted')
+  await form.getByText(/1 rule, 1 grant, 1 token/).waitFor()
+  await form.getByText('Open connections that will be closed: 0').waitFor()
+  await checkAxe(walk, 'the confirmation of a deletion')
   await form.getByRole('button', { name: 'Delete user' }).click()
   await page.getByRole('heading', { name: 'Users' }).waitFor()
   t.equal(await page.getByRole('cell', { name: 'ann', exact: true }).count(), 0)
   await open(walk, '/account', 'My account')
-  await page.getByRole('cell', { name: /this one/ }).waitFor()
-  await inOrder(walk, 'the account of an administrator')
+  await page.getByRole('cell', { name: /this session/ }).waitFor()
+  await checkAxe(walk, 'the account of an administrator')
   await page.getByLabel('Language').selectOption('Deutsch')
   await page.getByRole('heading', { name: 'Mein Konto' }).waitFor()
   t.ok(admin.user)

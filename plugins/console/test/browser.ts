@@ -1,4 +1,4 @@
-// A real server with a real agent, and Chromium in front of it.
+// Starts a real server with an agent, and Chromium.
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { spawnChild } from '../../../test/support/child-process.ts'
 export const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(path => existsSync(path))
 export const isBuilt = existsSync(new URL('../dist/index.html', import.meta.url))
 
-/** Why there is nothing to test here, or false. */
+/** The reason to skip browser tests, or false. */
 export const skipReason: string | false =
   (!chromiumPath && 'Chromium is not installed: apt-get install chromium') ||
   (!isBuilt && 'the pages are not built: npm run build:console')
@@ -26,7 +26,7 @@ export interface Running {
 const bin = new URL('../../../kernel/bin.ts', import.meta.url).pathname
 const anyPort = '127.0.0.1:0'
 
-/** Runs `sluice up`; resolves when it has told what to do next. */
+/** Runs `sluice up`; resolves when it prints its link. */
 export async function startUp(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
@@ -54,7 +54,7 @@ export async function startUp(
   return { link, origin: new URL(link).origin, child, kill: () => stop(child, 'SIGTERM') }
 }
 
-/** Runs the agent of a further edge, which enrolls with the URI. */
+/** Runs another agent, which enrolls with the URI. */
 export function startAgent(
   stateDir: string,
   uri: string,
@@ -73,7 +73,7 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   await once(child, 'exit')
 }
 
-/** Returns a port on which nobody listens. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
@@ -84,7 +84,7 @@ export async function freePort(): Promise<number> {
 
 export interface Seen {
   readonly page: Page
-  /** Errors in the console of the browser, uncaught ones, and violations of the Content-Security-Policy. */
+  /** Uncaught errors, console errors and CSP violations. */
   readonly errors: string[]
   close(): Promise<void>
 }
@@ -94,7 +94,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<See
   const context = await browser.newContext({
     locale: 'en-GB',
     viewport: { width: 1280, height: 800 },
-    reducedMotion: 'reduce', // what is judged or clicked stands still
+    reducedMotion: 'reduce', // keeps elements still for axe and for clicks
     ...options
   })
   const page = await context.newPage()
@@ -102,21 +102,21 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<See
   return { page, errors: errorsOf(page), close: () => browser.close() }
 }
 
-/** Returns the list of what goes wrong on a page from now on. */
+/** Returns a list that collects the errors of the page from now on. */
 export function errorsOf(page: Page): string[] {
   const errors: string[] = []
   page.on('pageerror', error => errors.push(String(error)))
   page.on('console', message => {
-    // Of a 401 before the sign-in, and while the server is away, the browser itself says so.
+    // The browser itself logs a 401 before the sign-in, and a lost server.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       errors.push(message.text())
   })
   return errors
 }
 
-/** Returns what axe finds wrong with the page, a line each. */
+/** Returns the findings of axe, one per line. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source) // not a script element: the policy would refuse it
+  await page.evaluate(axe.source) // the CSP would block a script element
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
     const { violations } = await axe.run({ resultTypes: ['violations'] })
@@ -128,11 +128,11 @@ export async function axeFindings(page: Page): Promise<string[]> {
 
 export const admin = { user: 'admin', password: 'a long enough password' }
 
-/** Follows the link of the first minute, and makes the administrator. */
+/** Opens the setup link and creates the administrator. */
 export async function setUp(page: Page, link: string): Promise<void> {
   await page.goto(link)
   await page.getByLabel('Password', { exact: true }).fill(admin.password)
-  await page.getByLabel('Password again').fill(admin.password)
+  await page.getByLabel('Repeat password').fill(admin.password)
   await page.getByRole('button', { name: 'Create administrator' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
 }
@@ -143,7 +143,7 @@ export async function signIn(page: Page, { user, password }: typeof admin): Prom
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
 
-/** Calls the API as the user of the page. */
+/** Calls the API as the user of the page. Throws on an error reply. */
 export const callAs = <B>(page: Page, method: string, path: string, body?: unknown): Promise<B> =>
   page.evaluate(
     async ([method, path, body]) => {

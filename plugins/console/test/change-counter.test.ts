@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { type Call, testAgent, testServer } from '../../../kit/public.ts'
 
-/** A server, and the function that returns what a caller is told now, after all marks have settled. */
+/** Starts a server. `seen` returns the change number of each caller, after all marks have settled. */
 async function open(t: Test) {
   const server = await testServer(t)
   const ann = server.as({ user: 'ann' })
@@ -12,17 +12,17 @@ async function open(t: Test) {
       (await call<{ last: number }>('GET', '/v1/changes')).body.last
     return { operator: await last(server.call), ann: await last(ann), ben: await last(ben) }
   }
-  await seen() // the users are made by their first call
+  await seen() // the first call creates the users
   return { server, ann, seen }
 }
 
-t.test('nothing has changed while nobody changes anything', async t => {
+t.test('the change number stays the same without a change', async t => {
   const { seen } = await open(t)
 
   t.same(await seen(), await seen())
 })
 
-t.test('an edge that comes or goes is a change for everybody', async t => {
+t.test('a client that connects or disconnects is a change for everybody', async t => {
   const { server, seen } = await open(t)
   const before = await seen()
 
@@ -37,7 +37,7 @@ t.test('an edge that comes or goes is a change for everybody', async t => {
   }
 })
 
-t.test('what one user changes is a change for superadmins and that user', async t => {
+t.test('a change by a user is a change for that user and superadmins only', async t => {
   const { ann, seen } = await open(t)
   const before = await seen()
 
@@ -50,7 +50,7 @@ t.test('what one user changes is a change for superadmins and that user', async 
   t.equal(after.ben, before.ben)
 })
 
-t.test('a state of a rule is a change for its owner', async t => {
+t.test('a rule state is a change for its owner and superadmins only', async t => {
   const { server, seen } = await open(t)
   const agent = await testAgent(t, server, 'paris')
   const before = await seen()
@@ -69,7 +69,7 @@ t.test('a state of a rule is a change for its owner', async t => {
   t.equal(after.ben, before.ben)
 })
 
-t.test('a refused call is no change', async t => {
+t.test('a denied call is no change', async t => {
   const { ann, seen } = await open(t)
   const before = await seen()
 

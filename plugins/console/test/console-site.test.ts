@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { testServer } from '../../../kit/test-server.ts'
-import { openConsole } from '../console-site.ts'
+import { openConsoleSite } from '../console-site.ts'
 
 const browser = { authorization: '', accept: 'text/html,*/*' }
 
@@ -12,8 +12,8 @@ const open = (folder: string) => {
   const add = (event: string, message: string): void => void lines.push(`${event} ${message}`)
   const log = { debug: add, info: add, warn: add, error: add }
   const deps = { log, setup: { takeToken: () => 'TOKEN' } } as unknown as Kernel &
-    Parameters<typeof openConsole>[0]
-  return { lines, site: openConsole(deps, pathToFileURL(`${folder}/`)) }
+    Parameters<typeof openConsoleSite>[0]
+  return { lines, site: openConsoleSite(deps, pathToFileURL(`${folder}/`)) }
 }
 
 const built = (t: Test): string => {
@@ -26,10 +26,11 @@ const built = (t: Test): string => {
   return folder
 }
 
-t.test('each page has a nonce of its own, and runs nothing but files of the server', async t => {
+t.test('each response has a different nonce and allows only scripts of the server', async t => {
   const { site } = open(built(t))
 
-  const [first, second] = [site.page(), site.page()]
+  const first = site.page()
+  const second = site.page()
 
   const [, nonce = ''] = /nonce="([^"]+)"/.exec(String(first.body)) ?? []
   t.match(first.headers?.['content-security-policy'], `style-src 'self' 'nonce-${nonce}'`)
@@ -39,7 +40,7 @@ t.test('each page has a nonce of its own, and runs nothing but files of the serv
   t.not(first.body, second.body)
 })
 
-t.test('the log ends with a link that begins the first minute', async t => {
+t.test('the log shows the setup link', async t => {
   const { site, lines } = open(built(t))
 
   site.listening('https://sluice.example.com')
@@ -47,14 +48,14 @@ t.test('the log ends with a link that begins the first minute', async t => {
   t.same(lines, ['console.setup open https://sluice.example.com/#setup=TOKEN'])
 })
 
-t.test('without the built pages the log and the page say what to run', async t => {
+t.test('without built pages, the log and the page say what to run', async t => {
   const { site, lines } = open(t.testdir())
 
   t.match(site.page(), { status: 503, type: /^text\/plain/, body: /npm run build:console/ })
   t.match(lines, [/console.not_built/])
 })
 
-t.test('a browser gets the page for any path, a program the error; /v1 has no pages', async t => {
+t.test('a browser gets the page for any path outside /v1, a program gets an error', async t => {
   const server = await testServer(t)
   const get = async (path: string, headers: Record<string, string>) => {
     const { status, headers: got } = await server.call('GET', path, undefined, headers)

@@ -1,22 +1,22 @@
-// Whatever the API can change can be changed on a page: each route that writes is called somewhere in the pages.
+// Every route that writes must be called on some page of the console.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openapiDocument } from '../../../config/build/openapi.ts'
 
-/** Routes that need no place of their own: another one does the same. */
+/** Routes that another route replaces on the pages. */
 const sameAs: Readonly<Record<string, string>> = {
   'PUT /v1/clients/{client_id}': 'PATCH /v1/clients/{client_id}',
   'PATCH /v1/clients/{client_id}/name': 'PATCH /v1/clients/{client_id}',
   'PUT /v1/rules/{rule_id}': 'PATCH /v1/rules/{rule_id}',
   'PUT /v1/rules/{rule_id}/definition': 'PATCH /v1/rules/{rule_id}'
 }
-/** Routes for programs, and why. */
+/** Routes for programs only, with their use. */
 const forPrograms: Readonly<Record<string, string>> = {
-  'POST /v1/apply-leases': 'the command apply takes turns by it',
-  'PUT /v1/apply-leases/{lease_id}': 'the command apply takes turns by it',
-  'DELETE /v1/apply-leases/{lease_id}': 'the command apply takes turns by it',
-  'POST /v1/apply-checks': 'the command apply judges a file by it'
+  'POST /v1/apply-leases': 'lock of the command apply',
+  'PUT /v1/apply-leases/{lease_id}': 'lock of the command apply',
+  'DELETE /v1/apply-leases/{lease_id}': 'lock of the command apply',
+  'POST /v1/apply-checks': 'dry run of the command apply'
 }
 
 const web = join(import.meta.dirname, '../web')
@@ -35,7 +35,7 @@ const writing = Object.entries(paths).flatMap(([path, methods]) =>
     .map(method => `${method.toUpperCase()} ${path}`)
 )
 
-t.test('each route that writes has its place on a page', async t => {
+t.test('every route that writes is called on a page', async t => {
   const missing = writing.filter(
     route => !called.has(route) && !Object.hasOwn(sameAs, route) && !Object.hasOwn(forPrograms, route)
   )
@@ -44,7 +44,7 @@ t.test('each route that writes has its place on a page', async t => {
   t.same(missing, [])
 })
 
-t.test('what needs no place exists, and what does the same has one', async t => {
+t.test('all exceptions are routes, and their replacements are called', async t => {
   const named = [...Object.keys(sameAs), ...Object.keys(forPrograms)]
 
   t.same(

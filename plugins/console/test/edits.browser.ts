@@ -1,25 +1,31 @@
-// What is kept up: commands for edges, grants, credentials, limits, lists and settings; and edits that somebody overtook.
+// Edits of clients, grants, tokens, lists and settings, with edit conflicts.
 import t, { type Test } from 'tap'
 import { callAs, openPage, type Running, type Seen, setUp, skipReason, startUp } from './browser.ts'
 
 type Walk = Pick<Seen, 'page'> & { readonly t: Test; readonly server: Running }
 
-t.test('an administrator keeps up what there is', { skip: skipReason }, async t => {
-  const server = await startUp(`${t.testdir()}/data`)
-  t.teardown(server.kill)
-  const { page, errors, close } = await openPage()
-  t.teardown(close)
-  await setUp(page, server.link)
-  const walk = { page, server }
+t.test(
+  'an administrator edits records, also in conflict with somebody else',
+  { skip: skipReason },
+  async t => {
+    const server = await startUp(`${t.testdir()}/data`)
+    t.teardown(server.kill)
+    const { page, errors, close } = await openPage()
+    t.teardown(close)
+    await setUp(page, server.link)
+    const walk = { page, server }
 
-  await t.test('a command for an edge is made, seen and cancelled', t => cancelsCommand({ ...walk, t }))
-  await t.test('an edge is edited by two, and gets a new command', t => editsEdge({ ...walk, t }))
-  await t.test('a grant is edited and deleted', t => changesGrant({ ...walk, t }))
-  await t.test('a credential gets a new token', t => rotates({ ...walk, t }))
-  await t.test('a source list is edited by two, and deleted', t => editsList({ ...walk, t }))
-  await t.test('the address of the server is set by two', t => setsEndpoint({ ...walk, t }))
-  t.same(errors, [])
-})
+    await t.test('an enrollment command can be created and cancelled', t => cancelsCommand({ ...walk, t }))
+    await t.test('a client can be edited in a conflict and gets a new command', t =>
+      editsClient({ ...walk, t })
+    )
+    await t.test('a grant can be edited in a conflict and deleted', t => changesGrant({ ...walk, t }))
+    await t.test('a token can be rotated', t => rotates({ ...walk, t }))
+    await t.test('a source list can be edited in a conflict and deleted', t => editsList({ ...walk, t }))
+    await t.test('the server address can be set in a conflict', t => setsEndpoint({ ...walk, t }))
+    t.same(errors, [])
+  }
+)
 
 /** Opens a page and waits for its title. */
 async function open({ page, server }: Walk, path: string, title: string): Promise<void> {
@@ -27,31 +33,29 @@ async function open({ page, server }: Walk, path: string, title: string): Promis
   await page.getByRole('heading', { name: title, exact: true, level: 1 }).waitFor()
 }
 
-/** The list behind the dialog, which comes last, may show one of them already. */
+/** Uses the last match, because the list behind the dialog may show one of the values, too. */
 const both = async ({ page }: Walk, theirs: string, mine: string): Promise<void> => {
   for (const name of [theirs, mine]) await page.getByRole('cell', { name, exact: true }).last().waitFor()
 }
 
 async function cancelsCommand(walk: Walk): Promise<void> {
   const { page } = walk
-  await open(walk, '/edges/new', 'Edges')
+  await open(walk, '/clients/new', 'Clients')
   await page.getByLabel('Name', { exact: true }).fill('lyon')
-  await page.getByRole('button', { name: 'Make command' }).click()
+  await page.getByRole('button', { name: 'Create command' }).click()
   await page.getByText(/agent enroll|agent run/).waitFor()
   await page.getByText(/Valid for \d/).waitFor()
 
-  await open(walk, '/edges', 'Edges')
+  await open(walk, '/clients', 'Clients')
   await page.getByRole('button', { name: 'Cancel the command for lyon' }).click()
-  await page
-    .getByRole('heading', { name: 'Commands that are still to be run' })
-    .waitFor({ state: 'detached' })
+  await page.getByRole('heading', { name: 'Commands not run yet' }).waitFor({ state: 'detached' })
 }
 
-async function editsEdge(walk: Walk): Promise<void> {
+async function editsClient(walk: Walk): Promise<void> {
   const { page } = walk
-  const [edge] = await callAs<{ client_id: string }[]>(page, 'GET', '/v1/clients')
-  const path = `/v1/clients/${edge?.client_id}`
-  await open(walk, `/edges/${edge?.client_id}`, 'local')
+  const [client] = await callAs<{ client_id: string }[]>(page, 'GET', '/v1/clients')
+  const path = `/v1/clients/${client?.client_id}`
+  await open(walk, `/clients/${client?.client_id}`, 'local')
   await page.getByRole('button', { name: 'Edit', exact: true }).click()
   const form = page.getByRole('dialog')
   await form.getByLabel('Name', { exact: true }).fill('paris')
@@ -60,10 +64,10 @@ async function editsEdge(walk: Walk): Promise<void> {
   await both(walk, 'berlin', 'paris')
   await form.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('heading', { name: 'paris', level: 1 }).waitFor()
-  await page.getByRole('definition').filter({ hasText: 'site=theirs' }).waitFor() // what I have not changed stays
+  await page.getByRole('definition').filter({ hasText: 'site=theirs' }).waitFor() // an unchanged field keeps their value
 
   await page.getByRole('button', { name: 'New command' }).click()
-  await form.getByRole('button', { name: 'Make command' }).click()
+  await form.getByRole('button', { name: 'Create command' }).click()
   await form.getByText(/Valid for \d/).waitFor()
   await page.keyboard.press('Escape')
 }
@@ -84,7 +88,7 @@ async function changesGrant(walk: Walk): Promise<void> {
   const menu = page.getByRole('button', { name: /^Actions for .*8000/ })
   await menu.click()
   await page.getByRole('menuitem', { name: 'Edit' }).click()
-  await form.locator('[data-autofocus]:focus').waitFor() // whoever types goes on at once
+  await form.locator('[data-autofocus]:focus').waitFor() // the first field has the focus
   await form.getByLabel('Note').fill('for the shop')
   await callAs(page, 'PATCH', `/v1/grants/${grant_id}`, { note: 'for the office' })
   await form.getByRole('button', { name: 'Save' }).click()
@@ -99,18 +103,18 @@ async function changesGrant(walk: Walk): Promise<void> {
 
 async function rotates({ page, t }: Walk): Promise<void> {
   const form = page.getByRole('dialog')
-  await page.getByRole('button', { name: 'Issue credential' }).click()
+  await page.getByRole('button', { name: 'Create token' }).click()
   await form.getByLabel('Label', { exact: true }).fill('deploy@ci')
-  await form.getByRole('button', { name: 'Issue', exact: true }).click()
+  await form.getByRole('button', { name: 'Create', exact: true }).click()
   const token = form.getByText(/^svct_/)
   const first = await token.textContent()
-  await form.getByRole('button', { name: 'I have it' }).click()
+  await form.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('button', { name: 'Actions for deploy@ci' }).click()
-  await page.getByRole('menuitem', { name: 'New token' }).click()
-  await form.getByText('A new token for deploy@ci?').waitFor()
-  await form.getByRole('button', { name: 'New token' }).click()
+  await page.getByRole('menuitem', { name: 'Rotate' }).click()
+  await form.getByText('Rotate the token deploy@ci?').waitFor()
+  await form.getByRole('button', { name: 'Rotate' }).click()
   t.not(await token.textContent(), first)
-  await form.getByRole('button', { name: 'I have it' }).click()
+  await form.getByRole('button', { name: 'Done' }).click()
   await token.waitFor({ state: 'detached' })
 }
 
@@ -123,10 +127,10 @@ async function editsList(walk: Walk): Promise<void> {
   await page.getByRole('button', { name: 'Save list' }).click()
   await both(walk, '203.0.113.0/24', '198.51.100.0/24')
   await page.getByRole('button', { name: 'Save list' }).click()
-  await page.getByText('The list office is saved.').waitFor()
+  await page.getByText('List office saved.').waitFor()
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-  await page.getByText('There are no source lists.').waitFor()
+  await page.getByText('No source lists yet.').waitFor()
 }
 
 async function setsEndpoint(walk: Walk): Promise<void> {
@@ -134,7 +138,7 @@ async function setsEndpoint(walk: Walk): Promise<void> {
   const set = (advertised_endpoint: string | null) =>
     callAs(page, 'PUT', '/v1/settings/advertised-endpoint', { advertised_endpoint })
   await open(walk, '/settings', 'Settings')
-  await page.getByLabel('Another address').fill('localhost:7443')
+  await page.getByLabel('Custom address').fill('localhost:7443')
   await set('localhost:8443')
   await page.getByRole('button', { name: 'Save' }).click()
   await both(walk, 'localhost:8443', 'localhost:7443')
@@ -143,17 +147,17 @@ async function setsEndpoint(walk: Walk): Promise<void> {
   await waitsForTheForm(walk)
 }
 
-/** What is pressed in a form that is about to go would be lost. */
+/** A click in a form that is about to reload would be lost, so its buttons are disabled. */
 async function waitsForTheForm({ page }: Walk): Promise<void> {
   const save = page.getByRole('button', { name: 'Save' })
-  await save.and(page.locator(':enabled')).waitFor() // otherwise the read of the save before would be held
+  await save.and(page.locator(':enabled')).waitFor() // otherwise this would hold the read of the previous save
   const read = Promise.withResolvers<void>()
   await page.route('**/v1/settings/advertised-endpoint', async route => {
     if (route.request().method() === 'GET') await read.promise
     await route.continue()
   })
-  const clear = page.getByRole('button', { name: 'Use the configuration' })
-  await page.getByLabel('Another address').fill('localhost:9443')
+  const clear = page.getByRole('button', { name: 'Use configuration' })
+  await page.getByLabel('Custom address').fill('localhost:9443')
   await save.click()
   await clear.and(page.locator(':disabled')).waitFor()
   read.resolve()

@@ -1,8 +1,8 @@
-// An edge that is set up anew: it stays the edge that it was.
+// A reinstalled host keeps its client record.
 import t from 'tap'
 import { callAs, openPage, setUp, skipReason, startAgent, startUp } from './browser.ts'
 
-t.test('a host that is set up anew becomes the same edge by a new command', { skip: skipReason }, async t => {
+t.test('a new command connects a reinstalled host as the same client', { skip: skipReason }, async t => {
   const dir = t.testdir()
   const server = await startUp(`${dir}/data`)
   t.teardown(server.kill)
@@ -13,31 +13,31 @@ t.test('a host that is set up anew becomes the same edge by a new command', { sk
     const command = await page.locator('code', { hasText: '://' }).textContent()
     return /[a-z+]+:\/\/[^\s'"]+/.exec(command ?? '')?.[0] ?? ''
   }
-  const edge = async () => {
+  const clientIds = async () => {
     const all = await callAs<{ client_id: string; client_name: string }[]>(page, 'GET', '/v1/clients')
     return all.filter(({ client_name }) => client_name === 'paris').map(({ client_id }) => client_id)
   }
 
-  await page.goto(`${server.origin}/edges/new`)
+  await page.goto(`${server.origin}/clients/new`)
   await page.getByLabel('Name', { exact: true }).fill('paris')
-  await page.getByRole('button', { name: 'Make command' }).click()
-  await page.getByText(/Valid for \d.*Waiting for the edge/).waitFor()
+  await page.getByRole('button', { name: 'Create command' }).click()
+  await page.getByText(/Valid for \d.*Waiting for the client/).waitFor()
   const first = startAgent(`${dir}/first`, await uriShown())
   t.teardown(first.kill)
   await page.getByText('paris is connected.').waitFor()
-  const before = await edge()
+  const before = await clientIds()
   await first.kill()
 
-  await page.goto(`${server.origin}/edges/${before[0]}`)
+  await page.goto(`${server.origin}/clients/${before[0]}`)
   await page.getByRole('button', { name: 'New command' }).click()
   const dialog = page.getByRole('dialog', { name: 'New command for paris' })
-  await dialog.getByRole('button', { name: 'Make command' }).click()
-  await dialog.getByText(/Valid for \d.*Waiting for the edge/).waitFor()
+  await dialog.getByRole('button', { name: 'Create command' }).click()
+  await dialog.getByText(/Valid for \d.*Waiting for the client/).waitFor()
   const second = startAgent(`${dir}/second`, await uriShown())
   t.teardown(second.kill)
   await dialog.getByText('paris is connected.').waitFor()
 
   t.equal(before.length, 1)
-  t.same(await edge(), before)
+  t.same(await clientIds(), before)
   t.same(errors, [])
 })

@@ -1,4 +1,4 @@
-// A rule field and a page of plugins that the console has never heard of, in its form and in its palette.
+// A rule field and a page of external plugins, in the rule form and in the palette.
 import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -12,22 +12,23 @@ interface Rule {
   readonly source_acl?: { readonly allow: string[]; readonly deny: string[] } | null
 }
 
-/** Returns the configurations of the server and of the agent. */
-function withStrangers(dir: string) {
+/** Installs two external plugins. Returns the configuration files of server and agent. */
+function installPlugins(dir: string) {
   for (const name of ['source-acl', 'status-page'])
     cpSync(join(folder, name), join(dir, name), { recursive: true, filter: from => !from.endsWith('/test') })
-  const [server, agent] = [join(dir, 'server.toml'), join(dir, 'agent.toml')]
+  const server = join(dir, 'server.toml')
+  const agent = join(dir, 'agent.toml')
   writeFileSync(server, '[plugins."./source-acl"]\n[plugins."./status-page"]\nowner = "admin"\n')
   writeFileSync(agent, '[plugins."./source-acl"]\n')
   return { server, agent }
 }
 
 t.test(
-  "a stranger's rule field is offered, sent, stored, shown and in force",
+  'a rule field of an external plugin is offered, stored, shown and applied',
   { skip: skipReason },
   async t => {
     const dir = t.testdir()
-    const configs = withStrangers(dir)
+    const configs = installPlugins(dir)
     const server = await startUp(join(dir, 'data'), {}, ['--config', configs.server])
     t.teardown(server.kill)
     const { page, errors, close } = await openPage()
@@ -40,13 +41,13 @@ t.test(
     t.teardown(target.close)
     const port = await freePort()
 
-    await page.goto(`${server.origin}/edges`)
+    await page.goto(`${server.origin}/clients`)
     await page.getByRole('row').filter({ hasText: 'paris' }).getByText('connected', { exact: true }).waitFor()
     await page.goto(`${server.origin}/rules/new`)
-    await page.getByLabel('Edge', { exact: true }).selectOption({ label: 'local' })
-    await page.getByText('The agent of local is too old, or lacks the plugin, for: Source acl').waitFor()
-    await page.getByLabel('Edge', { exact: true }).selectOption({ label: 'paris' })
-    await page.getByLabel('Port on the edge').fill(String(port))
+    await page.getByLabel('Client', { exact: true }).selectOption({ label: 'local' })
+    await page.getByText(/^Not available on local, .*: Source acl/).waitFor()
+    await page.getByLabel('Client', { exact: true }).selectOption({ label: 'paris' })
+    await page.getByLabel('Client port').fill(String(port))
     await page.getByLabel('Target host', { exact: true }).fill('127.0.0.1')
     await page.getByLabel('Target port', { exact: true }).fill(String(target.port))
     await page.locator('summary', { hasText: 'More fields' }).click()
@@ -63,7 +64,7 @@ t.test(
 
     const [rule] = await callAs<Rule[]>(page, 'GET', '/v1/rules')
     t.same(rule?.source_acl, { allow: [], deny: ['127.0.0.0/8'] })
-    await t.rejects(getOnce(port), 'a caller that it denies')
+    await t.rejects(getOnce(port), 'a denied caller')
 
     await page.getByRole('link', { name: 'Edit' }).click()
     await page.getByRole('heading', { level: 1, name: 'Edit rule' }).waitFor()

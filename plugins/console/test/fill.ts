@@ -1,11 +1,11 @@
-// What the walks look at: some of everything, rules in many states, and a tenant who can sign in.
+// Fills the server for page walks: all kinds of records, rules in many states, and a tenant who can sign in.
 import type { Page } from 'playwright-core'
 import { callAs, freePort } from './browser.ts'
-import { edgeOf, openTarget, seed, useUp } from './seed.ts'
+import { clientIdOf, openTarget, seed, useUp } from './seed.ts'
 
 export const tenant = { user: 'ann', password: 'a password of the tenant' }
 
-/** `page` is that of a superadmin. */
+/** `page` is signed in as a superadmin. */
 export async function fill(page: Page): Promise<void> {
   await seed(page)
   await callAs(page, 'POST', `/v1/users/${tenant.user}/password`, {
@@ -16,7 +16,7 @@ export async function fill(page: Page): Promise<void> {
   const target = await openTarget(85_000)
   await useUp(page, 'bob', target)
   target.close()
-  const client = await edgeOf(page)
+  const client = await clientIdOf(page)
   const first = await freePort()
   for (let i = 0; i < 30; i++)
     await callAs(page, 'POST', '/v1/rules', {
@@ -30,7 +30,7 @@ export async function fill(page: Page): Promise<void> {
     }).catch(allowPortInUse)
 }
 
-/** Such a rule is shown as failed. */
+/** The server stores such a rule as failed, which the walks need, too. */
 function allowPortInUse(error: unknown): void {
   if (!String(error).includes('port_in_use')) throw error
 }

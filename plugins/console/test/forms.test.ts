@@ -1,11 +1,11 @@
-// What forms and charts make of values: without a browser.
+// Logic of forms and charts, without a browser.
 import t from 'tap'
-import { sectionsOf } from '../web/pages/rules/form/sections.ts'
-import { nothingAt, rateOf, withPoint } from '../web/parts/chart/points.ts'
-import { kindOf, settled, titleOf, unitOf } from '../web/parts/schema-form/schema.ts'
-import { given, isSame, patchOf } from '../web/parts/schema-form/values.ts'
+import { groupIntoSections } from '../web/pages/rules/form/sections.ts'
+import { gapAt, rateOf, withPoint } from '../web/parts/chart/points.ts'
+import { controlKind, resolveSchema, titleOf, unitOf } from '../web/parts/schema-form/schema.ts'
+import { isSame, toMergePatch, withoutEmpty } from '../web/parts/schema-form/values.ts'
 
-t.test('a patch has what was changed, and null for what was taken away', async t => {
+t.test('a merge patch contains changed values, and null for removed ones', async t => {
   const before = {
     labels: { env: 'prod', old: 'x' },
     targets: [{ host: 'a', port: 1 }],
@@ -13,9 +13,9 @@ t.test('a patch has what was changed, and null for what was taken away', async t
     gone: 1
   }
 
-  t.strictSame(patchOf(before, { ...before }), {})
+  t.strictSame(toMergePatch(before, { ...before }), {})
   t.strictSame(
-    patchOf(before, {
+    toMergePatch(before, {
       labels: { env: 'test' },
       targets: [{ host: 'a', port: 2 }],
       paused: false,
@@ -31,14 +31,14 @@ t.test('a patch has what was changed, and null for what was taken away', async t
   t.ok(isSame({ a: [1, { b: null }] }, { a: [1, {}] }))
 })
 
-t.test('a value that is not given is not sent', async t => {
-  t.strictSame(given({ a: '', b: { c: undefined }, d: false, e: [], f: 0 }), { d: false, e: [], f: 0 })
-  t.equal(given({ a: { b: null } }), undefined)
+t.test('empty values are not sent', async t => {
+  t.strictSame(withoutEmpty({ a: '', b: { c: undefined }, d: false, e: [], f: 0 }), { d: false, e: [], f: 0 })
+  t.equal(withoutEmpty({ a: { b: null } }), undefined)
 })
 
-t.test('a control follows from the schema, also behind a reference and beside null', async t => {
+t.test('the control follows from the schema, through references and nullable types', async t => {
   const schemas = { Limit: { type: 'object', properties: { a: { type: 'integer' } } } }
-  const of = (schema: object) => kindOf(settled(schema, schemas))
+  const of = (schema: object) => controlKind(resolveSchema(schema, schemas))
 
   t.equal(of({ anyOf: [{ $ref: '#/components/schemas/Limit' }, { type: 'null' }] }), 'object')
   t.equal(of({ anyOf: [{ type: 'string', enum: ['keep', 'cut'] }, { type: 'null' }] }), 'choice')
@@ -50,18 +50,18 @@ t.test('a control follows from the schema, also behind a reference and beside nu
   t.equal(unitOf('bandwidth_in_bps'), 'bit/s')
 })
 
-t.test("a field of a stranger's plugin stands in the last section", async t => {
-  t.strictSame(sectionsOf(['labels', 'note_idle', 'listen_port']), [
+t.test('a field of an external plugin appears in the last section', async t => {
+  t.strictSame(groupIntoSections(['labels', 'note_idle', 'listen_port']), [
     { name: 'record', keys: ['labels'] },
     { name: 'more', keys: ['note_idle'] }
   ])
 })
 
-t.test('a chart has a gap where nothing was read, and no rate before there is time for one', async t => {
+t.test('a chart has a gap after a pause, and no rate before there is enough data', async t => {
   const first = withPoint([], { at: 1, values: [5] }, 12)
 
   t.strictSame(withPoint(first, { at: 6, values: [6] }, 12).length, 2)
-  t.strictSame(withPoint(first, { at: 60, values: [6] }, 12)[1], nothingAt(2, 1))
+  t.strictSame(withPoint(first, { at: 60, values: [6] }, 12)[1], gapAt(2, 1))
   t.equal(rateOf([{ at: 0, totals: [0] }]), null)
   t.equal(
     rateOf([

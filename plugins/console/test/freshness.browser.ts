@@ -1,4 +1,4 @@
-// What a page shows when edges, the server, sessions and other tabs come and go. Nothing is clicked for it.
+// Pages update without a click when clients, the server, sessions or other tabs change.
 import t, { type Test } from 'tap'
 import {
   admin,
@@ -12,9 +12,9 @@ import {
   startUp
 } from './browser.ts'
 
-const lost = 'The server does not answer'
+const lost = 'The server does not respond'
 
-/** A server with an administrator, and a page on which they are signed in. */
+/** Starts a server and a page, signed in as the administrator. */
 async function open(t: Test) {
   const dir = t.testdir()
   const env = { SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${await freePort()}` }
@@ -26,76 +26,64 @@ async function open(t: Test) {
   return { dir, env, server, page, errors }
 }
 
-t.test(
-  'an edge whose agent is killed is away on the page, without a click',
-  { skip: skipReason },
-  async t => {
-    const { dir, server, page } = await open(t)
-    const { uri } = await callAs<{ uri: string }>(page, 'POST', '/v1/client-enrollments', { name: 'paris' })
-    const agent = startAgent(`${dir}/agent`, uri)
-    t.teardown(agent.kill)
-    await page.goto(`${server.origin}/edges`)
-    const row = page.getByRole('row').filter({ hasText: 'paris' })
-    await row.getByText('connected', { exact: true }).waitFor()
+t.test('a client with a killed agent becomes disconnected on the page', { skip: skipReason }, async t => {
+  const { dir, server, page } = await open(t)
+  const { uri } = await callAs<{ uri: string }>(page, 'POST', '/v1/client-enrollments', { name: 'paris' })
+  const agent = startAgent(`${dir}/agent`, uri)
+  t.teardown(agent.kill)
+  await page.goto(`${server.origin}/clients`)
+  const row = page.getByRole('row').filter({ hasText: 'paris' })
+  await row.getByText('connected', { exact: true }).waitFor()
 
-    const killedAt = Date.now()
-    await agent.kill()
-    await row.getByText('disconnected').waitFor()
+  const killedAt = Date.now()
+  await agent.kill()
+  await row.getByText('disconnected').waitFor()
 
-    t.comment(`seen after ${Date.now() - killedAt} ms`)
-  }
-)
+  t.comment(`seen after ${Date.now() - killedAt} ms`)
+})
 
-t.test(
-  'a server that hangs or is gone is lost on the page, and all goes on when it is back',
-  { skip: skipReason },
-  async t => {
-    const { dir, env, server, page, errors } = await open(t)
-    await page.goto(`${server.origin}/rules`)
-    await page.getByRole('heading', { name: 'Rules' }).waitFor()
+t.test('the page warns about a lost server and recovers when it is back', { skip: skipReason }, async t => {
+  const { dir, env, server, page, errors } = await open(t)
+  await page.goto(`${server.origin}/rules`)
+  await page.getByRole('heading', { name: 'Rules' }).waitFor()
 
-    const hungAt = Date.now()
-    server.child.kill('SIGSTOP')
-    await page.getByText(lost).waitFor()
-    t.comment(`a hang is seen after ${Date.now() - hungAt} ms`)
-    t.equal(await page.locator('main[data-stale]').count(), 1, 'its numbers are grey')
-    server.child.kill('SIGCONT')
-    await page.getByText(lost).waitFor({ state: 'detached' })
-    t.equal(await page.locator('main[data-stale]').count(), 0)
+  const hungAt = Date.now()
+  server.child.kill('SIGSTOP')
+  await page.getByText(lost).waitFor()
+  t.comment(`a hang is seen after ${Date.now() - hungAt} ms`)
+  t.equal(await page.locator('main[data-stale]').count(), 1, 'data is greyed out')
+  server.child.kill('SIGCONT')
+  await page.getByText(lost).waitFor({ state: 'detached' })
+  t.equal(await page.locator('main[data-stale]').count(), 0)
 
-    await server.kill()
-    const goneAt = Date.now()
-    await page.getByText(lost).waitFor()
-    t.comment(`a loss is seen after ${Date.now() - goneAt} ms`)
-    const again = await startUp(`${dir}/data`, env)
-    t.teardown(again.kill)
-    await page.getByText(lost).waitFor({ state: 'detached' })
-    await page.getByRole('heading', { name: 'Rules' }).waitFor()
-    t.same(errors, [])
-  }
-)
+  await server.kill()
+  const goneAt = Date.now()
+  await page.getByText(lost).waitFor()
+  t.comment(`a loss is seen after ${Date.now() - goneAt} ms`)
+  const again = await startUp(`${dir}/data`, env)
+  t.teardown(again.kill)
+  await page.getByText(lost).waitFor({ state: 'detached' })
+  await page.getByRole('heading', { name: 'Rules' }).waitFor()
+  t.same(errors, [])
+})
 
-t.test(
-  'a session that ended meanwhile leads to the sign-in, and back to the page',
-  { skip: skipReason },
-  async t => {
-    const { dir, env, server, page } = await open(t)
-    await page.goto(`${server.origin}/edges`)
-    await page.getByRole('heading', { name: 'Edges' }).waitFor()
+t.test('an expired session leads to the sign-in and back to the page', { skip: skipReason }, async t => {
+  const { dir, env, server, page } = await open(t)
+  await page.goto(`${server.origin}/clients`)
+  await page.getByRole('heading', { name: 'Clients' }).waitFor()
 
-    await server.kill()
-    await page.getByText(lost).waitFor()
-    await page.context().clearCookies()
-    const again = await startUp(`${dir}/data`, env)
-    t.teardown(again.kill)
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    await signIn(page, admin)
+  await server.kill()
+  await page.getByText(lost).waitFor()
+  await page.context().clearCookies()
+  const again = await startUp(`${dir}/data`, env)
+  t.teardown(again.kill)
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await signIn(page, admin)
 
-    await page.getByRole('heading', { name: 'Edges' }).waitFor()
-  }
-)
+  await page.getByRole('heading', { name: 'Clients' }).waitFor()
+})
 
-t.test('a temporary password is changed before anything else', { skip: skipReason }, async t => {
+t.test('a temporary password must be changed first', { skip: skipReason }, async t => {
   const { server, page: boss } = await open(t)
   const initial_password = 'a temporary password'
   await callAs(boss, 'POST', '/v1/users', {
@@ -114,22 +102,22 @@ t.test('a temporary password is changed before anything else', { skip: skipReaso
   t.equal(await page.getByRole('navigation').count(), 0)
   await page.getByLabel('Current password').fill(initial_password)
   await page.getByLabel('New password', { exact: true }).fill('a password of her own')
-  await page.getByLabel('New password again').fill('a password of her own')
+  await page.getByLabel('Repeat new password').fill('a password of her own')
   await page.getByRole('button', { name: 'Change password' }).click()
 
   await page.getByRole('heading', { name: 'Rules' }).waitFor()
   t.same(errors, [])
 })
 
-t.test('two tabs show the same: a change, and the end of the session', { skip: skipReason }, async t => {
+t.test('two tabs show the same change and the same end of the session', { skip: skipReason }, async t => {
   const { server, page: first } = await open(t)
-  await first.goto(`${server.origin}/edges`)
+  await first.goto(`${server.origin}/clients`)
   const second = await first.context().newPage()
-  await second.goto(`${server.origin}/edges`)
+  await second.goto(`${server.origin}/clients`)
   await second.getByRole('row').filter({ hasText: 'local' }).waitFor()
 
-  const [edge] = await callAs<{ client_id: string }[]>(first, 'GET', '/v1/clients')
-  await callAs(first, 'PATCH', `/v1/clients/${edge?.client_id}`, { client_name: 'berlin' })
+  const [client] = await callAs<{ client_id: string }[]>(first, 'GET', '/v1/clients')
+  await callAs(first, 'PATCH', `/v1/clients/${client?.client_id}`, { client_name: 'berlin' })
   await second.getByRole('row').filter({ hasText: 'berlin' }).waitFor()
   await first.getByRole('row').filter({ hasText: 'berlin' }).waitFor()
 

@@ -1,4 +1,4 @@
-// The pages in German: nothing is left in English.
+// The German pages contain no English text.
 import t from 'tap'
 import { de } from '../web/text/de.ts'
 import { en } from '../web/text/en.ts'
@@ -9,8 +9,8 @@ const paths = [
   '/rules',
   '/rules/new',
   '/connections',
-  '/edges',
-  '/edges/new',
+  '/clients',
+  '/clients/new',
   '/users',
   '/users/new',
   '/users/admin',
@@ -26,14 +26,14 @@ const paths = [
   '/account'
 ]
 
-/** The texts that do not depend on a value. */
+/** Returns all texts without parameters. */
 const textsOf = (all: object): string[] =>
   Object.values(all).flatMap(value => {
     if (typeof value === 'string') return [value]
     return typeof value === 'object' && value !== null ? textsOf(value) : []
   })
 
-t.test('pages in German have no English text', { skip: skipReason, timeout: 120_000 }, async t => {
+t.test('German pages contain no English text', { skip: skipReason, timeout: 120_000 }, async t => {
   const german = new Set(textsOf(de))
   const english = new Set(textsOf(en).filter(text => !german.has(text)))
   t.ok(english.size > 300)
@@ -75,7 +75,7 @@ t.test('pages in German have no English text', { skip: skipReason, timeout: 120_
   t.same(errors, [])
 })
 
-/** What is used of a browser, whose types Node does not have. */
+/** The part of the DOM in use; Node has no types for it. */
 interface Browser {
   readonly document: {
     readonly documentElement: { readonly lang: string }

@@ -1,4 +1,4 @@
-// Prints how fast the pages are with 10,000 rules, before a real server: node plugins/console/test/measure.ts
+// Measures the speed of the pages with 10,000 rules: node plugins/console/test/measure.ts
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,13 +47,13 @@ try {
   rmSync(dir, { recursive: true })
 }
 
-/** Makes the administrator, and an edge that is away with one rule. */
+/** Creates the administrator, and an offline client with one rule. */
 async function fill({ link }: Running): Promise<void> {
   const { page, close } = await openPage()
   await setUp(page, link)
   const { uri } = await callAs<{ uri: string }>(page, 'POST', '/v1/client-enrollments', { name: 'paris' })
   const agent = startAgent(join(dir, 'agent'), uri)
-  await page.goto(new URL('/edges', link).href)
+  await page.goto(new URL('/clients', link).href)
   await page.getByRole('row').filter({ hasText: 'paris' }).getByText('connected', { exact: true }).waitFor()
   const targets = [{ host: 'app.internal.example', port: 8080 }]
   await callAs(page, 'POST', '/v1/rules', { client: 'paris', listen_port: await freePort(), targets })
@@ -61,7 +61,7 @@ async function fill({ link }: Running): Promise<void> {
   await close()
 }
 
-/** Copies that rule in the store. */
+/** Copies the rule in the store. */
 function multiply(file: string): void {
   const store = new DatabaseSync(file)
   const columns = store
@@ -78,7 +78,7 @@ function multiply(file: string): void {
   store.close()
 }
 
-/** From an empty cache to the numbers of the overview. */
+/** Returns the time from an empty cache to the figures of the overview. */
 async function firstPage(origin: string): Promise<number> {
   const { page, close } = await openPage()
   await page.goto(`${origin}/rules/nowhere`)
@@ -95,7 +95,7 @@ async function firstPage(origin: string): Promise<number> {
   return took
 }
 
-/** From the click until rows are seen, or all are read. */
+/** Returns the time from the click until rows are visible, or all are read. */
 async function listing(page: Page, until: 'seen' | 'read'): Promise<number> {
   await page.goto(new URL('/', page.url()).href)
   await page.locator('.figure').first().waitFor()
@@ -121,7 +121,7 @@ function framesPerSec(page: Page): Promise<number> {
   })
 }
 
-/** What is used of a browser, whose types Node does not have. */
+/** The part of the DOM in use; Node has no types for it. */
 interface Browser {
   readonly document: { querySelector(selector: string): { scrollTop: number } }
   requestAnimationFrame(work: () => void): void

@@ -1,4 +1,4 @@
-// Pages and cards of plugins in the console: of status-page, as it is given to strangers, and of one that fails.
+// Pages and cards of plugins: of the example status-page, and of a plugin that fails.
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,7 +6,7 @@ import { axeFindings, callAs, openPage, setUp, signIn, skipReason, startUp } fro
 
 const statusPage = join(import.meta.dirname, '../../../test/third-party/status-page')
 
-/** A plugin whose page throws, and whose card has a script that does not run. */
+/** A plugin with a page that throws and a card with a broken script. */
 const failing = `import { consoleCardSlot, consolePageSlot, definePlugin } from 'sluice/plugin'
 const file = name => new URL(name, import.meta.url)
 export default definePlugin({
@@ -36,7 +36,7 @@ function write(dir: string): string {
   return config
 }
 
-t.test('plugins bring pages and cards; one that fails shows a notice', { skip: skipReason }, async t => {
+t.test('plugins add pages and cards; one that fails shows a notice', { skip: skipReason }, async t => {
   const dir = t.testdir()
   const server = await startUp(join(dir, 'data'), {}, ['--config', write(dir)])
   t.teardown(server.kill)
@@ -57,7 +57,7 @@ t.test('plugins bring pages and cards; one that fails shows a notice', { skip: s
   await page.getByRole('navigation').getByRole('link', { name: 'Failing page' }).click()
   await page.getByRole('alert').getByText('it does not work').waitFor()
   await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click()
-  await page.getByText('Failing card, of the plugin failing, does not work').waitFor()
+  await page.getByText('Failing card (plugin failing) failed').waitFor()
   await page.getByText('0 in the last hour').waitFor()
 
   await callAs(page, 'POST', '/v1/users', {

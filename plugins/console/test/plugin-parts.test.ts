@@ -34,7 +34,7 @@ const pageOf = (module: URL): ConsolePage => ({
 })
 
 t.test(
-  'the parts of plugins are listed for those who may see them, and their script is kept for good',
+  'parts of plugins are listed for users who may see them, and browsers cache their scripts',
   async t => {
     const module = moduleIn(t)
     const card = {
@@ -62,19 +62,19 @@ t.test(
   }
 )
 
-t.test('a part that cannot be shown stops the start, by the name of its plugin', async t => {
+t.test('an invalid part stops the start and names its plugin', async t => {
   const module = moduleIn(t)
   const wrong: readonly [Partial<ConsolePage>, RegExp][] = [
     [{ module: new URL('gone.js', module) }, /plugin acme-idle: acme-idle-page .*cannot be read/],
     [{ element: 'page' }, /plugin acme-idle: page .*a hyphen/],
-    [{ name: 'My page' }, /My page is not in kebab-case/],
-    [{ title: { en: ' ' } }, /its title is empty/]
+    [{ name: 'My page' }, /name must be in kebab-case, got My page/],
+    [{ title: { en: ' ' } }, /title.en must not be empty/]
   ]
   for (const [part, message] of wrong)
     await t.rejects(testServer(t, { plugins: [bringing({ ...pageOf(module), ...part })] }), { message })
 })
 
-t.test('without the console a plugin with a page starts as well', async t => {
+t.test('a plugin with a page starts without the console', async t => {
   const others = Object.keys(plugins).filter(name => name !== 'console')
   const server = await bareServer(t, { plugins: [...others, bringing(pageOf(moduleIn(t)))] })
 

@@ -1,11 +1,11 @@
-// Makes pictures of every page, in both themes and of the width of a phone, in dist/screenshots: npm run screenshots
+// Takes screenshots of every page, in both themes and at phone width, in dist/screenshots: npm run screenshots
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { callAs, freePort, openPage, setUp, signIn, skipReason, startAgent, startUp } from './browser.ts'
 import { fill, tenant } from './fill.ts'
-import { edgeOf, openTarget } from './seed.ts'
+import { clientIdOf, openTarget } from './seed.ts'
 import { settled, walk } from './walk.ts'
 
 if (skipReason) throw new Error(skipReason)
@@ -26,7 +26,7 @@ const allForms = [light, ['dark', 1280, 'dark'], phone] as const
 
 const button = (name: string | RegExp) => () => main.getByRole('button', { name }).first().click()
 
-/** The button of a row, and what it offers. */
+/** Opens the menu of a row and clicks an item. */
 const item = (row: string | RegExp, name: string) => async () => {
   await button(row)()
   await page.getByRole('menuitem', { name, exact: true }).click()
@@ -52,7 +52,7 @@ try {
   await rulesAndForms()
   await dialogs()
   await withTraffic()
-  await edgeAway()
+  await clientOffline()
   await notThere()
   await inGerman()
   await page.getByRole('button', { name: /Account/ }).click()
@@ -63,7 +63,7 @@ try {
   await page.getByRole('navigation').waitFor()
   await all('tenant-')
   await server.kill()
-  await page.getByText('The server does not answer').waitFor()
+  await page.getByText('The server does not respond').waitFor()
   await picture('lost')
 } finally {
   await close()
@@ -81,7 +81,7 @@ async function open(path: string): Promise<void> {
   await settled(page)
 }
 
-/** What is pressed opens a dialog: a picture of it. */
+/** Opens a dialog, takes screenshots of it and closes it. */
 async function asked(name: string, press: () => Promise<void>): Promise<void> {
   await press()
   await dialog.locator('form, p, ul, dl, table').first().waitFor()
@@ -90,10 +90,10 @@ async function asked(name: string, press: () => Promise<void>): Promise<void> {
   await dialog.waitFor({ state: 'detached' })
 }
 
-/** What opens over a page, and a page that is not there. */
+/** Overlays and the page for unknown paths. */
 async function overPages(): Promise<void> {
   await page.goto(`${origin}/nowhere`)
-  await page.getByRole('heading', { name: 'There is no such page.' }).waitFor()
+  await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   await picture('not-found')
   await asked('keys', () => page.keyboard.press('?'))
   await page.keyboard.press('Control+k')
@@ -123,22 +123,22 @@ async function rulesAndForms(): Promise<void> {
 
   await open('/rules/new')
   for (const [value, name] of [
-    ['ids', 'edges'],
+    ['ids', 'clients'],
     ['selector', 'selector']
   ] as const) {
-    await main.getByLabel('Where').selectOption(value)
+    await main.getByLabel('Run on').selectOption(value)
     await picture(`rule-form-${name}`, [light, phone])
   }
   await open('/rules/new')
-  await button('Another target')()
+  await button('Add target')()
   await unfold()
-  await main.getByLabel('Balancing').selectOption({ index: 2 })
+  await main.getByLabel('Load balancing', { exact: true }).selectOption({ index: 2 })
   await picture('rule-form-all', allForms)
   await main.getByLabel('Protocol').selectOption('udp')
   await picture('rule-form-udp', [light, phone])
   await open('/rules/new')
   const { listen_port } = await anyRule()
-  await main.getByLabel('Port on the edge').fill(String(listen_port))
+  await main.getByLabel('Client port').fill(String(listen_port))
   await main.getByLabel('Target host', { exact: true }).fill('127.0.0.1')
   await main.getByLabel('Target port', { exact: true }).fill('80')
   await button('Create rule')()
@@ -147,22 +147,21 @@ async function rulesAndForms(): Promise<void> {
 }
 
 async function dialogs(): Promise<void> {
-  await open('/edges/new')
+  await open('/clients/new')
   await dialog.getByLabel('Name', { exact: true }).fill('oslo')
-  await asked('edge-command', () => dialog.getByRole('button', { name: 'Make command' }).click())
-  await open('/edges')
-  await picture('edges-waiting', [light, phone])
-  await open(`/edges/${await edgeOf(page)}`)
-  for (const name of ['Edit', 'New command', 'Revoke']) await asked(`edge-${fileOf(name)}`, button(name))
+  await asked('client-command', () => dialog.getByRole('button', { name: 'Create command' }).click())
+  await open('/clients')
+  await picture('clients-pending', [light, phone])
+  await open(`/clients/${await clientIdOf(page)}`)
+  for (const name of ['Edit', 'New command', 'Revoke']) await asked(`client-${fileOf(name)}`, button(name))
   await open('/users/ann')
   await picture('user-ann')
-  for (const name of ['New grant', 'Issue credential', 'Edit'])
-    await asked(`user-${fileOf(name)}`, button(name))
+  for (const name of ['New grant', 'Create token', 'Edit']) await asked(`user-${fileOf(name)}`, button(name))
   for (const name of ['Edit', 'Delete'])
-    await asked(`grant-${fileOf(name)}`, item(/^Actions for every edge/, name))
-  for (const name of ['Edit', 'Clear usage', 'Delete'])
+    await asked(`grant-${fileOf(name)}`, item(/^Actions for all clients/, name))
+  for (const name of ['Edit', 'Reset usage', 'Delete'])
     await asked(`quota-${fileOf(name)}`, item(/^Actions for Quota/, name))
-  await asked('credential-revoke', item('Actions for grafana', 'Revoke'))
+  await asked('token-revoke', item('Actions for grafana', 'Revoke'))
   await asked('user-reset', button('Reset password'))
   await asked('user-delete', button('Delete user'))
   await open('/audit')
@@ -179,12 +178,12 @@ async function dialogs(): Promise<void> {
   await picture('under-attack-on', [light, phone])
 }
 
-/** Charts and connections, while something flows. */
+/** Charts and connections with traffic. */
 async function withTraffic(): Promise<void> {
   const target = await openTarget(1000)
   const port = await freePort()
   const { rule_id } = await callAs<{ rule_id: string }>(page, 'POST', '/v1/rules', {
-    client: await edgeOf(page),
+    client: await clientIdOf(page),
     listen_port: port,
     targets: [{ host: '127.0.0.1', port: target.port }]
   })
@@ -199,18 +198,18 @@ async function withTraffic(): Promise<void> {
   await picture('overview-charts')
   await open(`/rules/${rule_id}`)
   await main.locator('canvas').nth(1).waitFor({ timeout: 60_000 })
-  await button('Explain')()
-  await page.getByText('A caller is forwarded.').waitFor()
+  await button('Check')()
+  await page.getByText('The connection is forwarded.').waitFor()
   await picture('rule-charts')
   for (const caller of callers) caller.destroy()
   target.close()
 }
 
-/** An edge that has gone, with a rule. */
-async function edgeAway(): Promise<void> {
+/** An offline client with a rule. */
+async function clientOffline(): Promise<void> {
   const { uri } = await callAs<{ uri: string }>(page, 'POST', '/v1/client-enrollments', { name: 'lyon' })
   const agent = startAgent(join(data, 'lyon'), uri)
-  await open('/edges')
+  await open('/clients')
   await main.getByRole('row').filter({ hasText: 'lyon' }).getByText('connected', { exact: true }).waitFor()
   await callAs(page, 'POST', '/v1/rules', {
     client: 'lyon',
@@ -219,16 +218,16 @@ async function edgeAway(): Promise<void> {
   })
   await agent.kill()
   await main.getByRole('row').filter({ hasText: 'lyon' }).getByText('disconnected').waitFor()
-  await picture('edges-away', [light, phone])
+  await picture('clients-offline', [light, phone])
   await main.getByRole('link', { name: 'lyon' }).click()
-  await main.getByRole('heading', { name: 'Its rules' }).waitFor()
+  await main.getByRole('heading', { name: 'Rules' }).waitFor()
   await settled(page)
-  await picture('edge-away', [light, phone])
+  await picture('client-offline', [light, phone])
   await open('/')
   await picture('overview-away', [light, phone])
 }
 
-/** What is still read, and what fails. */
+/** A page that loads, and one that fails. */
 async function notThere(): Promise<void> {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
   await page.route(
@@ -283,7 +282,7 @@ async function picture(name: string, forms: Forms = allForms, state?: 'unsettled
     await page.evaluate(() =>
       (globalThis as unknown as { scrollTo(x: number, y: number): void }).scrollTo(0, 0)
     )
-    const fullPage = !(await dialog.isVisible()) // a dialog covers what is seen
+    const fullPage = !(await dialog.isVisible()) // a dialog covers the viewport only
     await page.screenshot({ path: join(out, `${name}-${form}.png`), animations: 'disabled', fullPage })
   }
   await page.setViewportSize({ width: 1280, height: 800 })

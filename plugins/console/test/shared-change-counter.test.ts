@@ -4,7 +4,7 @@ import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import { type LogLine, recordLog } from '../../../kit/test-server.ts'
 import { openStoreIn } from '../../../test/support/store.ts'
-import { openChanges } from '../change-counter.ts'
+import { openChangeCounter } from '../change-counter.ts'
 import { ConsoleChange } from '../entities.ts'
 import plugin from '../plugin.ts'
 
@@ -12,27 +12,27 @@ const root: Principal = { userId: 'root', role: 'superadmin', method: 'session' 
 const ann: Principal = { userId: 'ann', role: 'user', method: 'session' }
 const ben: Principal = { userId: 'ben', role: 'user', method: 'session' }
 
-t.test('a change at one server is one at all servers of the store, for whom it concerns', async t => {
+t.test('a change on one server is a change on all servers of the store, for its audience only', async t => {
   const store = await openStoreIn(t, t.testdir(), [kernelStore, plugin])
   t.teardown(() => store.close())
   const clock = fakeClock()
   const log: LogLine[] = []
-  const told = Promise.withResolvers<void>()
-  const telling = {
+  const published = Promise.withResolvers<void>()
+  const observedStore = {
     ...store,
-    change: <T>(work: Parameters<typeof store.change<T>>[0]) => store.change(work).finally(told.resolve)
+    change: <T>(work: Parameters<typeof store.change<T>>[0]) => store.change(work).finally(published.resolve)
   }
-  const one = openChanges({ store: telling, clock, log: recordLog(log) }, () => true)
-  const other = openChanges({ store, clock, log: recordLog(log) }, () => true)
+  const one = openChangeCounter({ store: observedStore, clock, log: recordLog(log) }, () => true)
+  const other = openChangeCounter({ store, clock, log: recordLog(log) }, () => true)
   const seen = async (by = other) => Promise.all([root, ann, ben].map(by.seenBy))
   const before = await seen()
 
   one.mark({ user: 'ann' })
   await clock.advance(200)
-  await told.promise
+  await published.promise
 
   const after = await seen()
-  t.same(await seen(one), after, 'whichever server a page asks')
+  t.same(await seen(one), after, 'every server gives the same number')
   t.same(
     after.map((number, at) => number === before[at]),
     [false, false, true]

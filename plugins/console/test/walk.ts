@@ -1,23 +1,23 @@
-// Walks the pages as somebody would: those of the navigation, and what they lead to. New pages are walked by themselves.
+// Visits all pages that links and tabs lead to, so new pages are included automatically.
 import type { Page } from 'playwright-core'
 
 const maxViews = 60
 
-/** A path with the place of ids, such as '/edges/ID': one of a kind is enough. */
+/** Replaces ids, as in '/clients/ID', so that one page of each kind is visited. */
 export const kindOf = (path: string): string =>
   path.replace(/[?#].*$/, '').replace(/^\/([a-z]+)\/(?!new$)[^/]+/, '/$1/ID')
 
 export interface View {
-  readonly name: string // 'edges-id', for a file
+  readonly name: string // 'clients-id', for a file
   readonly title: string
 }
 
-/** An element of the browser, whose types Node does not have. */
+/** The part of a DOM element in use; Node has no types for it. */
 interface Linked {
   getAttribute(name: string): string | null
 }
 
-/** Calls `visit` at each kind of view that the user can reach by links, and at each tab of it. */
+/** Calls `visit` for each kind of page that links lead to, and for each of its tabs. */
 export async function walk(
   page: Page,
   origin: string,
@@ -54,7 +54,7 @@ export async function walk(
   return [...seen]
 }
 
-/** Resolves when the page has read what it shows. */
+/** Resolves when the page has loaded its data. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor()
   await page

@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from 'react'
 import type { ApiError } from '../api/api-error.ts'
 
-export interface Notice {
+interface Notice {
   readonly id: number
   readonly what: ApiError | string // an error, or a success message
 }

@@ -2,7 +2,7 @@ import { Paper, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { text } from '../text/text.ts'
 
-export interface Difference {
+interface Difference {
   readonly name: string
   readonly now: ReactNode
   readonly mine: ReactNode

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-export interface PlainColumn {
+interface PlainColumn {
   readonly title: string
   readonly numeric?: true
 }

@@ -1,7 +1,7 @@
 import { Button, Menu } from '@mantine/core'
 import { text } from '../text/text.ts'
 
-export interface RowAction {
+interface RowAction {
   readonly label: string
   readonly run: () => void
   readonly isDangerous?: true

@@ -18,13 +18,9 @@ export function Attention() {
           {lines.map(({ key, tone, label, to }) => (
             <li key={key}>
               <span className="dot" data-tone={tone} aria-hidden="true" />
-              {to === null ? (
-                label
-              ) : (
-                <Anchor component={Link} href={to}>
-                  {label}
-                </Anchor>
-              )}
+              <Anchor component={Link} href={to}>
+                {label}
+              </Anchor>
             </li>
           ))}
         </ul>

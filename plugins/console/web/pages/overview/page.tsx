@@ -5,7 +5,6 @@ import { SpeedAndConnections } from '../../parts/chart/SpeedAndConnections.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
-import { pages } from '../pages.ts'
 import { Attention } from './Attention.tsx'
 import { FirstSteps } from './FirstSteps.tsx'
 import { type Summary, useSummary } from './use-summary.ts'
@@ -27,8 +26,6 @@ export default function Overview() {
 
 const isNew = ({ bytes_in, bytes_out, rules }: Summary): boolean =>
   bytes_in + bytes_out === 0 && rules.total <= 1
-
-const traffic = pages.find(({ path }) => path === '/traffic')?.path
 
 function Running({ summary, readAt }: { readonly summary: Summary; readonly readAt: number }) {
   const { clients, rules, active_connections, bytes_in, bytes_out } = summary
@@ -54,13 +51,13 @@ function Running({ summary, readAt }: { readonly summary: Summary; readonly read
           name={text.overview.trafficIn}
           value={show(rateIn)}
           note={text.overview.total(bytes(bytes_in))}
-          to={traffic}
+          to="/traffic"
         />
         <Figure
           name={text.overview.trafficOut}
           value={show(rateOut)}
           note={text.overview.total(bytes(bytes_out))}
-          to={traffic}
+          to="/traffic"
         />
       </SimpleGrid>
       <SpeedAndConnections title={text.overview.speed} speed={speed} connections={connections} />
@@ -72,19 +69,15 @@ interface FigureProps {
   readonly name: string
   readonly value: string
   readonly note?: string
-  readonly to?: string | undefined // the list that it counts
+  readonly to: string // the list that it counts
 }
 
 const Figure = ({ name, value, note, to }: FigureProps) => (
   <Paper withBorder p="md">
     <Text size="sm" c="dimmed">
-      {to === undefined ? (
-        name
-      ) : (
-        <Anchor component={Link} href={to} size="sm">
-          {name}
-        </Anchor>
-      )}
+      <Anchor component={Link} href={to} size="sm">
+        {name}
+      </Anchor>
     </Text>
     <div className="figure">{value}</div>
     <Text size="sm" c="dimmed" mih="1.5em">

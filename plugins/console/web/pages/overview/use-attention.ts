@@ -5,7 +5,6 @@ import { useMe } from '../../api/me.ts'
 import { count } from '../../format.ts'
 import { text } from '../../text/text.ts'
 import { type Client, useClients, useClientsById } from '../clients/queries.ts'
-import { pages } from '../pages.ts'
 import { useRules } from '../rules/queries.ts'
 import { downTargets, shownStateOf } from '../rules/shown-state.ts'
 
@@ -13,7 +12,7 @@ export interface Line {
   readonly key: string
   readonly tone: 'warn' | 'bad'
   readonly label: string
-  readonly to: string | null // the list that it counts
+  readonly to: string // the list that it counts
 }
 
 type Quota = Row<'GET /v1/quotas'>
@@ -46,7 +45,7 @@ export function useAttention(): { readonly lines: readonly Line[]; readonly isKn
       ...quotaLines(quotas),
       ...line('denied', 'warn', denied, {
         label: text.attention.denied,
-        to: pathTo('/audit', '?outcome=deny')
+        to: '/audit?outcome=deny'
       })
     ]
   }, [clients.data, rules.data, byId, quotas, denied])
@@ -57,7 +56,7 @@ const line = (
   key: string,
   tone: Line['tone'],
   n: number,
-  { label, to }: { readonly label: (n: string) => string; readonly to: string | null }
+  { label, to }: { readonly label: (n: string) => string; readonly to: string }
 ): readonly Line[] =>
   n === 0 ? [] : [{ key, tone, label: label(n >= maxDenied && key === 'denied' ? `${n}+` : count(n)), to }]
 
@@ -86,16 +85,12 @@ function quotaLines(quotas: readonly Quota[]): readonly Line[] {
     ({ exhausted, bytes_used, monthly_bytes }) => !exhausted && bytes_used >= monthly_bytes * nearEnd
   )
   const ended = quotas.filter(({ exhausted }) => exhausted)
-  const to = pathTo('/quotas')
+  const to = '/quotas'
   return [
     ...line('ended', 'bad', ended.length, { label: text.attention.quotasExhausted, to }),
     ...line('near', 'warn', near.length, { label: text.attention.quotasNear, to })
   ]
 }
-
-/** Returns null if the plugin of the page is disabled. */
-const pathTo = (path: string, query = ''): string | null =>
-  pages.some(page => page.path === path) ? path + query : null
 
 const none: readonly Quota[] = []
 

@@ -13,7 +13,7 @@ export const shownStates = [
   'draining',
   'expired'
 ] as const
-export type ShownState = (typeof shownStates)[number]
+type ShownState = (typeof shownStates)[number]
 
 const clientIdsOf = ({ client_id, edges }: Rule): readonly string[] =>
   client_id === null ? (edges?.map(client => client.client_id) ?? []) : [client_id]

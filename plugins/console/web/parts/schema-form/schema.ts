@@ -42,7 +42,7 @@ export function resolveSchema(schema: Schema, schemas: Schemas): Schema {
 }
 
 /** `json` is the fallback. */
-export type ControlKind =
+type ControlKind =
   | 'boolean'
   | 'choice'
   | 'number'

@@ -1,4 +1,4 @@
-// What the selected clients support, and what the grants of the user allow there.
+// Capabilities of the selected clients, and permissions of the user there.
 import { useQuery } from '@tanstack/react-query'
 import { type Row, rows } from '../../../api/call.ts'
 import { useMe } from '../../../api/me.ts'
