@@ -1,5 +1,5 @@
 import { Notification } from '@mantine/core'
-import { ErrorText } from '../parts/FormError.tsx'
+import { ErrorText } from '../parts/form/FormError.tsx'
 import { text } from '../text/text.ts'
 import { dismiss, useNotices } from './notices.ts'
 

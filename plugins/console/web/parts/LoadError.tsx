@@ -1,7 +1,7 @@
 import { Alert, Button, Stack } from '@mantine/core'
 import { toApiError } from '../api/api-error.ts'
 import { text } from '../text/text.ts'
-import { ErrorText } from './FormError.tsx'
+import { ErrorText } from './form/FormError.tsx'
 
 /** Replaces content that failed to load. */
 export const LoadError = ({

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { call } from '../../api/call.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { setMustChange } from '../../api/use-must-change.ts'
-import { FormError } from '../../parts/FormError.tsx'
+import { FormError } from '../../parts/form/FormError.tsx'
 import { text } from '../../text/text.ts'
 import { FormCard } from './FormCard.tsx'
 

@@ -1,6 +1,6 @@
 import { Button, Group, NativeSelect, SimpleGrid, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { FormError } from '../../parts/FormError.tsx'
+import { FormError } from '../../parts/form/FormError.tsx'
 import { fromLocalInput, toLocalInput } from '../../parts/local-time.ts'
 import { text } from '../../text/text.ts'
 import { UserSelect } from '../users/UserSelect.tsx'

@@ -1,7 +1,7 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useState } from 'react'
-import { fieldError } from '../../parts/field-error.ts'
+import { fieldError } from '../../parts/form/field-error.ts'
 import { text } from '../../text/text.ts'
 import type { ClientsById } from '../clients/queries.ts'
 import type { RuleFilter } from './filters.ts'

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
 import { count } from '../../format.ts'
-import { Form } from '../../parts/Form.tsx'
+import { Form } from '../../parts/form/Form.tsx'
 import { Secret } from '../../parts/Secret.tsx'
 import { text } from '../../text/text.ts'
 

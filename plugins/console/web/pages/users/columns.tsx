@@ -1,5 +1,5 @@
 import { count } from '../../format.ts'
-import { labelText } from '../../parts/labels.ts'
+import { labelText } from '../../parts/form/labels.ts'
 import { Timestamp } from '../../parts/Timestamp.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'

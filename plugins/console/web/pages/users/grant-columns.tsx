@@ -1,7 +1,7 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
 import type { Row } from '../../api/call.ts'
-import { labelText } from '../../parts/labels.ts'
+import { labelText } from '../../parts/form/labels.ts'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 

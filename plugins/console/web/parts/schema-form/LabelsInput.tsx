@@ -1,7 +1,7 @@
 import { Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { text } from '../../text/text.ts'
-import { type Labels, labelLines, parseLabels } from '../labels.ts'
+import { type Labels, labelLines, parseLabels } from '../form/labels.ts'
 import type { Values } from './values.ts'
 
 interface Props {

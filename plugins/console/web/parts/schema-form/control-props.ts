@@ -1,5 +1,5 @@
 import { text } from '../../text/text.ts'
-import { fieldError } from '../field-error.ts'
+import { fieldError } from '../form/field-error.ts'
 import { controlKind, type Schema, type Schemas, titleOf, unitOf } from './schema.ts'
 
 export interface FieldProps {

@@ -42,16 +42,7 @@ export function resolveSchema(schema: Schema, schemas: Schemas): Schema {
 }
 
 /** `json` is the fallback. */
-type ControlKind =
-  | 'boolean'
-  | 'choice'
-  | 'number'
-  | 'time'
-  | 'text'
-  | 'texts'
-  | 'map'
-  | 'object'
-  | 'json'
+type ControlKind = 'boolean' | 'choice' | 'number' | 'time' | 'text' | 'texts' | 'map' | 'object' | 'json'
 
 export function controlKind({
   type,

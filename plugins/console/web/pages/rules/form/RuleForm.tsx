@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Stack } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useMe } from '../../../api/me.ts'
-import { FormError } from '../../../parts/FormError.tsx'
+import { FormError } from '../../../parts/form/FormError.tsx'
 import type { Schema, Schemas } from '../../../parts/schema-form/schema.ts'
 import type { Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'

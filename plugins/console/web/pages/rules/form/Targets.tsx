@@ -1,5 +1,5 @@
 import { Button, NumberInput, Stack, Text, TextInput } from '@mantine/core'
-import { fieldError } from '../../../parts/field-error.ts'
+import { fieldError } from '../../../parts/form/field-error.ts'
 import { isObject, type Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
 

@@ -1,4 +1,4 @@
-import { toApiError } from '../api/api-error.ts'
+import { toApiError } from '../../api/api-error.ts'
 
 /**
  * Returns the error of a form field, or null. `name` is its path in the body: 'listen_port', 'targets.0.host'.

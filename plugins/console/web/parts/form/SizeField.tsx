@@ -1,6 +1,6 @@
 import { Group, NativeSelect, NumberInput } from '@mantine/core'
 import { useState } from 'react'
-import { text } from '../text/text.ts'
+import { text } from '../../text/text.ts'
 
 const units = { MB: 1e6, GB: 1e9, TB: 1e12 } as const
 type Unit = keyof typeof units

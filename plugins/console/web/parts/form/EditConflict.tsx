@@ -1,6 +1,6 @@
 import { Paper, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { text } from '../text/text.ts'
+import { text } from '../../text/text.ts'
 
 interface Difference {
   readonly name: string

@@ -1,6 +1,6 @@
-import { text } from '../text/text.ts'
+import { text } from '../../text/text.ts'
+import { LabelsInput } from '../schema-form/LabelsInput.tsx'
 import type { Labels } from './labels.ts'
-import { LabelsInput } from './schema-form/LabelsInput.tsx'
 
 interface Props {
   readonly value: Labels

@@ -1,7 +1,7 @@
 import { type QueryKey, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { Versioned } from '../api/call.ts'
-import { QueryResult } from './QueryResult.tsx'
+import type { Versioned } from '../../api/call.ts'
+import { QueryResult } from '../QueryResult.tsx'
 
 interface Props<T> {
   readonly queryKey: QueryKey

@@ -1,6 +1,6 @@
 import { Button, Group, Stack } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { text } from '../text/text.ts'
+import { text } from '../../text/text.ts'
 import { FormError } from './FormError.tsx'
 
 interface Props {

@@ -1,6 +1,6 @@
 import { Alert, Text } from '@mantine/core'
-import { type ApiError, toApiError } from '../api/api-error.ts'
-import { text } from '../text/text.ts'
+import { type ApiError, toApiError } from '../../api/api-error.ts'
+import { text } from '../../text/text.ts'
 
 interface Props {
   readonly error: Error | null

@@ -1,4 +1,4 @@
-import { toApiError } from '../api/api-error.ts'
+import { toApiError } from '../../api/api-error.ts'
 import { withoutField } from './field-error.ts'
 
 interface FormErrors {

@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react'
-import type { Versioned } from '../api/call.ts'
-import { useVersionedEdit } from '../api/use-edit.ts'
+import type { Versioned } from '../../api/call.ts'
+import { useVersionedEdit } from '../../api/use-edit.ts'
+import { isSame, toMergePatch, type Values } from '../schema-form/values.ts'
 import { EditConflict } from './EditConflict.tsx'
-import { isSame, toMergePatch, type Values } from './schema-form/values.ts'
 
 interface FieldsEdit<T, V> {
   readonly fieldsOf: (record: T) => V
