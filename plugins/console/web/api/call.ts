@@ -53,14 +53,14 @@ async function readAll(
   onPart: (found: readonly unknown[]) => void = () => {}
 ): Promise<readonly unknown[]> {
   const found: unknown[] = []
-  let asked: RequestParts = { ...given, query: { limit: firstRows, ...given.query } }
+  let request: RequestParts = { ...given, query: { limit: firstRows, ...given.query } }
   while (found.length < maxRows) {
-    const response = await send(operation, asked)
+    const response = await send(operation, request)
     found.push(...((await response.json()) as unknown[]))
     const cursor = cursorIn(response.headers.get('link'))
     if (cursor === null) break
     onPart(found)
-    asked = { ...given, query: { limit: pageRows, ...given.query, cursor } }
+    request = { ...given, query: { limit: pageRows, ...given.query, cursor } }
   }
   return found
 }

@@ -23,7 +23,7 @@ export function Shell({ me }: { readonly me: Me }) {
   const [password, openPassword] = useDisclosure()
   const [keys, openKeys] = useDisclosure()
   const [path, go] = useLocation()
-  const shown = { me, pages: pagesFor(me), parts: usePluginParts() }
+  const context = { me, pages: pagesFor(me), parts: usePluginParts() }
   useKeys({ 'mod+k': openPalette.open, '?': openKeys.open, '/': focusSearch })
   useArrival(path, close)
   return (
@@ -43,12 +43,12 @@ export function Shell({ me }: { readonly me: Me }) {
         onPassword={openPassword.open}
         onKeys={openKeys.open}
       />
-      <Navigation {...shown} path={path} />
-      <Content {...shown} path={path} />
+      <Navigation {...context} path={path} />
+      <Content {...context} path={path} />
       <Suspense>
         {palette && (
           <Palette
-            {...shown}
+            {...context}
             go={go}
             onClose={openPalette.close}
             onPassword={openPassword.open}

@@ -8,10 +8,16 @@ interface RowAction {
 }
 
 /** The actions of a table row, behind one button. */
-export const RowMenu = ({ of, actions }: { readonly of: string; readonly actions: readonly RowAction[] }) => (
+export const RowMenu = ({
+  row,
+  actions
+}: {
+  readonly row: string
+  readonly actions: readonly RowAction[]
+}) => (
   <Menu position="bottom-end">
     <Menu.Target>
-      <Button size="compact-sm" variant="default" aria-label={text.actions(of)}>
+      <Button size="compact-sm" variant="default" aria-label={text.actions(row)}>
         ⋯
       </Button>
     </Menu.Target>

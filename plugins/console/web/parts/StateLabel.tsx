@@ -16,9 +16,9 @@ const tones: Partial<Record<Name, 'good' | 'warn' | 'bad'>> = {
 }
 
 /** The name of a state with a colored dot. The dot adds no information. */
-export const StateLabel = ({ of, title }: { readonly of: Name; readonly title?: string | null }) => (
+export const StateLabel = ({ state, title }: { readonly state: Name; readonly title?: string | null }) => (
   <span title={title ?? undefined}>
-    <span className="dot" data-tone={tones[of]} aria-hidden="true" />
-    {text.states[of]}
+    <span className="dot" data-tone={tones[state]} aria-hidden="true" />
+    {text.states[state]}
   </span>
 )

@@ -40,13 +40,13 @@ const columns: readonly Column<Session>[] = [
 /** Sessions of the signed-in user. To end the current one, sign out. */
 export function Sessions() {
   const sessions = useQuery({ queryKey: ['sessions'], queryFn: () => rows('GET /v1/users/me/sessions') })
-  const [asked, ask] = useState<Session | null>(null)
+  const [selected, select] = useState<Session | null>(null)
   const end = useMutation({
     mutationFn: (session_id: string) =>
       call('DELETE /v1/users/me/sessions/{session_id}', { path: { session_id } }),
     onSuccess: () => {
       notify(text.sessions.ended)
-      ask(null)
+      select(null)
     }
   })
   const buttons: Column<Session> = {
@@ -55,7 +55,7 @@ export function Sessions() {
     value: () => '',
     cell: session =>
       !session.current && (
-        <Button size="compact-xs" variant="default" onClick={() => ask(session)}>
+        <Button size="compact-xs" variant="default" onClick={() => select(session)}>
           {text.sessions.end}
         </Button>
       ),
@@ -75,14 +75,14 @@ export function Sessions() {
           />
         )}
       </QueryResult>
-      {asked && (
+      {selected && (
         <ConfirmDialog
           isOpen
-          onClose={() => ask(null)}
-          title={text.sessions.endTitle(asked.remote_addr)}
+          onClose={() => select(null)}
+          title={text.sessions.endTitle(selected.remote_addr)}
           action={text.sessions.end}
           isBusy={end.isPending}
-          onConfirm={() => end.mutate(asked.session_id)}
+          onConfirm={() => end.mutate(selected.session_id)}
         >
           <Text>{text.sessions.endText}</Text>
         </ConfirmDialog>

@@ -16,7 +16,7 @@ import { text } from '../../text/text.ts'
 import { IssueToken } from './IssueToken.tsx'
 import { nameOf, stateOf, type Token, tokenColumns } from './token-columns.tsx'
 
-interface Asked {
+interface OpenDialog {
   readonly what: 'rotate' | 'revoke'
   readonly token: Token
 }
@@ -28,7 +28,7 @@ export function Tokens({ user }: { readonly user: string }) {
     queryFn: () => rows('GET /v1/users/{user_id}/credentials', { path: { user_id: user } })
   })
   const [isAdding, add] = useState(false)
-  const [asked, ask] = useState<Asked | null>(null)
+  const [dialog, setDialog] = useState<OpenDialog | null>(null)
   const buttons: Column<Token> = {
     id: 'do',
     title: '',
@@ -36,12 +36,12 @@ export function Tokens({ user }: { readonly user: string }) {
     cell: token =>
       stateOf(token) === 'valid' && (
         <RowMenu
-          of={nameOf(token)}
+          row={nameOf(token)}
           actions={[
-            { label: text.tokens.rotate, run: () => ask({ what: 'rotate', token }) },
+            { label: text.tokens.rotate, run: () => setDialog({ what: 'rotate', token }) },
             {
               label: text.tokens.revoke,
-              run: () => ask({ what: 'revoke', token }),
+              run: () => setDialog({ what: 'revoke', token }),
               isDangerous: true
             }
           ]}
@@ -74,20 +74,20 @@ export function Tokens({ user }: { readonly user: string }) {
       <Dialog isOpen={isAdding} onClose={() => add(false)} title={text.tokens.add}>
         <IssueToken user={user} onDone={() => add(false)} />
       </Dialog>
-      {asked?.what === 'rotate' && <Rotate {...asked} onClose={() => ask(null)} />}
-      {asked?.what === 'revoke' && <Revoke {...asked} onClose={() => ask(null)} />}
+      {dialog?.what === 'rotate' && <Rotate {...dialog} onClose={() => setDialog(null)} />}
+      {dialog?.what === 'revoke' && <Revoke {...dialog} onClose={() => setDialog(null)} />}
     </Section>
   )
 }
 
-interface AskedProps {
+interface DialogProps {
   readonly token: Token
   readonly onClose: () => void
 }
 
 const pathOf = ({ user_id, credential_id: cred_id }: Token) => ({ user_id, cred_id })
 
-function Rotate({ token, onClose }: AskedProps) {
+function Rotate({ token, onClose }: DialogProps) {
   const rotate = useMutation({
     mutationFn: () => call('POST /v1/users/{user_id}/credentials/{cred_id}/rotate', { path: pathOf(token) })
   })
@@ -112,7 +112,7 @@ function Rotate({ token, onClose }: AskedProps) {
   )
 }
 
-function Revoke({ token, onClose }: AskedProps) {
+function Revoke({ token, onClose }: DialogProps) {
   const revoke = useMutation({
     mutationFn: () => call('DELETE /v1/users/{user_id}/credentials/{cred_id}', { path: pathOf(token) }),
     onSuccess: () => {

@@ -19,18 +19,18 @@ import { Tokens } from './Tokens.tsx'
 
 const NewPassword = lazy(() => import('../../app/forms/NewPassword.tsx'))
 
-export default function Account() {
+export default function AccountPage() {
   const me = useMe().data
   return me ? <AccountSections me={me} /> : null // the gate renders no page before it knows the user
 }
 
 function AccountSections({ me }: { readonly me: Me }) {
-  const [asks, ask] = useState(false)
+  const [isOpen, setOpen] = useState(false)
   const isTenant = me.role === 'user'
   return (
     <>
       <PageHead title={text.pages.account}>
-        <Button variant="default" onClick={() => ask(true)}>
+        <Button variant="default" onClick={() => setOpen(true)}>
           {text.changePassword}
         </Button>
       </PageHead>
@@ -41,9 +41,9 @@ function AccountSections({ me }: { readonly me: Me }) {
       {isTenant && <UserLimits user={me.user_id} />}
       <Sessions />
       <Tokens user={me.user_id} />
-      <Dialog isOpen={asks} onClose={() => ask(false)} title={text.password.title}>
+      <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={text.password.title}>
         <Suspense>
-          <NewPassword me={me} onDone={() => ask(false)} />
+          <NewPassword me={me} onDone={() => setOpen(false)} />
         </Suspense>
       </Dialog>
     </>

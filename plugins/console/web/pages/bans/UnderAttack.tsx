@@ -23,7 +23,7 @@ type Time = keyof typeof times
 /** The switch that tightens all limits per source, and the clients on which it is on. */
 export function UnderAttack() {
   const [isOpen, setOpen] = useState(false)
-  const [asked, ask] = useState<Switch | null>(null)
+  const [selected, select] = useState<Switch | null>(null)
   // Without the plugin the request fails and the switch is hidden.
   const { data: all } = useQuery({
     queryKey: ['under-attack'],
@@ -52,7 +52,7 @@ export function UnderAttack() {
                 key: one.client_id ?? '',
                 cells: [
                   one.client_name ?? words.newClients,
-                  <Button key="off" size="compact-xs" variant="default" onClick={() => ask(one)}>
+                  <Button key="off" size="compact-xs" variant="default" onClick={() => select(one)}>
                     {words.turnOff}
                   </Button>,
                   <Timestamp key="until" at={one.until} format="brief" />,
@@ -70,7 +70,7 @@ export function UnderAttack() {
       <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={words.turnOn}>
         <TurnOn onDone={() => setOpen(false)} />
       </Dialog>
-      {asked && <TurnOff active={asked} onClose={() => ask(null)} />}
+      {selected && <TurnOff active={selected} onClose={() => select(null)} />}
     </>
   )
 }

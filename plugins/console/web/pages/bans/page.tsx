@@ -16,23 +16,23 @@ import { type Ban, columns } from './columns.tsx'
 import { NewBan } from './NewBan.tsx'
 import { UnderAttack } from './UnderAttack.tsx'
 
-type Shown = keyof typeof text.bans.shown
+type BanFilter = keyof typeof text.bans.shown
 
 export default function Bans() {
-  const [shown, show] = useState<Shown>('in_force')
+  const [filter, setFilter] = useState<BanFilter>('in_force')
   const bans = useQuery({
-    queryKey: ['bans', shown],
-    queryFn: () => rows('GET /v1/bans', { query: { state: shown } })
+    queryKey: ['bans', filter],
+    queryFn: () => rows('GET /v1/bans', { query: { state: filter } })
   })
   const [path, go] = useLocation()
-  const [asked, ask] = useState<Ban | null>(null)
+  const [selected, select] = useState<Ban | null>(null)
   const liftColumn: Column<Ban> = {
     id: 'do',
     title: '',
     value: () => '',
     cell: ban =>
       ban.state === 'in_force' && (
-        <Button size="compact-xs" variant="default" onClick={() => ask(ban)}>
+        <Button size="compact-xs" variant="default" onClick={() => select(ban)}>
           {text.bans.lift}
         </Button>
       ),
@@ -49,8 +49,8 @@ export default function Bans() {
         <NativeSelect
           aria-label={text.bans.show}
           data={Object.entries(text.bans.shown).map(([value, label]) => ({ value, label }))}
-          value={shown}
-          onChange={event => show(event.currentTarget.value as Shown)}
+          value={filter}
+          onChange={event => setFilter(event.currentTarget.value as BanFilter)}
         />
         {add}
       </PageHead>
@@ -64,7 +64,7 @@ export default function Bans() {
             columns={[...columns, liftColumn]}
             idOf={({ ban_id }) => ban_id}
             empty={
-              <EmptyState what={shown === 'all' ? text.bans.emptyAll : text.bans.empty}>{add}</EmptyState>
+              <EmptyState what={filter === 'all' ? text.bans.emptyAll : text.bans.empty}>{add}</EmptyState>
             }
           />
         )}
@@ -72,7 +72,7 @@ export default function Bans() {
       <Dialog isOpen={path === '/bans/new'} onClose={() => go('/bans')} title={text.bans.add}>
         <NewBan onDone={() => go('/bans')} />
       </Dialog>
-      {asked && <Lift ban={asked} onClose={() => ask(null)} />}
+      {selected && <Lift ban={selected} onClose={() => select(null)} />}
     </>
   )
 }

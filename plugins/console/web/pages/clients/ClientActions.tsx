@@ -16,29 +16,29 @@ import type { Client } from './queries.ts'
 
 /** Buttons on the page of a client, for superadmins. */
 export function ClientActions({ client }: { readonly client: Client }) {
-  const [asks, ask] = useState<'edit' | 'renew' | End | null>(null)
-  const close = (): void => ask(null)
+  const [dialog, setDialog] = useState<'edit' | 'renew' | End | null>(null)
+  const close = (): void => setDialog(null)
   const name = client.client_name
   const end = client.state === 'revoked' ? 'delete' : 'revoke'
   return (
     <>
-      <Button variant="default" onClick={() => ask('edit')}>
+      <Button variant="default" onClick={() => setDialog('edit')}>
         {text.clients.edit}
       </Button>
-      <Button variant="default" onClick={() => ask('renew')}>
+      <Button variant="default" onClick={() => setDialog('renew')}>
         {text.clients.renew}
       </Button>
-      <Button variant="default" c="var(--bad)" onClick={() => ask(end)}>
+      <Button variant="default" c="var(--bad)" onClick={() => setDialog(end)}>
         {text.clients[end]}
       </Button>
-      <Dialog isOpen={asks === 'edit'} onClose={close} title={text.clients.editTitle(name)}>
+      <Dialog isOpen={dialog === 'edit'} onClose={close} title={text.clients.editTitle(name)}>
         <EditClient client={client} onDone={close} />
       </Dialog>
-      <Dialog isOpen={asks === 'renew'} onClose={close} title={text.clients.renewTitle(name)} size="lg">
+      <Dialog isOpen={dialog === 'renew'} onClose={close} title={text.clients.renewTitle(name)} size="lg">
         <Renew client={client} />
       </Dialog>
-      <EndConfirm what="revoke" client={client} isOpen={asks === 'revoke'} onClose={close} />
-      <EndConfirm what="delete" client={client} isOpen={asks === 'delete'} onClose={close} />
+      <EndConfirm what="revoke" client={client} isOpen={dialog === 'revoke'} onClose={close} />
+      <EndConfirm what="delete" client={client} isOpen={dialog === 'delete'} onClose={close} />
     </>
   )
 }

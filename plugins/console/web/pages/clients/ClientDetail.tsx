@@ -32,7 +32,7 @@ export function ClientDetail({ id }: { readonly id: string }) {
               {text.pages.clients}
             </Anchor>
             <PageHead title={client.client_name}>
-              <StateLabel of={client.state} />
+              <StateLabel state={client.state} />
               {isSuperadmin && <ClientActions client={client} />}
             </PageHead>
             {client.state === 'disconnected' && (

@@ -30,7 +30,7 @@ const columns = (): readonly Column<Client>[] => [
     id: 'state',
     title: text.clients.state,
     value: ({ state }) => text.states[state],
-    cell: ({ state }) => <StateLabel of={state} />,
+    cell: ({ state }) => <StateLabel state={state} />,
     width: 8
   },
   {

@@ -29,7 +29,7 @@ export function EnrollmentCommand({ enrollment, client, onRetry }: Props) {
   if (arrived)
     return (
       <Group role="status">
-        <StateLabel of="connected" />
+        <StateLabel state="connected" />
         <Text fw={600}>{text.clients.connected(name)}</Text>
       </Group>
     )
@@ -42,7 +42,7 @@ export function EnrollmentCommand({ enrollment, client, onRetry }: Props) {
       </Text>
       {secs > 0 ? (
         <Text size="sm">
-          <StateLabel of="pending" /> · {text.clients.remaining(countdown(secs))}
+          <StateLabel state="pending" /> · {text.clients.remaining(countdown(secs))}
         </Text>
       ) : (
         <Group role="status">

@@ -18,12 +18,12 @@ export function CloseMatching({
   readonly filter: LiveFilter
   readonly matched: number
 }) {
-  const [asks, { open, close }] = useDisclosure()
+  const [isOpen, { open, close }] = useDisclosure()
   const query = filter as Query
   const counted = useQuery({
     queryKey: ['live-count', filter],
     queryFn: () => call('DELETE /v1/connections', { query: { ...query, dry_run: true } }),
-    enabled: asks,
+    enabled: isOpen,
     refetchInterval: false,
     staleTime: 0
   })
@@ -42,7 +42,7 @@ export function CloseMatching({
       <ConfirmDialog
         title={text.connections.confirmClose}
         action={text.connections.closeAll}
-        isOpen={asks}
+        isOpen={isOpen}
         isBusy={closeAll.isPending}
         onClose={close}
         onConfirm={() => closeAll.mutate()}

@@ -25,14 +25,14 @@ const sorts = ['age', 'bytes', 'rate', 'idle'] as const
 const idOf = ({ connection_id }: LiveRow): string => connection_id
 
 interface Props {
-  readonly fixed: LiveFilter
+  readonly filter: LiveFilter
   readonly tools?: ReactNode
 }
 
 /** Open connections, updated each second. The user can close one of them or all that match. */
-export function LiveConnections({ fixed, tools }: Props) {
+export function LiveConnections({ filter, tools }: Props) {
   const [sort, setSort] = useState<string>('age')
-  const { seen, state, error } = useLiveConnections(fixed, sort)
+  const { seen, state, error } = useLiveConnections(filter, sort)
   const [closing, setClosing] = useState<LiveRow | null>(null)
   const clients = useClientsById()
   const close = useClose()
@@ -41,9 +41,9 @@ export function LiveConnections({ fixed, tools }: Props) {
       columnsOf({
         clientOf: id => clients.get(id)?.client_name ?? id,
         onClose: setClosing,
-        hasRule: fixed.rule_id === undefined
+        hasRule: filter.rule_id === undefined
       }),
-    [clients, fixed.rule_id]
+    [clients, filter.rule_id]
   )
   return (
     <>
@@ -58,7 +58,7 @@ export function LiveConnections({ fixed, tools }: Props) {
         <Text size="sm" role="status" {...(state !== 'live' && { c: 'dimmed' })}>
           {error !== null ? '' : seen === null ? text.loading : text.connections.matched(count(seen.matched))}
         </Text>
-        {Object.keys(fixed).length > 0 && <CloseMatching filter={fixed} matched={seen?.matched ?? 0} />}
+        {Object.keys(filter).length > 0 && <CloseMatching filter={filter} matched={seen?.matched ?? 0} />}
       </Group>
       <FormError error={error} />
       {seen && <Incomplete seen={seen} />}

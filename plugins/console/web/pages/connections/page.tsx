@@ -32,7 +32,7 @@ export default function Connections() {
   return (
     <>
       <PageHead title={text.pages.connections} />
-      <LiveConnections fixed={filter} tools={<FilterInputs filter={filter} set={set} />} />
+      <LiveConnections filter={filter} tools={<FilterInputs filter={filter} set={set} />} />
     </>
   )
 }

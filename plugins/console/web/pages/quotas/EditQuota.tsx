@@ -46,7 +46,7 @@ function Size({ opened, onDone }: { readonly opened: Versioned<Quota>; readonly 
       <SizeField value={size} onChange={setSize} error={errorAt('monthly_bytes')} />
       {theirs && (
         <EditConflict
-          fields={[{ name: text.quotas.size, now: bytes(theirs.monthly_bytes), mine: bytes(size ?? 0) }]}
+          fields={[{ name: text.quotas.size, now: bytes(theirs.monthly_bytes), yours: bytes(size ?? 0) }]}
         />
       )}
     </Form>

@@ -22,25 +22,25 @@ interface Props {
   readonly mayChange: boolean
 }
 
-interface Asked {
+interface OpenDialog {
   readonly what: 'edit' | 'clear' | 'delete'
   readonly quota: Quota
 }
 
 export function QuotaTable({ quotas, users, mayChange }: Props) {
-  const [asked, ask] = useState<Asked | null>(null)
-  const close = (): void => ask(null)
+  const [dialog, setDialog] = useState<OpenDialog | null>(null)
+  const close = (): void => setDialog(null)
   const actionsColumn: Column<Quota> = {
     id: 'do',
     title: '',
     value: () => '',
     cell: quota => (
       <RowMenu
-        of={text.quotas.editTitle(quota.user_id, quota.client_name)}
+        row={text.quotas.editTitle(quota.user_id, quota.client_name)}
         actions={[
-          { label: text.edit, run: () => ask({ what: 'edit', quota }) },
-          { label: text.quotas.clear, run: () => ask({ what: 'clear', quota }) },
-          { label: text.delete, run: () => ask({ what: 'delete', quota }), isDangerous: true }
+          { label: text.edit, run: () => setDialog({ what: 'edit', quota }) },
+          { label: text.quotas.clear, run: () => setDialog({ what: 'clear', quota }) },
+          { label: text.delete, run: () => setDialog({ what: 'delete', quota }), isDangerous: true }
         ]}
       />
     ),
@@ -62,14 +62,14 @@ export function QuotaTable({ quotas, users, mayChange }: Props) {
         </Text>
       )}
       <Dialog
-        isOpen={asked?.what === 'edit'}
+        isOpen={dialog?.what === 'edit'}
         onClose={close}
-        title={asked ? text.quotas.editTitle(asked.quota.user_id, asked.quota.client_name) : ''}
+        title={dialog ? text.quotas.editTitle(dialog.quota.user_id, dialog.quota.client_name) : ''}
       >
-        {asked && <EditQuota quota={asked.quota} onDone={close} />}
+        {dialog && <EditQuota quota={dialog.quota} onDone={close} />}
       </Dialog>
-      {asked && asked.what !== 'edit' && (
-        <ConfirmChange what={asked.what} quota={asked.quota} onClose={close} />
+      {dialog && dialog.what !== 'edit' && (
+        <ConfirmChange what={dialog.what} quota={dialog.quota} onClose={close} />
       )}
     </>
   )

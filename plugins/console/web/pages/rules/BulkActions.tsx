@@ -19,8 +19,8 @@ export function BulkActions({
   readonly rules: readonly Rule[]
   readonly onDone: () => void
 }) {
-  const [asks, { open, close }] = useDisclosure()
-  const [labels, { open: openLabels, close: closeLabels }] = useDisclosure()
+  const [isDeleteOpen, { open, close }] = useDisclosure()
+  const [isLabelsOpen, { open: openLabels, close: closeLabels }] = useDisclosure()
   const [done, setDone] = useState(0)
   const change = useMutation({
     mutationFn: (action: BulkAction) =>
@@ -60,12 +60,12 @@ export function BulkActions({
       </Button>
       <DeleteRules
         rules={rules}
-        isOpen={asks}
+        isOpen={isDeleteOpen}
         isBusy={change.isPending}
         onClose={close}
         onConfirm={() => change.mutate({ action: 'delete' })}
       />
-      <Dialog isOpen={labels} onClose={closeLabels} title={text.rules.setLabels}>
+      <Dialog isOpen={isLabelsOpen} onClose={closeLabels} title={text.rules.setLabels}>
         <LabelsForm
           isBusy={change.isPending}
           onSubmit={patch => change.mutate({ action: 'patch', patch: { labels: patch } })}

@@ -53,7 +53,7 @@ export const columnsOf = (clients: ClientsById): readonly Column<Rule>[] => [
     id: 'state',
     title: text.rules.state,
     value: rule => text.states[shownStateOf(rule, clients)],
-    cell: rule => <StateLabel of={shownStateOf(rule, clients)} title={reasonOf(rule, clients)} />,
+    cell: rule => <StateLabel state={shownStateOf(rule, clients)} title={reasonOf(rule, clients)} />,
     width: 8
   },
   {

@@ -91,7 +91,9 @@ function Override({
         maw={480}
       />
       {theirs && (
-        <EditConflict fields={[{ name: text.settings.override, now: theirs.override ?? '–', mine: value }]} />
+        <EditConflict
+          fields={[{ name: text.settings.override, now: theirs.override ?? '–', yours: value }]}
+        />
       )}
       {opened.value.override !== null && (
         <Group>

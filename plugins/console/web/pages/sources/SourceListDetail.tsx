@@ -80,7 +80,7 @@ function Entries({ opened, onSaved }: EntriesProps) {
             {
               name: text.sources.entries,
               now: summarize(theirs.entries),
-              mine: summarize(parseEntries(lines))
+              yours: summarize(parseEntries(lines))
             }
           ]}
         />
@@ -96,7 +96,7 @@ const summarize = (entries: readonly string[]): string =>
   entries.slice(0, maxShown).join(' ') + (entries.length > maxShown ? ` … (${count(entries.length)})` : '')
 
 function DeleteList({ list: { name, entry_count, rule_count } }: { readonly list: List }) {
-  const [asks, ask] = useState(false)
+  const [isOpen, setOpen] = useState(false)
   const [, go] = useLocation()
   const remove = useMutation({
     mutationFn: () => call('DELETE /v1/source-lists/{list_name}', { path: { list_name: name } }),
@@ -112,12 +112,12 @@ function DeleteList({ list: { name, entry_count, rule_count } }: { readonly list
           {text.sources.inUse(count(rule_count))}
         </Text>
       )}
-      <Button variant="default" c="var(--bad)" disabled={rule_count > 0} onClick={() => ask(true)}>
+      <Button variant="default" c="var(--bad)" disabled={rule_count > 0} onClick={() => setOpen(true)}>
         {text.delete}
       </Button>
       <ConfirmDialog
-        isOpen={asks}
-        onClose={() => ask(false)}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
         title={text.sources.deleteTitle(name, count(entry_count))}
         action={text.delete}
         isBusy={remove.isPending}

@@ -69,7 +69,7 @@ export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
             fields={fieldNames.map(name => ({
               name: text.limits[name],
               now: shown[name],
-              mine: values[name]
+              yours: values[name]
             }))}
           />
         )}
@@ -87,23 +87,23 @@ interface RemoveProps {
 }
 
 function RemoveLimits({ path, user, name, onSaved }: RemoveProps) {
-  const [asks, ask] = useState(false)
+  const [isOpen, setOpen] = useState(false)
   const remove = useMutation({
     mutationFn: () => call('DELETE /v1/clients/{client_id}/owners/{owner_id}/rate-limit', { path }),
     onSuccess: () => {
       notify(text.limits.removed)
-      ask(false)
+      setOpen(false)
       return onSaved()
     }
   })
   return (
     <Group>
-      <Button variant="default" size="xs" c="var(--bad)" onClick={() => ask(true)}>
+      <Button variant="default" size="xs" c="var(--bad)" onClick={() => setOpen(true)}>
         {text.limits.remove}
       </Button>
       <ConfirmDialog
-        isOpen={asks}
-        onClose={() => ask(false)}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
         title={text.limits.removeTitle(user, name)}
         action={text.limits.remove}
         isBusy={remove.isPending}

@@ -12,13 +12,13 @@ import { EditUser } from './EditUser.tsx'
 import type { User } from './queries.ts'
 import { ResetPassword } from './ResetPassword.tsx'
 
-type Asked = 'edit' | 'reset' | 'disable' | 'delete'
+type OpenDialog = 'edit' | 'reset' | 'disable' | 'delete'
 
 /** Buttons on the page of a user. Users cannot disable or delete themselves, so these buttons are hidden. */
 export function UserActions({ read, isSelf }: { readonly read: Versioned<User>; readonly isSelf: boolean }) {
-  const [asked, ask] = useState<Asked | null>(null)
+  const [dialog, setDialog] = useState<OpenDialog | null>(null)
   const { user_id, disabled } = read.value
-  const close = (): void => ask(null)
+  const close = (): void => setDialog(null)
   const setDisabled = useMutation({
     mutationFn: (disabled: boolean) =>
       call('PATCH /v1/users/{user_id}', { path: { user_id }, body: { disabled } }),
@@ -26,34 +26,34 @@ export function UserActions({ read, isSelf }: { readonly read: Versioned<User>; 
   })
   return (
     <>
-      <Button variant="default" onClick={() => ask('edit')}>
+      <Button variant="default" onClick={() => setDialog('edit')}>
         {text.edit}
       </Button>
       {!isSelf && (
         <>
-          <Button variant="default" onClick={() => ask('reset')}>
+          <Button variant="default" onClick={() => setDialog('reset')}>
             {text.users.reset}
           </Button>
           <Button
             variant="default"
             loading={setDisabled.isPending}
-            onClick={() => (disabled ? setDisabled.mutate(false) : ask('disable'))}
+            onClick={() => (disabled ? setDisabled.mutate(false) : setDialog('disable'))}
           >
             {disabled ? text.users.enable : text.users.disable}
           </Button>
-          <Button variant="default" c="var(--bad)" onClick={() => ask('delete')}>
+          <Button variant="default" c="var(--bad)" onClick={() => setDialog('delete')}>
             {text.users.delete}
           </Button>
         </>
       )}
-      <Dialog isOpen={asked === 'edit'} onClose={close} title={text.clients.editTitle(user_id)}>
+      <Dialog isOpen={dialog === 'edit'} onClose={close} title={text.clients.editTitle(user_id)}>
         <EditUser opened={read} onDone={close} />
       </Dialog>
-      <Dialog isOpen={asked === 'reset'} onClose={close} title={text.users.resetTitle(user_id)}>
+      <Dialog isOpen={dialog === 'reset'} onClose={close} title={text.users.resetTitle(user_id)}>
         <ResetPassword id={user_id} onDone={close} />
       </Dialog>
       <ConfirmDialog
-        isOpen={asked === 'disable'}
+        isOpen={dialog === 'disable'}
         onClose={close}
         title={text.users.disableTitle(user_id)}
         action={text.users.disable}
@@ -62,7 +62,7 @@ export function UserActions({ read, isSelf }: { readonly read: Versioned<User>; 
       >
         <Text>{text.users.disableText}</Text>
       </ConfirmDialog>
-      <DeleteUser user={read.value} isOpen={asked === 'delete'} onClose={close} />
+      <DeleteUser user={read.value} isOpen={dialog === 'delete'} onClose={close} />
     </>
   )
 }

@@ -16,7 +16,7 @@ import { type Grant, grantColumns, nameOf } from './grant-columns.tsx'
 import { NewGrant } from './NewGrant.tsx'
 import type { User } from './queries.ts'
 
-type Asked = { readonly what: 'new' } | { readonly what: 'edit' | 'delete'; readonly grant: Grant }
+type OpenDialog = { readonly what: 'new' } | { readonly what: 'edit' | 'delete'; readonly grant: Grant }
 
 /** Grants of a user, for administrators. */
 export function UserGrants({ user, role }: { readonly user: string; readonly role: User['role'] }) {
@@ -24,18 +24,18 @@ export function UserGrants({ user, role }: { readonly user: string; readonly rol
     queryKey: ['grants', user],
     queryFn: () => rows('GET /v1/grants', { query: { user_id: user } })
   })
-  const [asked, ask] = useState<Asked | null>(null)
-  const close = (): void => ask(null)
+  const [dialog, setDialog] = useState<OpenDialog | null>(null)
+  const close = (): void => setDialog(null)
   const actionsColumn: Column<Grant> = {
     id: 'do',
     title: '',
     value: () => '',
     cell: grant => (
       <RowMenu
-        of={nameOf(grant)}
+        row={nameOf(grant)}
         actions={[
-          { label: text.edit, run: () => ask({ what: 'edit', grant }) },
-          { label: text.delete, run: () => ask({ what: 'delete', grant }), isDangerous: true }
+          { label: text.edit, run: () => setDialog({ what: 'edit', grant }) },
+          { label: text.delete, run: () => setDialog({ what: 'delete', grant }), isDangerous: true }
         ]}
       />
     ),
@@ -45,7 +45,7 @@ export function UserGrants({ user, role }: { readonly user: string; readonly rol
     <Section
       title={text.grants.title}
       actions={
-        <Button variant="default" size="xs" onClick={() => ask({ what: 'new' })}>
+        <Button variant="default" size="xs" onClick={() => setDialog({ what: 'new' })}>
           {text.grants.add}
         </Button>
       }
@@ -62,13 +62,13 @@ export function UserGrants({ user, role }: { readonly user: string; readonly rol
           />
         )}
       </QueryResult>
-      <Dialog isOpen={asked?.what === 'new'} onClose={close} title={text.grants.add}>
+      <Dialog isOpen={dialog?.what === 'new'} onClose={close} title={text.grants.add}>
         <NewGrant user={user} onDone={close} />
       </Dialog>
-      <Dialog isOpen={asked?.what === 'edit'} onClose={close} title={text.grants.editTitle}>
-        {asked?.what === 'edit' && <EditGrant grant={asked.grant} onDone={close} />}
+      <Dialog isOpen={dialog?.what === 'edit'} onClose={close} title={text.grants.editTitle}>
+        {dialog?.what === 'edit' && <EditGrant grant={dialog.grant} onDone={close} />}
       </Dialog>
-      {asked?.what === 'delete' && <DeleteGrant grant={asked.grant} onClose={close} />}
+      {dialog?.what === 'delete' && <DeleteGrant grant={dialog.grant} onClose={close} />}
     </Section>
   )
 }

@@ -5,7 +5,7 @@ import { text } from '../../text/text.ts'
 interface Difference {
   readonly name: string
   readonly now: ReactNode
-  readonly mine: ReactNode
+  readonly yours: ReactNode
 }
 
 /** After an edit conflict: the current values beside the values to save. */
@@ -17,15 +17,15 @@ export const EditConflict = ({ fields }: { readonly fields: readonly Difference[
         <tr>
           <th scope="col">{text.editConflict.field}</th>
           <th scope="col">{text.editConflict.now}</th>
-          <th scope="col">{text.editConflict.mine}</th>
+          <th scope="col">{text.editConflict.yours}</th>
         </tr>
       </thead>
       <tbody>
-        {fields.map(({ name, now, mine }) => (
-          <tr key={name} data-differs={now !== mine || undefined}>
+        {fields.map(({ name, now, yours }) => (
+          <tr key={name} data-differs={now !== yours || undefined}>
             <th scope="row">{name}</th>
             <td>{now}</td>
-            <td>{mine}</td>
+            <td>{yours}</td>
           </tr>
         ))}
       </tbody>

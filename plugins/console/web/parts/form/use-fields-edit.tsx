@@ -37,7 +37,7 @@ export function useFieldsEdit<T, V extends Values>(
     <EditConflict
       fields={changed.map(key => {
         const [name, format] = describe[key]
-        return { name, now: format(now[key]), mine: format(values[key]) }
+        return { name, now: format(now[key]), yours: format(values[key]) }
       })}
     />
   )

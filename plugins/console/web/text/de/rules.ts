@@ -104,9 +104,9 @@ export const ruleForm: Text['ruleForm'] = {
   field: 'Feld',
   before: 'Vorher',
   theirs: 'Aktuell',
-  mine: 'Ihre Eingabe',
+  yours: 'Ihre Eingabe',
   none: 'keine Angabe',
-  saveMine: 'Meine Änderungen speichern',
+  saveYours: 'Meine Änderungen speichern',
   takeTheirs: 'Meine Änderungen verwerfen'
 }
 

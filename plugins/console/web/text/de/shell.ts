@@ -146,7 +146,7 @@ export const shell: Pick<Text, keyof typeof english> = {
     title: 'Von jemand anderem geändert',
     field: 'Feld',
     now: 'Aktuell',
-    mine: 'Ihre Eingabe',
+    yours: 'Ihre Eingabe',
     again: 'Speichern Sie erneut, um die aktuellen Werte zu ersetzen.'
   },
   actions: of => `Aktionen für ${of}`,

@@ -100,9 +100,9 @@ export const ruleForm = {
   field: 'Field',
   before: 'Before',
   theirs: 'Current',
-  mine: 'Yours',
+  yours: 'Yours',
   none: 'none',
-  saveMine: 'Save my changes',
+  saveYours: 'Save my changes',
   takeTheirs: 'Discard my changes'
 }
 

@@ -141,7 +141,7 @@ export const shell = {
     title: 'Changed by somebody else',
     field: 'Field',
     now: 'Current',
-    mine: 'Yours',
+    yours: 'Yours',
     again: 'Save again to replace the current values.'
   },
   actions: (of: string) => `Actions for ${of}`,

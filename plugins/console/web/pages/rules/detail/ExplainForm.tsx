@@ -32,7 +32,7 @@ const initialQuestion = (rule: Rule): Question => ({
 /** Explains what happens to a connection to the rule's port, and why. */
 export function ExplainForm({ rule }: { readonly rule: Rule }) {
   const [question, setQuestion] = useState(() => initialQuestion(rule))
-  const ask = useMutation({
+  const explain = useMutation({
     meta: { shown: true },
     mutationFn: ({ source, sni, dry, ...rest }: Question) =>
       call('POST /v1/explain', {
@@ -49,7 +49,7 @@ export function ExplainForm({ rule }: { readonly rule: Rule }) {
       <form
         onSubmit={event => {
           event.preventDefault()
-          ask.mutate(question)
+          explain.mutate(question)
         }}
       >
         <Group align="end" gap="md">
@@ -57,16 +57,16 @@ export function ExplainForm({ rule }: { readonly rule: Rule }) {
             rule={rule}
             question={question}
             set={changed => setQuestion({ ...question, ...changed })}
-            error={ask.error}
+            error={explain.error}
           />
-          <Button type="submit" loading={ask.isPending}>
+          <Button type="submit" loading={explain.isPending}>
             {text.explain.submit}
           </Button>
         </Group>
       </form>
       <Stack mt="md" gap="md" aria-live="polite">
-        <FormError error={ask.error} shownFields={['port', 'source', 'sni']} />
-        {ask.data && <Explanation result={ask.data} />}
+        <FormError error={explain.error} shownFields={['port', 'source', 'sni']} />
+        {explain.data && <Explanation result={explain.data} />}
       </Stack>
     </Paper>
   )

@@ -64,7 +64,7 @@ const ProbedTargets = ({ targets }: Pick<ExplainReply, 'targets'>) => (
         ms(target.connect_ms),
         ms(target.first_byte_ms),
         target.error === undefined ? (
-          <StateLabel key="state" of={target.connect_ms === null ? 'unknown' : 'connected'} />
+          <StateLabel key="state" state={target.connect_ms === null ? 'unknown' : 'connected'} />
         ) : (
           <>
             <span className="dot" data-tone="bad" aria-hidden="true" />

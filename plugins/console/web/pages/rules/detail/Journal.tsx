@@ -60,7 +60,7 @@ const cellsOf = ({ ts, kind, from, to, cause, details }: Entry) => [
   [
     aboutOf(details),
     [from, to]
-      .map(kind === 'state' ? stateName : shown)
+      .map(kind === 'state' ? stateName : format)
       .filter(Boolean)
       .join(' → ')
   ]
@@ -74,9 +74,9 @@ const aboutOf = ({ field, target, client_name }: Entry['details']): string =>
   [field, target, client_name].filter(part => typeof part === 'string').join(' ')
 
 const stateName = (state: unknown): string =>
-  (text.states as Readonly<Record<string, string>>)[String(state)] ?? shown(state)
+  (text.states as Readonly<Record<string, string>>)[String(state)] ?? format(state)
 
-function shown(value: unknown): string {
+function format(value: unknown): string {
   if (value === null || value === undefined) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -9,7 +9,7 @@ import { DeleteRules } from '../DeleteRules.tsx'
 import { nameOf, type Rule } from '../queries.ts'
 
 export function RuleActions({ rule }: { readonly rule: Rule }) {
-  const [asks, { open, close }] = useDisclosure()
+  const [isOpen, { open, close }] = useDisclosure()
   const [, go] = useLocation()
   const path = { rule_id: rule.rule_id }
   const pause = useMutation({
@@ -39,7 +39,7 @@ export function RuleActions({ rule }: { readonly rule: Rule }) {
       </Button>
       <DeleteRules
         rules={[rule]}
-        isOpen={asks}
+        isOpen={isOpen}
         isBusy={remove.isPending}
         onClose={close}
         onConfirm={() => remove.mutate()}

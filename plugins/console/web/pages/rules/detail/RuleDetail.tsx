@@ -56,7 +56,7 @@ function RuleSections({ rule }: { readonly rule: Rule }) {
   return (
     <>
       <PageHead title={nameOf(rule)}>
-        <StateLabel of={state} />
+        <StateLabel state={state} />
         <RuleActions rule={rule} />
       </PageHead>
       <StateReason rule={rule} isOffline={isOffline} />
@@ -75,7 +75,7 @@ function RuleSections({ rule }: { readonly rule: Rule }) {
         <ExplainForm rule={rule} />
       </Section>
       <Section title={text.pages.connections}>
-        <LiveConnections fixed={{ rule_id: rule.rule_id }} />
+        <LiveConnections filter={{ rule_id: rule.rule_id }} />
       </Section>
       <Section title={text.ruleDetail.journal}>
         <Journal id={rule.rule_id} />

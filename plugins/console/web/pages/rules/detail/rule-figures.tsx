@@ -65,7 +65,7 @@ function Health({
   const { ejected_until, ejected_reason, last_failure_at, consecutive_failures } = target.health
   return (
     <>
-      <StateLabel of={state} />
+      <StateLabel state={state} />
       {state === 'ejected' && ejected_until !== null && (
         <Text size="xs" c="dimmed">
           {text.ruleDetail.until} <Timestamp at={ejected_until} /> · {ejected_reason}
@@ -106,7 +106,7 @@ export function Members({ rule, stats, clients }: Props & { readonly clients: Cl
               </Anchor>,
               <StateLabel
                 key="state"
-                of={isOffline && state === 'active' ? 'unknown' : (state as Rule['state'])}
+                state={isOffline && state === 'active' ? 'unknown' : (state as Rule['state'])}
               />,
               isOffline ? text.rules.clientOffline : (state_reason ?? ''),
               own && !isOffline ? count(own.active_connections + own.active_flows) : none,

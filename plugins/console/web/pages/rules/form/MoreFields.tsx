@@ -23,18 +23,18 @@ interface Props {
   readonly schemas: Schemas
   readonly schema: Schema
   readonly keys: readonly string[]
-  readonly chosen: readonly Client[]
+  readonly selectedClients: readonly Client[]
 }
 
 /** All other fields, in sections. A section without values is closed. */
 export function MoreFields({ keys, ...props }: Props) {
-  const { values, error, schema, chosen } = props
+  const { values, error, schema, selectedClients } = props
   const ofProtocol = keys.filter(key => (protocolOf[key] ?? values['protocol']) === values['protocol'])
   const requires = (key: string) => schema.properties?.[key]?.['x-requires']
-  const offered = ofProtocol.filter(key => clientsLacking(chosen, requires(key)).length === 0)
+  const offered = ofProtocol.filter(key => clientsLacking(selectedClients, requires(key)).length === 0)
   const others = ofProtocol.filter(key => !offered.includes(key))
   const [wrong] = (error === null ? '' : (toApiError(error).field ?? '')).split('.')
-  const names = [...new Set(others.flatMap(key => clientsLacking(chosen, requires(key))))].map(
+  const names = [...new Set(others.flatMap(key => clientsLacking(selectedClients, requires(key))))].map(
     client => client.client_name
   )
   return (

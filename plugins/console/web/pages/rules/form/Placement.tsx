@@ -14,7 +14,7 @@ interface Props {
   readonly set: (values: Values) => void
   readonly error: Error | null
   readonly clients: readonly Client[] // selectable clients
-  readonly chosen: readonly Client[]
+  readonly selectedClients: readonly Client[]
   readonly grants: readonly Grant[] | null
   readonly isFixed: boolean // an edit: client and protocol cannot change
   readonly has: { readonly groups: boolean; readonly ranges: boolean }
@@ -29,9 +29,9 @@ export const modeOf = ({ clients }: Values): Mode => {
 
 /** Where callers connect: clients, ports and protocol. */
 export function Placement(props: Props) {
-  const { values, set, error, clients, chosen, grants, isFixed, has } = props
+  const { values, set, error, clients, selectedClients, grants, isFixed, has } = props
   const mode = modeOf(values)
-  const isNone = allowedOn(chosen, grants)?.isNone ?? false
+  const isNone = allowedOn(selectedClients, grants)?.isNone ?? false
   return (
     <Stack>
       {has.groups && !(isFixed && mode === 'one') && (
@@ -56,12 +56,12 @@ export function Placement(props: Props) {
   )
 }
 
-function Ports({ values, set, error, chosen, grants, isFixed, has }: Props) {
-  const allowed = allowedOn(chosen, grants)
+function Ports({ values, set, error, selectedClients, grants, isFixed, has }: Props) {
+  const allowed = allowedOn(selectedClients, grants)
   const protocols = (['tcp', 'udp'] as const).filter(
     name =>
       (allowed === null || allowed.isNone || allowed.protocols.includes(name)) &&
-      (name === 'tcp' || clientsLacking(chosen, udp).length === 0)
+      (name === 'tcp' || clientsLacking(selectedClients, udp).length === 0)
   )
   const number = {
     min: 1,
@@ -151,7 +151,7 @@ export const selectorIn = ({ clients }: Values): string =>
   isObject(clients) && typeof clients['selector'] === 'string' ? clients['selector'] : ''
 
 /** Reads the clients that match a selector now. */
-export function useSelected(selector: string) {
+export function useMatchingClients(selector: string) {
   const [settled] = useDebouncedValue(selector.trim(), 300)
   return useQuery({
     queryKey: ['clients', 'selected', settled],
@@ -162,7 +162,7 @@ export function useSelected(selector: string) {
 
 function SelectorInput({ values, set, error }: Pick<Props, 'values' | 'set' | 'error'>) {
   const selector = selectorIn(values)
-  const found = useSelected(selector)
+  const found = useMatchingClients(selector)
   return (
     <div>
       <TextInput

@@ -44,7 +44,7 @@ function Choice({
   const changed = diffValues(before, now)
   const keys = [...new Set([...Object.keys(changed), ...Object.keys(changes)])]
   const [theirKeys, setTheirKeys] = useState<ReadonlySet<string>>(new Set())
-  const mine = Object.fromEntries(Object.entries(changes).filter(([key]) => !theirKeys.has(key)))
+  const yours = Object.fromEntries(Object.entries(changes).filter(([key]) => !theirKeys.has(key)))
   return (
     <Stack gap="sm">
       <Text size="sm">{text.ruleForm.conflictHint}</Text>
@@ -55,7 +55,7 @@ function Choice({
               <th scope="col">{text.ruleForm.field}</th>
               <th scope="col">{text.ruleForm.before}</th>
               <th scope="col">{text.ruleForm.theirs}</th>
-              <th scope="col">{text.ruleForm.mine}</th>
+              <th scope="col">{text.ruleForm.yours}</th>
             </tr>
           </thead>
           <tbody>
@@ -65,7 +65,7 @@ function Choice({
                 name={text.fields[key] ?? titleOf(key, {})}
                 before={before[key]}
                 theirs={now[key]}
-                mine={key in changes ? { value: changes[key] } : null}
+                yours={key in changes ? { value: changes[key] } : null}
                 isTheirs={theirKeys.has(key)}
                 onChoose={isTheirs => {
                   const next = new Set(theirKeys)
@@ -80,10 +80,10 @@ function Choice({
       <Group>
         <Button
           loading={isBusy}
-          disabled={Object.keys(mine).length === 0}
-          onClick={() => onSend(mine, theirs.etag)}
+          disabled={Object.keys(yours).length === 0}
+          onClick={() => onSend(yours, theirs.etag)}
         >
-          {text.ruleForm.saveMine}
+          {text.ruleForm.saveYours}
         </Button>
         <Button variant="default" onClick={() => onTheirs(theirs)}>
           {text.ruleForm.takeTheirs}
@@ -97,14 +97,14 @@ interface VersionProps {
   readonly name: string
   readonly before: unknown
   readonly theirs: unknown
-  readonly mine: { readonly value: unknown } | null // null: not changed here
+  readonly yours: { readonly value: unknown } | null // null: not changed here
   readonly isTheirs: boolean
   readonly onChoose: (isTheirs: boolean) => void
 }
 
 /** One field. If both sides changed it, the user chooses a value. */
-function Version({ name, before, theirs, mine, isTheirs, onChoose }: VersionProps) {
-  const isBoth = mine !== null && !isSame(before, theirs)
+function Version({ name, before, theirs, yours, isTheirs, onChoose }: VersionProps) {
+  const isBoth = yours !== null && !isSame(before, theirs)
   const choice = (isTheirValue: boolean, value: unknown) =>
     isBoth ? (
       <label>
@@ -124,7 +124,7 @@ function Version({ name, before, theirs, mine, isTheirs, onChoose }: VersionProp
       <th scope="row">{name}</th>
       <td>{format(before)}</td>
       <td>{choice(true, theirs)}</td>
-      <td>{mine === null ? '–' : choice(false, mine.value)}</td>
+      <td>{yours === null ? '–' : choice(false, yours.value)}</td>
     </tr>
   )
 }

@@ -8,7 +8,7 @@ import { text } from '../../../text/text.ts'
 import type { Client } from '../../clients/queries.ts'
 import { MoreFields } from './MoreFields.tsx'
 import { allowedOn, clientsLacking, severalTargets, useGrants } from './offers.ts'
-import { modeOf, Placement, selectorIn, useSelected } from './Placement.tsx'
+import { modeOf, Placement, selectorIn, useMatchingClients } from './Placement.tsx'
 import { pathOf, useErrorWithField } from './rule-errors.ts'
 import { ownControls } from './sections.ts'
 import { Targets } from './Targets.tsx'
@@ -31,7 +31,7 @@ export function RuleForm({ initial, clients, schemas, isFixed = false, error: th
   const [values, set] = useState(initial)
   const error = useErrorWithField(thrown)
   const grants = useGrants()
-  const chosen = useChosen(values, clients)
+  const chosen = useSelectedClients(values, clients)
   const schema: Schema = schemas?.['RuleCreate'] ?? {}
   const keys = useKeys(schema, isFixed)
   const box = useFocusOnError(error)
@@ -52,12 +52,12 @@ export function RuleForm({ initial, clients, schemas, isFixed = false, error: th
           set={set}
           error={error}
           clients={clients}
-          chosen={chosen}
+          selectedClients={chosen}
           grants={grants}
           isFixed={isFixed}
           has={has}
         />
-        {!isFixed && <QueueCheckbox values={values} set={set} chosen={chosen} />}
+        {!isFixed && <QueueCheckbox values={values} set={set} selectedClients={chosen} />}
         <Targets
           values={values}
           set={set}
@@ -73,7 +73,7 @@ export function RuleForm({ initial, clients, schemas, isFixed = false, error: th
             schemas={schemas}
             schema={schema}
             keys={keys}
-            chosen={chosen}
+            selectedClients={chosen}
           />
         )}
         <FormError error={keys.includes(top) || ownControls.has(top) ? null : error} />
@@ -88,11 +88,11 @@ export function RuleForm({ initial, clients, schemas, isFixed = false, error: th
   )
 }
 
-type QueueProps = Pick<Parameters<typeof Placement>[0], 'values' | 'set' | 'chosen'>
+type QueueProps = Pick<Parameters<typeof Placement>[0], 'values' | 'set' | 'selectedClients'>
 
 /** Offers to store the rule for clients that are offline. */
-function QueueCheckbox({ values, set, chosen }: QueueProps) {
-  const offline = chosen.filter(({ connected }) => !connected)
+function QueueCheckbox({ values, set, selectedClients }: QueueProps) {
+  const offline = selectedClients.filter(({ connected }) => !connected)
   if (offline.length === 0) return null
   return (
     <Checkbox
@@ -114,9 +114,9 @@ function useKeys({ properties = {} }: Schema, isFixed: boolean): readonly string
 }
 
 /** Returns the clients that the form selects. */
-function useChosen(values: Values, clients: readonly Client[]): readonly Client[] {
+function useSelectedClients(values: Values, clients: readonly Client[]): readonly Client[] {
   const mode = modeOf(values)
-  const selected = useSelected(mode === 'selector' ? selectorIn(values) : '')
+  const selected = useMatchingClients(mode === 'selector' ? selectorIn(values) : '')
   if (mode === 'selector') return selected.data ?? []
   const { ids = [values['client']] } = (values['clients'] ?? {}) as { readonly ids?: readonly unknown[] }
   return clients.filter(({ client_id }) => ids.includes(client_id))
