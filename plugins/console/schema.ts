@@ -22,7 +22,10 @@ export const PartRow = closed(
       { description: 'A page, or the page that shows the card.', examples: ['page'] }
     ),
     name: orNull(
-      Type.String({ description: 'Name of the page, at /pages/NAME; null for a card.', examples: ['idle-connections'] })
+      Type.String({
+        description: 'Name of the page, at /pages/NAME; null for a card.',
+        examples: ['idle-connections']
+      })
     ),
     icon: orNull(
       Type.String({
