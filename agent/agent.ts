@@ -1,4 +1,4 @@
-// The life of an agent: saved objects are applied first, then the link keeps the agent in step with the server.
+// The life of an agent: it applies the saved objects, then stays in sync with the server.
 import { timestamp } from '../kernel/base/clock.ts'
 import { type Release, Releases } from '../kernel/base/releases.ts'
 import { type AgentOptions, type Components, openComponents } from './components.ts'
@@ -17,12 +17,12 @@ export interface Signals {
   readonly stop: AbortSignal
   /** Ends an orderly stop at once. */
   readonly cut: AbortSignal
-  /** Calls the listener whenever the configuration is to be read again. */
+  /** Calls the listener to reload the configuration. */
   readonly onReload?: (listener: () => void) => void
 }
 
 export interface RunOptions extends AgentOptions, ConfiguredPlugins {
-  /** Reads the configuration again. Throws Fault where it is not valid. Default: nothing has changed. */
+  /** Reads the configuration again. Throws Fault if it is invalid. Default: no change. */
   readonly reread?: () => Promise<Reloadable>
 }
 
@@ -32,7 +32,7 @@ export type Outcome = 'stopped' | 'revoked'
 const sampleMs = 1000
 const lastReportMs = 3000
 
-/** Runs an agent until it is stopped or revoked. Rejects when a component or a plugin cannot be started. */
+/** Runs an agent until it is stopped or revoked. Rejects if a component or a plugin cannot start. */
 export async function runAgent(options: RunOptions, { stop, cut, onReload }: Signals): Promise<Outcome> {
   const { log, reread = async () => options } = options
   const plugins = new PluginSet(options, log)
@@ -70,7 +70,7 @@ interface Running {
   readonly link: Link
 }
 
-/** Opens the socket of the command line: `status`, and the commands of the plugins as they are then. */
+/** Opens the socket for the command line: `status`, and the commands of the current plugins. */
 function openLocal({ options, plugins, components, link }: Running): Promise<Release> {
   const { stateDir, clock, log } = options
   const { call } = components
@@ -87,7 +87,7 @@ function openLocal({ options, plugins, components, link }: Running): Promise<Rel
   return openControlSocket({ stateDir, commands, clock, log })
 }
 
-/** Codec and handlers are read anew for each stream: plugins may have changed. */
+/** Codec and handlers are read for each stream, since plugins can change. */
 function linkOptions(options: AgentOptions, plugins: PluginSet, components: Components): LinkOptions {
   const { version, bundleFile, clock, log, random } = options
   const { codec, objects, journal, handlers, call } = components
@@ -121,7 +121,7 @@ function linkOptions(options: AgentOptions, plugins: PluginSet, components: Comp
   }
 }
 
-/** Closes listeners, lets connections drain, and reports the last counts. The journal keeps what is not reported. */
+/** Closes listeners, drains connections and reports the last counts. Unreported counts stay in the journal. */
 async function stopInOrder(
   { clock, log }: AgentOptions,
   plugins: PluginSet,
@@ -140,13 +140,13 @@ async function stopInOrder(
   cancel()
 }
 
-/** Cuts all rules and marks the bundle. The journal stays: after a new enrollment it is still reported. */
+/** Cuts all rules and marks the bundle. The journal stays, and is reported after a new enrollment. */
 async function closeRevoked(
   { bundleFile, clock, log }: AgentOptions,
   { objects, rules }: Components,
   { token }: Bundle
 ): Promise<void> {
-  log.error('auth.failure', 'the server has revoked this agent; to admit it again run sluice agent enroll', {
+  log.error('auth.failure', 'the server has revoked this agent; run sluice agent enroll to admit it again', {
     reason: 'token_revoked'
   })
   await objects.clear()

@@ -44,7 +44,10 @@ export const commands: readonly Command[] = [
     async run({ args, env, input, print, signal }) {
       const source = args.uri ?? env['SVC_ENROLL_URI']
       if (source === undefined)
-        throw new Fault(wrongUsage, 'give the URI, - to read it from standard input, or set SVC_ENROLL_URI')
+        throw new Fault(
+          wrongUsage,
+          'give the URI, give - to read it from standard input, or set SVC_ENROLL_URI'
+        )
       const uri = source === '-' ? await text(input) : source
       const { enrollAgent } = await import('./main.ts')
       const { token: _, ...shown } = await enrollAgent(startOf(args, env), uri, signal)
@@ -58,18 +61,18 @@ export const commands: readonly Command[] = [
     needs: 'nothing',
     until: 'stopped',
     async run({ args, env, signal: stop, forceSignal: cut, onReload }) {
-      const { startAgent } = await import('./main.ts') // large, and of no use to commands that ask a running agent
+      const { startAgent } = await import('./main.ts') // large, and unused by commands that ask a running agent
       await startAgent(startOf(args, env), env['SVC_ENROLL_URI'], { stop, cut, onReload })
     }
   }),
   defineCommand({
     name: 'agent status',
-    summary: 'Show the agent that runs on this host: its connection, rules and plugins.',
+    summary: 'Show the running agent of this host: its connection, rules and plugins.',
     args: Type.Object(runningArgs),
     needs: 'nothing',
     async run({ args, env, print }) {
       const status = await askAgent(stateDirOf(args, env), { command: 'status', args: {} }, systemClock)
-      print.data(status as AgentStatus, statusColumns) // as the agent's own command makes it
+      print.data(status as AgentStatus, statusColumns) // the agent's own command returns it
     }
   })
 ]

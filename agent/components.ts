@@ -5,7 +5,7 @@ import type { Release } from '../kernel/base/releases.ts'
 import { openCodec } from '../kernel/wire/codec.ts'
 import { controlMessages, Inventory } from '../kernel/wire/control.ts'
 import { wireMessages } from '../kernel/wire/envelope.ts'
-import { bindHandlers, type Codec, respond } from '../kernel/wire/message.ts'
+import { type BoundHandler, bindHandlers, type Codec, respond } from '../kernel/wire/message.ts'
 import type { Engine, EngineEvent, EngineOptions } from './engine/engine.ts'
 import { openEngineLog } from './engine/engine-log.ts'
 import type { HostBoot } from './journal/host-boot.ts'
@@ -23,11 +23,11 @@ import type { Guardrails } from './rules/guardrails.ts'
 import { Meters } from './rules/meters.ts'
 import { openPaths } from './rules/paths.ts'
 import { openPlanner } from './rules/planner.ts'
-import { openClosings } from './rules/rule-closings.ts'
+import { openRuleClosings } from './rules/rule-closings.ts'
 import { Rules } from './rules/rules.ts'
 import { openQueues } from './state/queues.ts'
 import { openRuleSettings } from './state/rule-settings.ts'
-import { lockStateDir, openStateDatabase } from './state/state-database.ts'
+import { lockStateDir, openStateDatabase, type StateDatabase } from './state/state-database.ts'
 import { messages as endpointMessages } from './wire/endpoints.ts'
 import { messages as pinMessages } from './wire/next-pin.ts'
 
@@ -41,25 +41,37 @@ export interface AgentOptions {
   readonly bundleFile: string
   readonly version: string
   readonly clock: Clock
-  readonly boot?: HostBoot | undefined // of the host; undefined: it is not known
+  readonly boot?: HostBoot | undefined // undefined: unknown
   readonly log: Log
   readonly random?: () => number // in [0, 1), for reconnect delays
 }
 
-export type Components = ReturnType<typeof openComponents>
+/** The components of an agent that its life, its reload and its status use. */
+export interface Components {
+  readonly codec: () => Codec
+  readonly rules: Rules
+  readonly fieldRules: FieldRules
+  readonly objects: ManagedObjects
+  readonly journal: Journal
+  readonly handlers: () => readonly BoundHandler[]
+  /** The services that plugins get. */
+  readonly call: AgentCall
+  setGuardrails(next: Guardrails): void
+}
 
-/**
- * Subtracted from the time of a sample: on an overloaded machine an engine thread may need that long to count bytes
- * that it has already sent.
- */
+/** Subtracted from the time of a sample: an overloaded engine thread can count sent bytes this late. */
 const countingDelayMs = 100
 
-/** Opens all components; `defer` gets their releases, which run in reverse order. */
-export function openComponents(options: AgentOptions, plugins: PluginSet, defer: (release: Release) => void) {
+/** Opens all components. `defer` gets their releases, which run in reverse order. */
+export function openComponents(
+  options: AgentOptions,
+  plugins: PluginSet,
+  defer: (release: Release) => void
+): Components {
   const { stateDir, clock, log } = options
   let { guardrails } = options
   const { db, journalDb } = openDatabases(stateDir, defer)
-  const codec = plugins.derived(codecOf)
+  const codec = plugins.derived(openAgentCodec)
   const { journal, time } = openTimedJournal(options, journalDb, defer, () => fieldRules.reconsider())
   const onEvents = (batch: readonly EngineEvent[]): void => batch.forEach(dispatch) // defined below
   const engine = options.openEngine({ bind: options.bind, onEvents })
@@ -70,10 +82,18 @@ export function openComponents(options: AgentOptions, plugins: PluginSet, defer:
   )
   const meters = new Meters(engine)
   const settings = openRuleSettings(db)
-  const closings = openClosings({ meters, clock, drainMs: () => settings.current().drainMs })
+  const closings = openRuleClosings({ meters, clock, drainMs: () => settings.current().drainMs })
   const fieldRules = new FieldRules({ plugins: () => plugins.all, closings, time, call: () => call, log })
   const rules = new Rules({
-    ...{ engine, planner, meters, fieldRules, closings, journal, settings, clock, log },
+    engine,
+    planner,
+    meters,
+    fieldRules,
+    closings,
+    journal,
+    settings,
+    clock,
+    log,
     emit(event) {
       for (const plugin of plugins.all) plugin.event?.(event, call)
     }
@@ -87,7 +107,15 @@ export function openComponents(options: AgentOptions, plugins: PluginSet, defer:
     return sample
   }
   const call: AgentCall = {
-    ...{ config: {}, rules, meters, takeSample, objects, journal, log, clock, time },
+    config: {},
+    rules,
+    meters,
+    takeSample,
+    objects,
+    journal,
+    log,
+    clock,
+    time,
     clientId: readBundle(options.bundleFile)?.client_id ?? '',
     queue: openQueues(journalDb, log),
     changeAddresses: (name, change) => engine.changeAddresses(name, change),
@@ -108,27 +136,27 @@ export function openComponents(options: AgentOptions, plugins: PluginSet, defer:
   return { codec, rules, fieldRules, objects, journal, handlers, call, setGuardrails }
 }
 
-/** Opens the journal, and the time that the server tells it; `reconsider` is called after a correction. */
+/** Opens the journal and the server's time. Calls `reconsider` if a correction moves the time back. */
 function openTimedJournal(
   { clock, log, boot }: AgentOptions,
-  db: ReturnType<typeof openDatabases>['journalDb'],
+  db: StateDatabase,
   defer: (release: Release) => void,
   reconsider: () => void
 ) {
-  const counted = openJournal({ db, clock, log, boot })
-  defer(() => counted.close())
-  const time = openAgentTime({ clock, journal: counted })
+  const untimed = openJournal({ db, clock, log, boot })
+  defer(() => untimed.close())
+  const time = openAgentTime({ clock, journal: untimed })
   defer(time.stop)
   const journal: Journal = {
-    ...counted,
+    ...untimed,
     setServerTime(...at) {
-      if (time.corrected(() => counted.setServerTime(...at))) reconsider()
+      if (time.correct(() => untimed.setServerTime(...at))) reconsider()
     }
   }
   return { journal, time }
 }
 
-/** Locks the state directory, and opens its databases. */
+/** Locks the state directory and opens its databases. */
 function openDatabases(stateDir: string, defer: (release: Release) => void) {
   defer(lockStateDir(stateDir))
   const db = openStateDatabase(stateDir)
@@ -139,12 +167,12 @@ function openDatabases(stateDir: string, defer: (release: Release) => void) {
 }
 
 /** Throws where a message of a plugin and its .proto differ. */
-export function codecOf(plugins: readonly AgentPlugin[]): Codec {
+export function openAgentCodec(plugins: readonly AgentPlugin[]): Codec {
   const messages = plugins.flatMap(messagesOf)
   return openCodec([...wireMessages, ...controlMessages, ...pinMessages, ...endpointMessages, ...messages])
 }
 
-/** Returns the receiver of engine events. Plugins see an event first: after 'closed' its rule can no longer be found. */
+/** Returns the receiver of engine events. Plugins get an event first: after 'closed' its rule cannot be found. */
 function openDispatch(
   { resolver, clock, log }: AgentOptions,
   plugins: PluginSet,

@@ -1,4 +1,4 @@
-// The agent's configuration: guardrails, engine, state directory. The server cannot change any of it.
+// The agent's configuration: guardrails, engine, state directory. The server cannot change it.
 import { isIP } from 'node:net'
 import { type Static, Type } from 'typebox'
 import { agentPlugins } from '../config/agent-plugins.ts'
@@ -7,7 +7,7 @@ import { defaultDir } from '../kernel/base/directory.ts'
 import { readConfigFile, readKeys } from '../platform/config-file.ts'
 import { type LoadedPlugins, settingsIn } from '../platform/plugins/load-plugins.ts'
 import type { AgentPlugin } from './plugin.ts'
-import { openGuardrails } from './rules/guardrails.ts'
+import { type Guardrails, openGuardrails } from './rules/guardrails.ts'
 
 const Address = Type.Refine(
   Type.String(),
@@ -47,7 +47,8 @@ export const agentKeys = Type.Object({
   ),
   metrics_listen: Type.Optional(
     ListenAddress({
-      description: 'Address (host:port) of /metrics, which needs no credential; without it /metrics is off.'
+      description:
+        'Address (host:port) of /metrics, which needs no authentication; without it /metrics is off.'
     })
   ),
   log_level: Type.Union(
@@ -75,13 +76,17 @@ export interface ConfigSources {
   readonly stateDir?: string | undefined
 }
 
-/** Variables of the agent alone, for a machine with a server too, and those that both read. */
+/** The first prefix is only for the agent: the machine can also run a server. */
 const prefixes = ['SVC_AGENT_', 'SVC_']
 
-export type AgentConfig = ReturnType<typeof readAgentConfig>
+export type AgentConfig = Static<typeof agentKeys> & {
+  readonly state_dir: string
+  readonly guardrails: Guardrails
+  readonly placeOf: PlaceOf
+}
 
 /** Reads flags, then environment, then file, then defaults. Throws one Fault with all problems. */
-export function readAgentConfig({ file, env, stateDir }: ConfigSources) {
+export function readAgentConfig({ file, env, stateDir }: ConfigSources): AgentConfig {
   const read = file === null ? null : readConfigFile(file)
   const { table, placeOf } = readKeys(agentKeys, {
     file: read,
@@ -99,7 +104,7 @@ export function readAgentConfig({ file, env, stateDir }: ConfigSources) {
 
 interface PluginSections {
   readonly loaded: LoadedPlugins<AgentPlugin>
-  readonly table: Readonly<Record<string, { readonly enabled?: boolean }>> // [plugins], as it was read
+  readonly table: Readonly<Record<string, { readonly enabled?: boolean }>> // [plugins] as read
   readonly placeOf: PlaceOf
 }
 

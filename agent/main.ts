@@ -1,4 +1,4 @@
-// From a command line to a running agent: configuration, plugins, bundle, engine.
+// Starts an agent for the command line: configuration, plugins, bundle, engine.
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -8,7 +8,7 @@ import { makePrivateDir } from '../kernel/base/directory.ts'
 import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
 import { type LeveledLog, openLog } from '../platform/log.ts'
 import { runAgent, type Signals } from './agent.ts'
-import { type ConfigSources, pluginConfigs, readAgentConfig } from './config.ts'
+import { type AgentConfig, type ConfigSources, pluginConfigs, readAgentConfig } from './config.ts'
 import type { Engine, EngineOptions } from './engine/engine.ts'
 import { type EngineSelection, logSelection, selectEngine } from './engine/select-engine.ts'
 import { hostBoot } from './journal/host-boot.ts'
@@ -17,6 +17,7 @@ import { enroll } from './link/enroll.ts'
 import { openHello } from './link/hello.ts'
 import type { AgentPlugin } from './plugin.ts'
 import { loadAgentPlugins } from './plugins/load-agent-plugins.ts'
+import type { Reloadable } from './reload.ts'
 import { openResolver } from './resolver/resolver.ts'
 
 export interface AgentStart extends ConfigSources {
@@ -24,57 +25,78 @@ export interface AgentStart extends ConfigSources {
   readonly version: string
 }
 
-type Setup = Awaited<ReturnType<typeof setUp>>
+/** The configuration with everything that is loaded for it. */
+interface Setup {
+  readonly config: AgentConfig
+  readonly log: LeveledLog
+  readonly bundleFile: string
+  readonly plugins: readonly AgentPlugin[]
+  readonly configs: Readonly<Record<string, unknown>> // by plugin
+  readonly version: string
+}
 
 /** Makes this machine a client: redeems the code in `uri` and writes the bundle. Throws Fault. */
 export async function enrollAgent(start: AgentStart, uri: string, signal: AbortSignal): Promise<Bundle> {
-  return enrollHere(await setUp(start), uri, signal)
+  return enrollWith(await readSetup(start), uri, signal)
 }
 
 /**
- * Runs the agent until it is stopped. Without a bundle it enrolls first, with `uri`. Throws Fault, also when
- * the server has revoked the agent, and then at every later start.
+ * Runs the agent until it is stopped. Without a bundle it enrolls first, with `uri`. Throws Fault. After the server has
+ * revoked the agent, every start throws.
  */
 export async function startAgent(
   start: AgentStart,
   uri: string | undefined,
   signals: Signals
 ): Promise<void> {
-  const setup = await setUp(start)
+  const setup = await readSetup(start)
   const { config, bundleFile, version, log } = setup
   const saved = readBundle(bundleFile)
   if (!saved && uri === undefined)
-    throw new Fault(startupInvalid, `there is no bundle ${bundleFile}; run sluice agent enroll first`)
-  const bundle = saved ?? (await enrollHere(setup, uri ?? '', signals.stop))
+    throw new Fault(startupInvalid, `bundle ${bundleFile} does not exist; run sluice agent enroll first`)
+  const bundle = saved ?? (await enrollWith(setup, uri ?? '', signals.stop))
   if (bundle.revoked_at !== undefined) {
-    log.error('auth.failure', 'this agent was revoked; to admit it again run sluice agent enroll', {
-      reason: 'token_revoked'
-    })
+    log.error(
+      'auth.failure',
+      'the server has revoked this agent; run sluice agent enroll to admit it again',
+      {
+        reason: 'token_revoked'
+      }
+    )
     throw revoked()
   }
   const selection = selectEngine(config.engine)
   logSelection(selection, log)
   const { bind, state_dir: stateDir } = config
   const internal = await metricsPlugins(config.metrics_listen, selection.engine)
-  const takenOver = ({ plugins, configs, config: { guardrails } }: Setup) => ({
+  const reloadableOf = ({ plugins, configs, config: { guardrails } }: Setup): Reloadable => ({
     plugins: [...plugins, ...internal],
     configs,
     guardrails
   })
   const reread = async () => {
-    const next = await setUp(start, log)
+    const next = await readSetup(start, log)
     log.setLevel(next.config.log_level)
     warnOfRestart(config, next.config, log)
-    return takenOver(next)
+    return reloadableOf(next)
   }
   const resolver = openResolver({ clock })
-  const keepAlive = setInterval(() => {}, 2 ** 30) // without rules and a stream nothing else keeps the process running
+  const keepAlive = setInterval(() => {}, 2 ** 30) // without rules and a stream, nothing else keeps the process running
   try {
     const outcome = await runAgent(
       {
-        ...takenOver(setup),
-        ...{ reread, openEngine: opener(selection, setup, start), engineName: selection.engine },
-        ...{ resolver, bind, stateDir, bundleFile, version, clock, boot: hostBoot(), log }
+        ...reloadableOf(setup),
+        reread,
+        openEngine: engineOpener(selection, setup, start),
+        engineName: selection.engine,
+        resolver,
+        bind,
+        stateDir,
+        bundleFile,
+        version,
+        clock,
+        boot: hostBoot(),
+        log
       },
       signals
     )
@@ -84,8 +106,8 @@ export async function startAgent(
   }
 }
 
-/** Returns what opens the engine as configuration and environment want it. */
-const opener =
+/** Returns a function that opens the selected engine with the options of configuration and environment. */
+const engineOpener =
   (selection: EngineSelection, { config: { threads } }: Setup, { env }: AgentStart) =>
   (options: EngineOptions): Engine =>
     selection.open({
@@ -94,35 +116,37 @@ const opener =
       ...(env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
     })
 
-/** `used`: the log of a running agent, which reads its configuration again. */
-async function setUp(start: AgentStart, used?: LeveledLog) {
+/** Reads the configuration. A running agent passes its log. */
+async function readSetup(start: AgentStart, openedLog?: LeveledLog): Promise<Setup> {
   const config = readAgentConfig(start)
-  const log = used ?? (await openLog({ level: config.log_level, format: config.log_format }))
+  const log = openedLog ?? (await openLog({ level: config.log_level, format: config.log_format }))
   const bundleFile = start.bundleFile || join(config.state_dir, 'bundle.json')
   const loaded = await loadAgentPlugins(config, start.file)
   const configs = pluginConfigs({ loaded, table: config.plugins, placeOf: config.placeOf })
   return { config, bundleFile, plugins: loaded.plugins, configs, version: start.version, log }
 }
 
-/** Keys that are read at the start alone. */
+/** Keys that apply only at the start. */
 const fixedKeys = ['state_dir', 'bind', 'engine', 'threads', 'metrics_listen', 'log_format'] as const
 
 function warnOfRestart(running: Setup['config'], next: Setup['config'], log: LeveledLog): void {
   const keys = fixedKeys.filter(key => !isDeepStrictEqual(running[key], next[key]))
   if (keys.length > 0)
-    log.warn('agent.restart_needed', `changed, and used only after a restart: ${keys.join(', ')}`, { keys })
+    log.warn('agent.restart_needed', `these keys changed and apply after a restart: ${keys.join(', ')}`, {
+      keys
+    })
 }
 
-/** Loads the module only where /metrics is configured. */
+/** Loads the module only if /metrics is configured. */
 async function metricsPlugins(listen: string | undefined, engine: string): Promise<readonly AgentPlugin[]> {
   if (listen === undefined) return []
   const { metricsPlugin } = await loadMetricsPlugin()
   return [metricsPlugin(listen, engine)]
 }
 
-async function enrollHere(setup: Setup, uri: string, signal: AbortSignal): Promise<Bundle> {
+async function enrollWith(setup: Setup, uri: string, signal: AbortSignal): Promise<Bundle> {
   const { config, bundleFile, plugins, version, log } = setup
-  makePrivateDir(config.state_dir, 'state_dir') // before the code is used: else `run` would refuse it
+  makePrivateDir(config.state_dir, 'state_dir') // before the code is redeemed: `run` would refuse the directory later
   mkdirSync(dirname(bundleFile), { recursive: true, mode: 0o700 })
   const hello = openHello(() => plugins, version)('')
   const bundle = await enroll({ uri, bundleFile, hello, clock, log, signal })

@@ -1,18 +1,18 @@
-// A reload takes over what has changed in the configuration of a running agent. Connections of other rules go on.
+// A reload applies the changed configuration to a running agent. Connections of unaffected rules continue.
 import { Fault, reasonOf } from '../kernel/base/errors.ts'
 import type { Log } from '../kernel/base/log.ts'
-import { type Components, codecOf } from './components.ts'
+import { type Components, openAgentCodec } from './components.ts'
 import type { Link } from './link/link.ts'
 import type { ConfiguredPlugins, PluginSet } from './plugins/plugin-set.ts'
 import type { Guardrails } from './rules/guardrails.ts'
 
-/** What of the configuration a running agent takes over. */
+/** The part of the configuration that a running agent can change. */
 export interface Reloadable extends ConfiguredPlugins {
   readonly guardrails: Guardrails
 }
 
 interface Options {
-  /** Reads the configuration again. Throws Fault where it is not valid. */
+  /** Reads the configuration again. Throws Fault if it is invalid. */
   readonly reread: () => Promise<Reloadable>
   readonly plugins: PluginSet
   readonly components: Pick<Components, 'objects' | 'fieldRules' | 'call' | 'setGuardrails'>
@@ -20,20 +20,20 @@ interface Options {
   readonly log: Log
 }
 
-/** Returns the function that reloads. Reloads run one after the other; one that fails changes nothing and is logged. */
+/** Returns a function that reloads. Reloads run one after another. A failed reload is logged and changes nothing. */
 export function openReload({ reread, plugins, components, link, log }: Options): () => Promise<void> {
   const { objects, fieldRules, call, setGuardrails } = components
   let last = Promise.resolve()
 
   async function reload(): Promise<void> {
     const next = await reread()
-    codecOf(next.plugins) // throws for messages that do not fit, while all is as it was
-    // The stream is down meanwhile: no message meets half of a change, and a new one announces the new capabilities.
-    const { ended, started } = await link.whileDown(() => takeOver(next))
+    openAgentCodec(next.plugins) // throws for invalid messages before anything has changed
+    // The stream is down during the change: no message meets half of it, and the next Hello has the new capabilities.
+    const { ended, started } = await link.whileDown(() => apply(next))
     log.info('agent.reloaded', 'the configuration was read again', { ended, started })
   }
 
-  async function takeOver(next: Reloadable) {
+  async function apply(next: Reloadable) {
     const leaving = plugins.leavingFor(next)
     const kinds = new Set(leaving.flatMap(({ kinds = [] }) => kinds.map(({ kind }) => kind)))
     return objects.changeOwners(kinds, async () => {

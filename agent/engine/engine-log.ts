@@ -1,4 +1,4 @@
-// Logs the events of the engine that concern operators.
+// Logs the engine events that matter to operators.
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { AgentRules } from '../plugin.ts'
@@ -6,10 +6,14 @@ import type { EngineEvent } from './engine.ts'
 
 const throttleMs = 10_000
 
-export function openEngineLog(rules: Pick<AgentRules, 'find'>, clock: Clock, log: Log) {
+export function openEngineLog(
+  rules: Pick<AgentRules, 'find'>,
+  clock: Clock,
+  log: Log
+): (event: EngineEvent) => void {
   const throttled = openThrottle(clock)
 
-  return (event: EngineEvent): void => {
+  return event => {
     const spec = 'ruleId' in event ? rules.find(event.ruleId) : undefined
     const rule = spec?.id
     if (event.kind === 'dns-failed') {
@@ -47,10 +51,10 @@ export function openEngineLog(rules: Pick<AgentRules, 'find'>, clock: Clock, log
 type Write = (suppressed: number) => void
 
 /**
- * Writes the first line of a key at once. Repetitions are counted, and written every 10 s as one line with their number;
- * after 10 s without one the next line is written at once again.
+ * Writes the first line of a key at once. Repetitions are counted and written every 10 s as one line with their number.
+ * After 10 s without one, the next line is written at once.
  */
-function openThrottle(clock: Clock) {
+function openThrottle(clock: Clock): (key: string, write: Write) => void {
   const suppressed = new Map<string, number>()
 
   const schedule = (key: string, write: Write): void =>
@@ -62,7 +66,7 @@ function openThrottle(clock: Clock) {
       schedule(key, write)
     })
 
-  return (key: string, write: Write): void => {
+  return (key, write) => {
     const count = suppressed.get(key)
     suppressed.set(key, count === undefined ? 0 : count + 1)
     if (count !== undefined) return

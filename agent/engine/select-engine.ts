@@ -13,13 +13,13 @@ export interface EngineSelection {
   readonly open: (options: EngineOptions) => Engine
 }
 
-/** 'auto' is the native engine where it loads. Throws Fault when 'native' is wanted and does not load. */
+/** 'auto' selects the native engine if it loads. Throws Fault if 'native' is wanted and does not load. */
 export function selectEngine(wanted: EngineName | 'auto', load = loadNative): EngineSelection {
   const portable = { engine: 'portable', open: openPortableEngine } as const
   if (wanted === 'portable') return { ...portable, reason: 'selected in the configuration' }
   const native = load()
   if (native.ok) return { engine: 'native', reason: native.from, open: native.openEngine }
-  if (wanted === 'native') throw new Fault(startupInvalid, `engine is native, and ${native.reason}`)
+  if (wanted === 'native') throw new Fault(startupInvalid, `engine is native, but ${native.reason}`)
   return { ...portable, reason: native.reason }
 }
 

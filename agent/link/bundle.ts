@@ -10,11 +10,11 @@ import { syncDir } from '../../platform/sync-file.ts'
 
 const Fingerprint = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
-/** Written before the code is redeemed, so that the request can be repeated when its response is lost. */
+/** Written before the code is redeemed, so that the request can be retried if its response is lost. */
 const PendingBundle = Type.Object({
   version: Type.Literal(1),
   server_endpoint: Type.String(), // of the enrollment
-  server_endpoints: Type.Optional(Type.Array(Type.String())), // that the server names; they are tried before the one above
+  server_endpoints: Type.Optional(Type.Array(Type.String())), // from the server; tried before server_endpoint
   server_cert_sha256: Fingerprint,
   token: Type.String({ minLength: 1 })
 })
@@ -32,7 +32,7 @@ export type Bundle = Static<typeof Bundle>
 
 const pendingPath = (file: string): string => `${file}.pending`
 
-/** Returns null where there is no file; throws Fault when the file is not a valid bundle. */
+/** Returns null if there is no file. Throws Fault if the file is not a valid bundle. */
 export const readBundle = (file: string): Bundle | null => readJson(Bundle, file)
 export const readPending = (file: string): PendingBundle | null => readJson(PendingBundle, pendingPath(file))
 export const hasPending = (file: string): boolean => existsSync(pendingPath(file))
@@ -44,13 +44,13 @@ export function writeBundle(file: string, bundle: Bundle): void {
   rmSync(pendingPath(file), { force: true })
 }
 
-/** Makes later starts with this token fail. A bundle that has another token by now stays unchanged. */
+/** Makes later starts with this token fail. Does nothing if the bundle has another token by now. */
 export function markRevoked(file: string, token: string, revokedAt: string): void {
   const bundle = readBundle(file)
   if (bundle?.token === token) write(file, { ...bundle, revoked_at: revokedAt })
 }
 
-/** Stores the pin to accept besides the current one; '' removes it. Returns false if the bundle has another token by now. */
+/** Stores the next pin to accept; '' removes it. Returns false if the bundle has another token by now. */
 export function saveNextPin(file: string, token: string, fingerprint: string): boolean {
   const bundle = readBundle(file)
   if (bundle?.token !== token) return false
@@ -60,7 +60,7 @@ export function saveNextPin(file: string, token: string, fingerprint: string): b
   return true
 }
 
-/** Stores where the server says it can be reached. Returns false if the bundle has another token by now. */
+/** Stores the endpoints from the server. Returns false if the bundle has another token by now. */
 export function saveEndpoints(file: string, token: string, endpoints: readonly string[]): boolean {
   const bundle = readBundle(file)
   if (bundle?.token !== token) return false
@@ -70,15 +70,15 @@ export function saveEndpoints(file: string, token: string, endpoints: readonly s
   return true
 }
 
-/** Returns the fingerprints that it accepts; the first is the current one. */
+/** Returns the accepted fingerprints, the current one first. */
 export const pinsOf = (bundle: Pick<Bundle, 'server_cert_sha256' | 'next_server_cert_sha256'>): string[] =>
   [bundle.server_cert_sha256, bundle.next_server_cert_sha256 ?? []].flat()
 
-/** Returns where the server can be reached: what it has said, and last the endpoint of the enrollment. */
+/** Returns the endpoints from the server, and last the endpoint of the enrollment. */
 export const endpointsOf = ({
-  server_endpoints: told = [],
+  server_endpoints: announced = [],
   server_endpoint: enrolled
-}: PendingBundle): string[] => [...new Set([...told, enrolled])]
+}: PendingBundle): string[] => [...new Set([...announced, enrolled])]
 
 /** Makes the next pin the current one; the previous certificate is no longer trusted. */
 export function promoteNextPin(file: string, token: string): void {
@@ -98,10 +98,7 @@ function readJson<S extends TObject>(schema: S, file: string): Static<S> | null 
   } catch (cause) {
     throw new Fault(startupInvalid, `bundle ${file} is not JSON; run sluice agent enroll again`, { cause })
   }
-  throw new Fault(
-    startupInvalid,
-    `bundle ${file} does not have the format that this agent supports (version 1)`
-  )
+  throw new Fault(startupInvalid, `bundle ${file} has an unknown format; this agent supports version 1`)
 }
 
 function readText(file: string): string | null {
@@ -113,7 +110,7 @@ function readText(file: string): string | null {
   }
 }
 
-/** Replaces the file atomically and durably: after a power failure it has the old or the new content. */
+/** Replaces the file atomically and durably: after a power failure it has either the old or the new content. */
 function write(file: string, value: object): void {
   const draft = `${file}.${process.pid}.tmp`
   writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true })

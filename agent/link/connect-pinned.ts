@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { alpn } from '../../kernel/wire/control.ts'
 
-/** The server's certificate is none of those that the bundle pins. */
+/** The bundle does not pin the server's certificate. */
 export class PinMismatch extends Error {
   override readonly name = 'PinMismatch'
   readonly expected: string
@@ -22,22 +22,22 @@ export const logPinMismatch = (log: Log, { message, expected, got }: PinMismatch
 
 interface ConnectOptions {
   readonly endpoint: string // host:port
-  readonly pins: readonly string[] // accepted fingerprints, see `fingerprintOf`; the first is the current one
+  readonly pins: readonly string[] // accepted fingerprints, the current one first; see `fingerprintOf`
   readonly clock: Clock
   readonly signal: AbortSignal
 }
 
 const connectMs = 10_000
-const turnMs = 30_000 // a server to which a whole fleet returns lets it wait in order
+const turnMs = 30_000 // a server queues the agents of a fleet that reconnects
 
 /** SHA-256 of the server certificate's DER encoding: 64 lower-case hex digits. */
 export const fingerprintOf = (socket: TLSSocket): string =>
   createHash('sha256').update(socket.getPeerCertificate().raw).digest('hex')
 
 /**
- * Opens a TLS connection to a server whose certificate is pinned. The pin is checked before the agent sends any data.
- * Rejects with PinMismatch, with the error of the socket or of an endpoint that is none, after 10 s without a connection or 30 s without TLS, or when
- * `signal` is aborted.
+ * Opens a TLS connection to a server with a pinned certificate. Checks the pin before it sends any data. Rejects with
+ * PinMismatch, with the error of the socket or of an invalid endpoint, after 10 s without a connection, after 30 s
+ * without TLS, or when `signal` is aborted.
  */
 export async function connectPinned({ endpoint, pins, clock, signal }: ConnectOptions): Promise<TLSSocket> {
   const colon = endpoint.lastIndexOf(':')

@@ -1,26 +1,26 @@
-// The endpoints of the server, or of several that share a store, in the order in which this agent tries them.
+// The endpoints of the server or the cluster, in the order in which this agent tries them.
 import type { Bundle } from './bundle.ts'
 
 /**
- * Each agent has an order of its own, by chance, so that a fleet spreads over the endpoints. That of its enrollment is the
- * last one where the server names others.
+ * Each agent has a random order, so that a fleet spreads over the endpoints. The endpoint of the enrollment is last, if
+ * the server announces others.
  */
 export class Endpoints {
   readonly #random: () => number // in [0, 1)
   #order: string[] = []
   #at = 0
-  #failed = 0 // in a row, without an answer
+  #failed = 0 // consecutive attempts without an answer
 
   constructor(random: () => number) {
     this.#random = random
   }
 
-  /** Takes the endpoints that the bundle has now. Those that stay keep their order. */
+  /** Adopts the endpoints of the bundle. Known endpoints stay in their order. */
   take(bundle: Bundle): void {
     const present = this.current
-    const told = new Set(bundle.server_endpoints)
-    const order = this.#order.filter(endpoint => told.has(endpoint))
-    for (const endpoint of told)
+    const announced = new Set(bundle.server_endpoints)
+    const order = this.#order.filter(endpoint => announced.has(endpoint))
+    for (const endpoint of announced)
       if (!order.includes(endpoint))
         order.splice(Math.floor(this.#random() * (order.length + 1)), 0, endpoint)
     this.#order = [...new Set([...order, bundle.server_endpoint])]
@@ -31,7 +31,7 @@ export class Endpoints {
     return this.#order[this.#at] ?? ''
   }
 
-  /** The one that this agent would choose, or null where it is the current one. */
+  /** The first choice of this agent; null: it is the current one. */
   get preferred(): string | null {
     return this.#at === 0 ? null : (this.#order[0] ?? null)
   }
@@ -40,7 +40,7 @@ export class Endpoints {
     return this.#order.length > 1
   }
 
-  /** Goes on to the next one. False: all have been tried, and none has answered. */
+  /** Moves to the next endpoint. Returns false if all were tried and none has answered. */
   next(hasAnswered: boolean): boolean {
     this.#failed = hasAnswered ? 0 : this.#failed + 1
     this.#at = (this.#at + 1) % this.#order.length

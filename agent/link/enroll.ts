@@ -1,4 +1,4 @@
-// Enrollment: the agent makes a token and redeems a one-time code, so that the server accepts the token.
+// Enrollment: the agent creates a token and redeems a one-time code, so that the server accepts the token.
 import { createHash, randomBytes } from 'node:crypto'
 import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
@@ -38,25 +38,31 @@ export interface Enrollment {
   readonly signal: AbortSignal
 }
 
-type EnrollmentUri = ReturnType<typeof parseEnrollmentUri>
+interface EnrollmentUri {
+  readonly endpoint: string // host:port
+  readonly others: readonly string[] // further endpoints
+  readonly pin: string
+  readonly code: string
+}
+
 type Identity = Static<typeof Redeemed.body>
 
 /**
- * Redeems the code and writes the bundle. When a response was lost, the request is repeated with the same token: in this
- * run, and in the next one from the pending bundle. Throws Fault.
+ * Redeems the code and writes the bundle. If a response is lost, the request is retried with the same token: in this run,
+ * and in the next one from the pending bundle. Throws Fault.
  */
 export async function enroll(enrollment: Enrollment): Promise<Bundle> {
   const uri = parseEnrollmentUri(enrollment.uri)
   const earlier = readPending(enrollment.bundleFile)
   if (earlier?.server_cert_sha256 === uri.pin) {
-    const pending = { ...earlier, ...givenIn(uri) }
+    const pending = { ...earlier, ...endpointsIn(uri) }
     const response = await redeem(enrollment, uri, pending)
     const identity = response instanceof Refused ? await findIdentity(enrollment, pending) : response
     if (identity) return complete(enrollment, pending, identity)
   }
   const pending: PendingBundle = {
     version: 1,
-    ...givenIn(uri),
+    ...endpointsIn(uri),
     server_cert_sha256: uri.pin,
     token: randomBytes(32).toString('base64url')
   }
@@ -67,10 +73,10 @@ export async function enroll(enrollment: Enrollment): Promise<Bundle> {
 }
 
 /**
- * Parses svc://HOST:PORT/enroll?pin=sha256:HEX&code=CODE&also=HOST:PORT, where HEX is `fingerprintOf` the server, and `also`
- * may be there for each further endpoint. Throws Fault.
+ * Parses svc://HOST:PORT/enroll?pin=sha256:HEX&code=CODE&also=HOST:PORT. HEX is the `fingerprintOf` the server; `also` is
+ * repeated for each further endpoint. Throws Fault.
  */
-export function parseEnrollmentUri(uri: string) {
+export function parseEnrollmentUri(uri: string): EnrollmentUri {
   const [, endpoint, query] = /^svc:\/\/([^/?#\s]+:\d{1,5})\/enroll\?(.+)$/.exec(uri.trim()) ?? []
   const params = new URLSearchParams(query)
   const [, pin] = /^sha256:([0-9a-f]{64})$/i.exec(params.get('pin') ?? '') ?? []
@@ -81,12 +87,12 @@ export function parseEnrollmentUri(uri: string) {
   if (endpoint === undefined || pin === undefined || !code || !areEndpoints)
     throw new Fault(
       wrongUsage,
-      'the URI has the form svc://HOST:PORT/enroll?pin=sha256:<64 hex>&code=<code>; copy the whole command'
+      'the URI must have the form svc://HOST:PORT/enroll?pin=sha256:<64 hex>&code=<code>; copy the whole command'
     )
   return { endpoint, others, pin: pin.toLowerCase(), code }
 }
 
-const givenIn = ({
+const endpointsIn = ({
   endpoint,
   others
 }: EnrollmentUri): Pick<PendingBundle, 'server_endpoint' | 'server_endpoints'> => ({
@@ -99,7 +105,7 @@ function redeem(enrollment: Enrollment, { code }: EnrollmentUri, pending: Pendin
   return requestWithRetry(enrollment, pending, Redeem, { code, token_hash })
 }
 
-/** Asks whether the server accepts the token already: a refused code may have been redeemed by an earlier run. */
+/** Asks whether the server accepts the token: an earlier run may have redeemed the code. */
 async function findIdentity(enrollment: Enrollment, pending: PendingBundle): Promise<Identity | null> {
   const hello = { ...enrollment.hello, token: pending.token }
   const welcome = await requestWithRetry(enrollment, pending, Hello, hello)
@@ -119,7 +125,7 @@ const maxEndpoints = 32 // of a URI
 const attempts = 3
 const deadlineMs = 15_000 // longer than the 10 s after which a server drops an unauthenticated stream
 
-/** Returns the response, or the server's refusal. Without either, it tries again on a new stream; throws Fault. */
+/** Returns the response or the server's refusal. Retries on a new stream if there is neither. Throws Fault. */
 async function requestWithRetry<B extends TSchema, A extends TSchema>(
   enrollment: Enrollment,
   pending: PendingBundle,
@@ -139,9 +145,9 @@ async function requestWithRetry<B extends TSchema, A extends TSchema>(
 }
 
 const reachable =
-  'the endpoint is that of `sluice settings show` on the server; it must lead to control_listen, without a proxy for TLS'
+  'see `sluice settings show` on the server; the endpoint must lead to control_listen without a TLS proxy'
 
-/** Connects to the first endpoint that answers with the pinned certificate. Throws the Fault of the last one. */
+/** Connects to the first endpoint that has the pinned certificate. Throws the Fault of the last one. */
 async function openStream({ clock, log, signal }: Enrollment, pending: PendingBundle): Promise<Stream> {
   const { server_cert_sha256: pin } = pending
   const endpoints = endpointsOf(pending)
@@ -159,7 +165,7 @@ async function openStream({ clock, log, signal }: Enrollment, pending: PendingBu
 
 function unreachable(endpoint: string, cause: unknown): Fault {
   if (cause instanceof PinMismatch) {
-    const remedy = 'make a new URI; if it has this pin again, another host answers in the place of the server'
+    const remedy = 'create a new URI; if it has the same pin, another host answers instead of the server'
     return new Fault(serverPinMismatch, `${endpoint}: ${cause.message}; ${remedy}`, { cause })
   }
   return new Fault(serverUnreachable, `${endpoint}: ${connectFailure(cause).cause}; ${reachable}`, { cause })
@@ -173,8 +179,8 @@ function refusalOf(error: unknown): Refused {
 function faultOf({ code, message }: Refused, present: Bundle | null): Fault {
   const row = redeemCodes.find(row => row.code === code)
   const name = present?.revoked_at === undefined ? present?.client_name : undefined
-  const hint = name === undefined ? '' : `; this agent is enrolled already, as ${name}: sluice agent run`
+  const hint = name === undefined ? '' : `; this agent is already enrolled as ${name}: run sluice agent run`
   return row
     ? new Fault(row, `${message}${hint}`)
-    : new Fault(internal, `the server refuses: ${code}: ${message}`)
+    : new Fault(internal, `the server refused with ${code}: ${message}`)
 }

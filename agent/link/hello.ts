@@ -8,8 +8,8 @@ import { severalEndpoints } from '../wire/endpoints.ts'
 export type HelloBody = Omit<Static<typeof Hello.body>, 'token'>
 
 /**
- * Builds the body of Hello for the streams of one process. The capabilities are those of the plugins as they are then.
- * The instance id lets the server tell a reconnect from a second agent with the same bundle.
+ * Builds the body of Hello for the streams of one process, with the capabilities of the current plugins. The instance id
+ * lets the server tell a reconnect from a second agent with the same bundle.
  */
 export function openHello(plugins: () => readonly AgentPlugin[], version: string) {
   const constant = { agent_version: version, protocol_version: protocolVersion, instance_id: newId() }

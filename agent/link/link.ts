@@ -1,4 +1,4 @@
-// Keeps a control stream to the server: a state machine, drawn in agent/README.md.
+// Maintains a control stream to the server: a state machine, see agent/README.md.
 import type { Static } from 'typebox'
 import { bindHandlers, Refused, respond } from '../../kernel/wire/message.ts'
 import { Endpoints as EndpointsMessage, welcomePart } from '../wire/endpoints.ts'
@@ -26,7 +26,7 @@ export interface LinkStatus {
   readonly bundle: Bundle
   readonly endpoint: string // of the session, or of the next one
   readonly isConnected: boolean
-  readonly sinceMs: number // since 1970: of the connection, or of its end or the start
+  readonly sinceMs: number // ms since 1970 of the last change: connected, disconnected or started
   readonly reason: string // why the last session ended
 }
 
@@ -38,9 +38,9 @@ const refusalDelayMs: Readonly<Record<string, number>> = {
   instance_conflict: 30_000,
   flooding: 30_000
 }
-const toldMs = { least: 500, most: 60_000 }
-const leaveMs = 1000 // from an endpoint that says it is going to another one
-const returnMs = { least: 60_000, most: 180_000 } // between questions whether the preferred endpoint answers again
+const retryWithinMs = { least: 500, most: 60_000 } // bounds of the server's wish
+const leaveMs = 1000 // before another endpoint, if this one shuts down
+const returnMs = { least: 60_000, most: 180_000 } // between probes of the preferred endpoint
 const enrollmentMs = 60_000
 const pollMs = 1000
 
@@ -50,13 +50,13 @@ export class Link {
   readonly #random: () => number
   readonly #endpoints: Endpoints
   #bundle: Bundle
-  #mayHurry = false // another endpoint may answer at once
+  #hasUntried = false // another endpoint may answer
   #interrupt = new AbortController() // ends the session, or the wait for the next
-  readonly #waiting: (() => Promise<void>)[] = [] // work for which the stream must be down
-  #failures = 0 // in a row
+  readonly #waiting: (() => Promise<void>)[] = [] // work that needs the stream to be down
+  #failures = 0 // consecutive
   #reason = '' // why the last session ended
-  #detail = '' // of the reason, for people
-  #retryWithinMs: number | null = null // as the server said at the end of the last session
+  #detail = '' // of the reason
+  #retryWithinMs: number | null = null // from the server, at the end of the last session
   #isConnected = false
   #changedAtMs: number
 
@@ -88,7 +88,7 @@ export class Link {
     this.#changedAtMs = this.#options.clock.now()
   }
 
-  /** Resolves with null when the agent stops, or with the bundle whose token the server has revoked. */
+  /** Resolves with null when the agent stops, or with the bundle if the server has revoked its token. */
   async run(): Promise<Bundle | null> {
     const states = {
       session: () => this.#session(),
@@ -104,7 +104,7 @@ export class Link {
     return this.#signal.aborted ? null : this.#bundle
   }
 
-  /** Ends the stream, does the work while there is none, and connects again. Never settles if the agent stops before. */
+  /** Ends the stream, does the work, and connects again. Never settles if the agent stops first. */
   whileDown<T>(work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     this.#waiting.push(() => work().then(resolve, reject))
@@ -112,7 +112,7 @@ export class Link {
     return promise
   }
 
-  /** Aborted when the agent stops, or work waits. */
+  /** Returns a signal that aborts when the agent stops or work waits. */
   #untilInterrupted(): AbortSignal {
     return AbortSignal.any([this.#signal, this.#interrupt.signal])
   }
@@ -121,14 +121,14 @@ export class Link {
     const signal = this.#untilInterrupted()
     this.#endpoints.take(this.#bundle)
     const ended = await runSession(this.#sessionOptions(), this.#bundle, signal)
-    const { reason, detail, wasWelcomed, retryWithinMs } = ended
+    const { reason, detail, wasWelcomed } = ended
     this.#reason = reason
     this.#detail = detail
-    this.#retryWithinMs = retryWithinMs
+    this.#retryWithinMs = ended.retryWithinMs
     if (reason === 'token_revoked') return 'awaiting token'
     const isUntried = !signal.aborted && this.#endpoints.next(reason !== 'unreachable')
-    this.#mayHurry = isUntried && this.#endpoints.areSeveral
-    if (this.#mayHurry && reason === 'unreachable') return 'session'
+    this.#hasUntried = isUntried && this.#endpoints.areSeveral
+    if (this.#hasUntried && reason === 'unreachable') return 'session'
     this.#failures = wasWelcomed ? 1 : this.#failures + 1
     return 'backing off'
   }
@@ -139,7 +139,7 @@ export class Link {
     return 'session'
   }
 
-  /** A re-enrollment revokes the old token shortly before the new one is in the bundle. */
+  /** Waits for a new token: a re-enrollment revokes the old one shortly before it writes the bundle. */
   async #awaitToken(): Promise<LinkState> {
     const { bundleFile, clock } = this.#options
     for (const untilMs = clock.monotonic() + enrollmentMs; ; ) {
@@ -154,17 +154,17 @@ export class Link {
     }
   }
 
-  /** Full jitter, so that the agents do not all reconnect at the same moment when a server comes back. */
+  /** Full jitter, so that a fleet does not reconnect at the same moment. */
   #delayMs(): number {
     return refusalDelayMs[this.#reason] ?? this.#random() * this.#withinMs()
   }
 
-  /** The server knows how many agents it has; it can neither hurry nor keep away an agent beyond bounds. */
+  /** The server chooses the time, since it knows its number of agents. The agent bounds it. */
   #withinMs(): number {
-    if (this.#mayHurry && this.#reason === 'shutting_down') return leaveMs
-    const told = this.#retryWithinMs
-    if (told === null) return Math.min(30_000, 500 * 2 ** (this.#failures - 1))
-    return Math.min(toldMs.most, Math.max(toldMs.least, told))
+    if (this.#hasUntried && this.#reason === 'shutting_down') return leaveMs
+    const wishedMs = this.#retryWithinMs
+    if (wishedMs === null) return Math.min(30_000, 500 * 2 ** (this.#failures - 1))
+    return Math.min(retryWithinMs.most, Math.max(retryWithinMs.least, wishedMs))
   }
 
   #reread(): Bundle {
@@ -172,12 +172,12 @@ export class Link {
     try {
       return readBundle(bundleFile) ?? this.#bundle
     } catch (error) {
-      log.warn('bundle.unreadable', `the previous bundle stays in use: ${String(error)}`)
+      log.warn('bundle.unreadable', `the agent continues with the previous bundle: ${String(error)}`)
       return this.#bundle
     }
   }
 
-  /** Leaves for the preferred endpoint when that answers, so that a fleet spreads again over servers that have come back. */
+  /** Moves to the preferred endpoint once it answers, so that a fleet spreads again over recovered servers. */
   async #returnToPreferred(ended: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     const { least, most } = returnMs
@@ -188,21 +188,21 @@ export class Link {
       if (signal.aborted) return
       if (endpoint === null) continue
       const pins = pinsOf(this.#bundle)
-      const socket = await connectPinned({ endpoint, pins, clock, signal }).catch(() => null) // it is asked again
+      const socket = await connectPinned({ endpoint, pins, clock, signal }).catch(() => null) // retried
       socket?.destroy()
       if (socket === null || signal.aborted) continue
-      log.info('control.returning', `${endpoint} answers again, and is this agent's first choice`)
+      log.info('control.returning', `${endpoint} answers again; it is this agent's first choice`)
       this.#endpoints.goToPreferred()
       this.#interrupt.abort()
     }
   }
 
-  /** Pins and endpoints that the server announces or changes during a session go into the bundle with which it was opened. */
+  /** Saves pins and endpoints that the server announces in the bundle of the session. */
   #sessionOptions(): SessionOptions {
     const { bundleFile, handlers, welcomed, connected, disconnected, codec, log } = this.#options
     const { token } = this.#bundle
     const replaced = (): never => {
-      throw new Refused('bundle_replaced', 'the bundle now has another token')
+      throw new Refused('bundle_replaced', 'another enrollment has replaced the bundle')
     }
     const nextPin = respond(NextPin, async (_: null, { fingerprint }) =>
       saveNextPin(bundleFile, token, fingerprint) ? { fingerprint } : replaced()
@@ -213,7 +213,9 @@ export class Link {
       this.#endpoints.take(this.#bundle)
       return true
     }
-    const endpoints = respond(EndpointsMessage, async (_: null, told) => (take(told) ? {} : replaced()))
+    const endpoints = respond(EndpointsMessage, async (_: null, announced) =>
+      take(announced) ? {} : replaced()
+    )
     return {
       ...this.#options,
       endpoint: this.#endpoints.current,

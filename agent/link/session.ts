@@ -1,4 +1,5 @@
-// One control stream, from connecting to its end: the states "connecting", "handshake" and "connected" of the README.
+// One control stream: the states "connecting", "handshake" and "connected" of the README.
+import type { TLSSocket } from 'node:tls'
 import type { Static } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
@@ -19,13 +20,13 @@ export interface SessionOptions {
   readonly codec: Codec
   readonly handlers: readonly BoundHandler[]
   readonly hello: () => HelloBody
-  /** Processes Welcome. Messages of the server are not handled before the promise has resolved. */
+  /** Processes Welcome. Later messages of the server wait until the promise has resolved. */
   readonly welcomed: (welcome: WelcomeBody) => Promise<void>
-  /** Called when the agent may send messages; `ended` is aborted when the stream has ended. */
+  /** Called when the agent can send messages. `ended` is aborted when the stream has ended. */
   readonly connected: (channel: MessageChannel, welcome: WelcomeBody, ended: AbortSignal) => void
-  /** Called at the end of every stream on which a Welcome came. */
+  /** Called at the end of every stream that received Welcome. */
   readonly disconnected: () => void
-  /** Called when the server has shown its next certificate and has accepted the token. */
+  /** Called when the server uses its next certificate and has accepted the token. */
   readonly certificateChanged: () => void
   readonly clock: Clock
   readonly log: Log
@@ -35,15 +36,15 @@ interface SessionEnd {
   readonly reason: string
   readonly detail: string
   readonly wasWelcomed: boolean
-  readonly retryWithinMs: number | null // as the server says
+  readonly retryWithinMs: number | null // from the server
 }
 
 const unreachable = { reason: 'unreachable', wasWelcomed: false, retryWithinMs: null }
 
 /**
  * Connects, authenticates and serves one stream. Resolves when it has ended; never rejects. `reason` is the code of a
- * refusal or of Ended, 'internal' after an error of the agent, the reason of `Stream.ended`, or 'unreachable' where no
- * stream came up; `detail` then says why.
+ * refusal or of Ended, 'internal' after an error of the agent, the reason of `Stream.ended`, or 'unreachable' with the
+ * cause in `detail`.
  */
 export async function runSession(
   options: SessionOptions,
@@ -91,8 +92,12 @@ export async function runSession(
   return { reason, detail: '', wasWelcomed, retryWithinMs }
 }
 
-/** Resolves with the socket, or with what went wrong. */
-async function connect({ endpoint, clock, log }: SessionOptions, bundle: Bundle, signal: AbortSignal) {
+/** Resolves with the socket, or with the cause of the failure. */
+async function connect(
+  { endpoint, clock, log }: SessionOptions,
+  bundle: Bundle,
+  signal: AbortSignal
+): Promise<TLSSocket | string> {
   try {
     return await connectPinned({ endpoint, pins: pinsOf(bundle), clock, signal })
   } catch (error) {

@@ -11,9 +11,9 @@ import {
   socketPathIn
 } from './protocol.ts'
 
-const answerMs = 20_000 // longer than the agent keeps a connection
+const answerMs = 20_000 // longer than the agent's limit for a connection
 
-/** Asks the agent that runs with this state directory. Throws Fault: where none answers, and what the agent refuses. */
+/** Asks the running agent of a state directory. Throws Fault if none answers, or if the agent refuses. */
 export async function askAgent(stateDir: string, question: Question, clock: Clock): Promise<object> {
   const path = socketPathIn(stateDir)
   const problem = pathProblem(path)
@@ -28,9 +28,9 @@ export async function askAgent(stateDir: string, question: Question, clock: Cloc
     if (line === null)
       throw new Fault(
         agentNotRunning,
-        `the agent of ${stateDir} ended the connection: it stops, or is busy; try again`
+        `the agent of ${stateDir} closed the connection: it stops or is busy; try again`
       )
-    return resultOf(JSON.parse(line) as Answer) // of an agent of this user
+    return resultOf(JSON.parse(line) as Answer) // trusted: the agent of this user
   } catch (cause) {
     throw cause instanceof Fault ? cause : faultOf(cause as NodeJS.ErrnoException, stateDir)
   } finally {
@@ -50,7 +50,7 @@ function faultOf(cause: NodeJS.ErrnoException, stateDir: string): Fault {
   if (code === 'ENOENT' || code === 'ECONNREFUSED')
     return new Fault(
       agentNotRunning,
-      `no agent runs with the state directory ${stateDir}: start it with sluice agent run, or name the one that runs by --config or --state-dir`,
+      `no agent runs with the state directory ${stateDir}: start one with sluice agent run, or give --config or --state-dir of the running one`,
       { cause }
     )
   if (code === 'EACCES' || code === 'EPERM')

@@ -1,4 +1,4 @@
-// The socket on which the command line of this host reaches the running agent: a file in the state directory.
+// The local socket of the running agent, for the command line of this host: a file in the state directory.
 import { chmodSync, lstatSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { type TObject, Type } from 'typebox'
@@ -18,7 +18,7 @@ import {
   socketPathIn
 } from './protocol.ts'
 
-/** A command as the socket runs it. */
+/** A command that the socket runs. */
 export interface LocalCommand {
   readonly name: string
   readonly args?: TObject
@@ -35,7 +35,7 @@ interface Options {
 const maxClients = 8
 const connectionMs = 15_000 // for the question, the command and the answer together
 
-/** Opens the socket for its owner only. Where that is not possible, the agent runs without it, and the log says why. */
+/** Opens the socket for its owner only. If that fails, the agent runs without it and logs the reason. */
 export async function openControlSocket(options: Options): Promise<Release> {
   const { stateDir, clock, log } = options
   const path = socketPathIn(stateDir)
@@ -67,7 +67,7 @@ export async function openControlSocket(options: Options): Promise<Release> {
   }
 }
 
-/** The state directory is locked: what a killed agent has left there is nobody's socket. */
+/** A socket left behind by a killed agent is stale, since the state directory is locked. */
 function removeStale(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) rmSync(path)
 }
@@ -79,7 +79,7 @@ function listen(server: Server, path: string): Promise<void> {
   return promise
 }
 
-/** Never rejects: a client that sends nonsense or goes away ends its own connection. */
+/** Never rejects: errors of a connection end only that connection. */
 async function serve(socket: Socket, options: Options): Promise<void> {
   const line = await readLine(socket, maxQuestionBytes).catch(() => null)
   if (line === null) return void socket.destroy()
@@ -93,7 +93,7 @@ async function answerTo(line: string, { commands }: Options): Promise<Answer> {
   if (!command)
     throw new Fault(
       wrongUsage,
-      `the running agent has no command ${name}: it runs without the plugin; restart it, or reload it by SIGHUP`
+      `the running agent has no command ${name}: its plugin is not loaded; restart the agent, or reload it with SIGHUP`
     )
   const { value, problems } = validateConfig(command.args ?? Type.Object({}), args, '')
   if (problems.length > 0) throw new Fault(wrongUsage, problems.join('\n'))
@@ -110,7 +110,7 @@ function questionIn(line: string): Question {
   throw new Fault(wrongUsage, 'the question is not {"command": NAME, "args": {...}}')
 }
 
-/** Errors of plugins are logged with their names before: see `guardPlugin`. */
+/** Errors of plugins were logged before: see `guardPlugin`. */
 function refusalOf(error: unknown, log: Log): Answer {
   const { message } = error as Error
   if (error instanceof Fault)

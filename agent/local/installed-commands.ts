@@ -1,4 +1,4 @@
-// The commands that the agent halves of this host add to the command line; they run in the agent.
+// Commands that agent halves add to the command line. They run in the agent.
 import { systemClock } from '../../kernel/base/clock.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Command, defineCommand } from '../../kernel/cli/command.ts'

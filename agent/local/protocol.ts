@@ -1,4 +1,4 @@
-// What the command line and a running agent say to each other on the agent's socket: one line of JSON each.
+// The protocol of the agent's socket: one line of JSON from the command line, one line from the agent.
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 
@@ -7,7 +7,7 @@ export interface Question {
   readonly args: Readonly<Record<string, unknown>>
 }
 
-/** `exit` is the exit code of the command line. */
+/** `exit` is the exit code for the command line. */
 export type Answer =
   | { readonly ok: true; readonly value: object }
   | { readonly ok: false; readonly code: string; readonly exit: number; readonly message: string }
@@ -17,18 +17,18 @@ export const maxAnswerBytes = 1024 * 1024
 
 export const socketPathIn = (stateDir: string): string => join(stateDir, 'agent.sock')
 
-/** The room that every system has in a socket's address: 104 bytes with the final zero. */
+/** The shortest limit of all systems: 104 bytes with the final zero. */
 const maxPathBytes = 103
 
-/** Returns why no socket can be at this path; null: one can. */
+/** Returns why a socket cannot have this path, or null. */
 export function pathProblem(path: string): string | null {
   const bytes = Buffer.byteLength(path)
   return bytes <= maxPathBytes
     ? null
-    : `the path ${path} has ${bytes} bytes, and a socket's at most ${maxPathBytes}: give a shorter state_dir`
+    : `the socket path ${path} has ${bytes} bytes, at most ${maxPathBytes} are possible: give a shorter state_dir`
 }
 
-/** Resolves with the first line; null: the other side has ended before. Rejects with RangeError beyond `maxBytes`. */
+/** Resolves with the first line; null: the peer closed first. Rejects with RangeError beyond `maxBytes`. */
 export function readLine(socket: Socket, maxBytes: number): Promise<string | null> {
   const { promise, resolve, reject } = Promise.withResolvers<string | null>()
   const chunks: Buffer[] = []

@@ -1,4 +1,4 @@
-// What `sluice agent status` shows of a running agent.
+// The command `sluice agent status` of a running agent.
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { AgentOptions, Components } from '../components.ts'
 import type { Link } from '../link/link.ts'
@@ -17,7 +17,7 @@ export interface AgentStatus {
   readonly engine: string
   readonly rules: Readonly<Record<'open' | 'closed' | 'failed', number>>
   readonly connections: number // open connections and flows
-  /** The first 100 of what is on this agent and not in force: closed rules, and objects that failed or wait. */
+  /** The first 100 closed rules, and failed and held objects. */
   readonly not_in_force: readonly ObjectFailure[]
   readonly plugins: readonly LoadedPlugin[]
 }
@@ -36,7 +36,6 @@ interface Running {
 
 const maxShown = 100
 
-/** Returns the command, which needs no plugin. */
 export const statusCommand = (running: Running): LocalCommand => ({
   name: 'status',
   run: () => statusOf(running)

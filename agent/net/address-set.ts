@@ -1,4 +1,4 @@
-// Sets of address prefixes. A lookup costs one step for each length of prefix that the set has.
+// Sets of address prefixes. A lookup costs one step for each prefix length in the set.
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { engineFault } from '../engine/engine-fault.ts'
@@ -13,7 +13,8 @@ export class AddressSet {
   readonly #bases = new Map<string, Set<string>>() // by length; none is empty
 
   change(add: readonly string[], remove: readonly string[]): void {
-    const [added, removed] = [add.map(parse), remove.map(parse)]
+    const added = add.map(parse)
+    const removed = remove.map(parse)
     for (const { length, base } of removed) {
       this.#bases.get(length)?.delete(base)
       if (this.#bases.get(length)?.size === 0) this.#bases.delete(length)
@@ -30,7 +31,7 @@ export class AddressSet {
     const bytes = ipaddr.parse(address).toByteArray()
     for (const [length, bases] of this.#bases) {
       const [size, bits] = length.split('/').map(Number)
-      if (size === bytes.length && bases.has(maskedOf(bytes, bits ?? 0))) return true
+      if (size === bytes.length && bases.has(masked(bytes, bits ?? 0))) return true
     }
     return false
   }
@@ -48,10 +49,10 @@ function parse(text: string): Prefix {
   const skipped = bytes.length === 4 && address.includes(':') ? 96 : 0
   const bits = length === undefined ? bytes.length * 8 : Number(length) - skipped
   if (bits < 0 || bits > bytes.length * 8) throw engineFault('EINVAL', `${text} is not an address prefix`)
-  return { length: `${bytes.length}/${bits}`, base: maskedOf(bytes, bits) }
+  return { length: `${bytes.length}/${bits}`, base: masked(bytes, bits) }
 }
 
-const maskedOf = (bytes: readonly number[], bits: number): string =>
+const masked = (bytes: readonly number[], bits: number): string =>
   String.fromCharCode(...bytes.map((byte, i) => byte & (0xff00 >> Math.min(8, Math.max(0, bits - 8 * i)))))
 
 /** Returns the source of a canonical address: an IPv4 address as it is, 'addr/64' of an IPv6 address. */

@@ -18,7 +18,8 @@ export function ipv6Network(address: string, bits: number): string {
   const groups = (text: string): number[] =>
     text === '' ? [] : text.split(':').map(one => parseInt(one, 16))
   const [head = '', tail] = canonicalAddress(address).split('::')
-  const [left, right] = [groups(head), groups(tail ?? '')]
+  const left = groups(head)
+  const right = groups(tail ?? '')
   const all = [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right]
   const kept = all.map((group, at) => {
     const cleared = Math.min(16, Math.max(0, 16 * (at + 1) - bits))
@@ -29,14 +30,14 @@ export function ipv6Network(address: string, bits: number): string {
 
 export const isUnspecified = (address: string): boolean => address === '0.0.0.0' || address === '::'
 
-/** Tells whether an address is one of this machine's. Reads the interfaces each time, because they change. */
-export function isLocalAddress(address: string): boolean {
+/** Returns true for an address of this machine. Reads the interfaces each time, since they change. */
+function isLocalAddress(address: string): boolean {
   if (isUnspecified(address) || address === '::1' || address.startsWith('127.')) return true
   const all = Object.values(networkInterfaces()).flat()
   return all.some(local => local !== undefined && canonicalAddress(local.address) === address)
 }
 
-/** Tells whether listeners that are bound to `bound` take what is dialed to a canonical address. */
+/** Returns true if a dial to a canonical address reaches listeners that are bound to `bound`. */
 export function isOwnAddress(bound: readonly string[], address: string): boolean {
   const dialed = dialedAddress(address)
   if (bound.includes(dialed)) return true
@@ -44,13 +45,13 @@ export function isOwnAddress(bound: readonly string[], address: string): boolean
   return bound.some(own => isUnspecified(own) && familyOf(own) === family) && isLocalAddress(dialed)
 }
 
-/** Returns what a dial to the address connects to: the unspecified one leads to the loopback. */
+/** Returns the address that a dial connects to: the loopback for the unspecified address. */
 export const dialedAddress = (address: string): string =>
   isUnspecified(address) ? loopbackOf[familyOf(address)] : address
 
 const loopbackOf = { ipv4: '127.0.0.1', ipv6: '::1' } as const
 
-/** Orders addresses as in RFC 8305: families alternate, starting with IPv6 or with that of the first address. */
+/** Orders addresses as in RFC 8305: families alternate, starting with IPv6 or the family of the first address. */
 export function interleave(addresses: readonly string[], prefers: 'ipv6' | 'answer'): string[] {
   const [first = ''] = addresses
   const leading = prefers === 'ipv6' ? 'ipv6' : familyOf(first)

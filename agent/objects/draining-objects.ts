@@ -3,25 +3,36 @@ import type { Clock } from '../../kernel/base/clock.ts'
 import { ObjectRemoved, objectKey } from '../../kernel/wire/control.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 
-type Row = Static<typeof ObjectRemoved.body>
+type Removal = Static<typeof ObjectRemoved.body>
 
 interface Entry {
-  row: Row
+  removal: Removal
   status: 'draining' | 'removed'
   sentAt: number | null // ms; null: not sent on a stream that is still up
 }
 
-/** A report has arrived if its stream was still up this long after it: a dead stream is noticed within 30 s. */
+/** A report has arrived if its stream stays up this long: a dead stream is noticed within 30 s. */
 const arrivedAfterMs = 60_000
 
-/** Keeps dropped objects while their connections drain, then reports the removal to the server. */
-export function openDrainingObjects(clock: Clock) {
+/** Removed objects whose connections still drain. Reports each removal to the server when the drain has ended. */
+export interface DrainingObjects {
+  add(removal: Removal, done: Promise<void>): void
+  /** Returns the revision of a removal that is not forgotten yet; otherwise 0. */
+  revisionOf(object: Pick<Removal, 'kind' | 'id'>): number
+  draining(): Removal[]
+  /** Repeats the reports that the previous stream may have lost. */
+  attach(channel: MessageChannel): void
+  detach(): void
+  resetRevisions(): void
+}
+
+export function openDrainingObjects(clock: Clock): DrainingObjects {
   const entries = new Map<string, Entry>()
   let channel: MessageChannel | null = null
 
   function report(entry: Entry): void {
     if (!channel) return
-    channel.send(ObjectRemoved, entry.row)
+    channel.send(ObjectRemoved, entry.removal)
     entry.sentAt = clock.monotonic()
   }
 
@@ -30,35 +41,32 @@ export function openDrainingObjects(clock: Clock) {
     for (const [key, { sentAt }] of entries) if (sentAt !== null && sentAt < before) entries.delete(key)
   }
 
-  function removed(entry: Entry): void {
+  function finish(entry: Entry): void {
     entry.status = 'removed'
     forgetArrived()
-    if (entries.get(objectKey(entry.row)) === entry) report(entry)
+    if (entries.get(objectKey(entry.removal)) === entry) report(entry)
   }
 
   return {
-    add(row: Row, done: Promise<void>): void {
-      const entry: Entry = { row, status: 'draining', sentAt: null }
-      entries.set(objectKey(row), entry)
-      // In the next turn of the event loop, after the answer to the drop.
-      done.then(() => setImmediate(removed, entry))
+    add(removal, done) {
+      const entry: Entry = { removal, status: 'draining', sentAt: null }
+      entries.set(objectKey(removal), entry)
+      done.then(() => setImmediate(finish, entry)) // after the answer to the removal
     },
-    /** Returns the revision of a drop that is not forgotten yet; otherwise 0. */
-    revisionOf: (object: Pick<Row, 'kind' | 'id'>): number =>
-      entries.get(objectKey(object))?.row.revision ?? 0,
-    draining: () => [...entries.values()].filter(({ status }) => status === 'draining').map(({ row }) => row),
-    /** Reports again what may have been lost with the stream before. */
-    attach(next: MessageChannel): void {
+    revisionOf: object => entries.get(objectKey(object))?.removal.revision ?? 0,
+    draining: () =>
+      [...entries.values()].filter(({ status }) => status === 'draining').map(({ removal }) => removal),
+    attach(next) {
       channel = next
       for (const entry of entries.values()) if (entry.status === 'removed') report(entry)
     },
-    detach(): void {
+    detach() {
       channel = null
       forgetArrived()
       for (const entry of entries.values()) entry.sentAt = null
     },
-    resetRevisions(): void {
-      for (const entry of entries.values()) entry.row = { ...entry.row, revision: 0 }
+    resetRevisions() {
+      for (const entry of entries.values()) entry.removal = { ...entry.removal, revision: 0 }
     }
   }
 }

@@ -1,4 +1,4 @@
-// The objects that the server keeps on this agent: applied and saved. They outlive the stream and the process.
+// The objects that the server manages on this agent: applied and saved. They outlive the stream and the process.
 import type { Static } from 'typebox'
 import { digestOf, type InventoryPage, maxInventoryRows, objectKey } from '../../kernel/wire/control.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
@@ -10,12 +10,12 @@ import type {
   AgentObjects,
   Attempts
 } from '../plugin.ts'
-import { openDrainingObjects } from './draining-objects.ts'
+import { type DrainingObjects, openDrainingObjects } from './draining-objects.ts'
 import { type Failure, ObjectKinds } from './object-kinds.ts'
 import { ObjectReporter } from './object-reporter.ts'
 import { byRank, ObjectStates, type PresentObject, reasonOf, resultOf, stateAfter } from './object-states.ts'
 import type { ObjectStore, SavedObject } from './object-store.ts'
-import { openRetryTimers } from './retry-timers.ts'
+import { openRetryTimers, type RetryTimers } from './retry-timers.ts'
 
 interface Options extends Pick<AgentCall, 'clock' | 'log'> {
   readonly store: ObjectStore
@@ -42,11 +42,11 @@ export class ManagedObjects implements AgentObjects {
   readonly #store: ObjectStore
   readonly #kinds: ObjectKinds
   readonly #states = new ObjectStates()
-  readonly #retryTimers: ReturnType<typeof openRetryTimers>
-  readonly #draining: ReturnType<typeof openDrainingObjects>
+  readonly #retryTimers: RetryTimers
+  readonly #draining: DrainingObjects
   readonly #reporter = new ObjectReporter()
   #lastChange: Promise<unknown> = Promise.resolve()
-  /** By object: the puts that wait for one turn, as long as nothing else waits behind them. */
+  /** The puts of the last waiting turn by object; null: another change is last. */
   #group: Map<string, Put> | null = null
   #isClosed = false
 
@@ -59,14 +59,15 @@ export class ManagedObjects implements AgentObjects {
     this.#retryTimers = openRetryTimers(clock)
   }
 
-  /** Puts that come together have one turn. */
+  /** Puts that arrive together share a turn. */
   put(given: AgentObject, attempts: Attempts): Promise<AgentApplyResult> {
-    const [key, answer] = [objectKey(given), Promise.withResolvers<AgentApplyResult>()]
+    const key = objectKey(given)
+    const answer = Promise.withResolvers<AgentApplyResult>()
     let group = this.#group
     if (!group || group.has(key)) {
-      const begun = new Map<string, Put>()
-      void this.#serially(() => this.#putAll(begun))
-      group = begun
+      const newGroup = new Map<string, Put>()
+      void this.#serially(() => this.#putAll(newGroup))
+      group = newGroup
     }
     this.#group = group.set(key, { given, attempts, answer })
     return answer.promise
@@ -82,32 +83,32 @@ export class ManagedObjects implements AgentObjects {
     return this.#serially(() => this.#drop(object, removal))
   }
 
-  /** Applies all saved objects at the start, without a server. */
+  /** Applies all saved objects at the start. Needs no server. */
   restore(): Promise<void> {
     return this.#serially(() => this.#inOrder(this.#store.all(), object => this.#restore(object)))
   }
 
   /**
-   * Runs `change`, which replaces owners of kinds, with the objects of those that leave out of force. Then all objects
-   * are applied again, but limits whose owner stays.
+   * Runs `change`, which replaces the owners of kinds, while the objects of the leaving kinds are out of force. Then
+   * applies all objects again, except limits whose owner stays.
    */
   changeOwners<T>(leaving: ReadonlySet<string>, change: () => Promise<T>): Promise<T> {
     return this.#serially(async () => {
-      const isLeft = ({ kind }: SavedObject): boolean => leaving.has(kind)
-      const inForce = this.#states.applied().filter(isLeft)
+      const isLeaving = ({ kind }: SavedObject): boolean => leaving.has(kind)
+      const inForce = this.#states.applied().filter(isLeaving)
       await Promise.all(inForce.map(object => this.#withdraw(object)))
       try {
         return await change()
       } finally {
         const tried = this.#states.all().filter(({ state }) => state.name !== 'held')
-        const again = tried.filter(({ object }) => isLeft(object) || !this.#kinds.isLimit(object))
+        const again = tried.filter(({ object }) => isLeaving(object) || !this.#kinds.isLimit(object))
         const objects = again.map(({ object }) => object)
         await this.#inOrder(objects, object => this.#reapply(object))
       }
     })
   }
 
-  /** Limits first, then all others together, so that no rule opens without its limits or beside half of its group. */
+  /** Applies limits first, then all others together: no rule opens without its limits or with only half of its group. */
   async #inOrder(objects: readonly SavedObject[], apply: (object: SavedObject) => Promise<void>) {
     const inOrder = objects
       .map(object => ({ object, order: this.#kinds.orderOf(object) }))
@@ -124,7 +125,7 @@ export class ManagedObjects implements AgentObjects {
     return digestOf(this.#store.generation(), this.#states.applied())
   }
 
-  /** Takes from Welcome the generation of the server's store and the kinds it keeps; drops objects of other kinds. */
+  /** Adopts the generation and the kinds of the server's store, from Welcome. Drops objects of other kinds. */
   welcome(generation: string, kinds: readonly string[]): Promise<void> {
     return this.#serially(async () => {
       if (generation !== this.#store.generation()) this.#adopt(generation)
@@ -146,7 +147,7 @@ export class ManagedObjects implements AgentObjects {
     return { rows: rows.slice(0, maxInventoryRows), more: rows.length > maxInventoryRows }
   }
 
-  /** Returns the objects that failed or wait, with the reason of each. */
+  /** Returns the failed and held objects with their reasons. */
   notInForce() {
     return this.#states.all().flatMap(({ object: { kind, id }, state }) => {
       const failure = reasonOf(state)
@@ -154,7 +155,7 @@ export class ManagedObjects implements AgentObjects {
     })
   }
 
-  /** Called when a stream is up: changes are reported on it. */
+  /** Called when a stream is up. Changes are reported on it. */
   attach(channel: MessageChannel): void {
     this.#draining.attach(channel)
     this.#reporter.attach(channel, this.#states)
@@ -180,13 +181,13 @@ export class ManagedObjects implements AgentObjects {
     })
   }
 
-  /** Called when the agent stops: nothing changes any more, and new changes stay unanswered. */
+  /** Called when the agent stops. Nothing changes later, and new changes stay unanswered. */
   close(): void {
     this.#isClosed = true
     this.#retryTimers.cancelAll()
   }
 
-  /** Runs one change after another. A change that has not begun when the agent stops never settles. */
+  /** Runs one change after another. A change that has not started when the agent stops never settles. */
   #serially<T>(change: () => Promise<T>): Promise<T> {
     this.#group = null
     const done = this.#lastChange.then(() => (this.#isClosed ? new Promise<T>(() => {}) : change()))
@@ -198,12 +199,12 @@ export class ManagedObjects implements AgentObjects {
   async #putAll(group: Map<string, Put>): Promise<void> {
     if (this.#group === group) this.#group = null
     const due = [...group.values()].flatMap(put => this.#due(put))
-    const lost = this.#saveAll(due.filter(({ isSaved }) => !isSaved))
+    const failed = this.#saveAll(due.filter(({ isSaved }) => !isSaved))
     for (const put of due)
-      if (!lost.includes(put)) await this.#put(put).then(put.answer.resolve, put.answer.reject)
+      if (!failed.includes(put)) await this.#put(put).then(put.answer.resolve, put.answer.reject)
   }
 
-  /** Answers a put that is older than what is here, or that no plugin takes; returns any other. */
+  /** Answers a put that is outdated or that no plugin takes. Returns any other. */
   #due(put: Put): DuePut[] {
     const { given, answer } = put
     const { revision, value } = given
@@ -223,7 +224,7 @@ export class ManagedObjects implements AgentObjects {
     return []
   }
 
-  /** Returns the puts that could not be saved: they change nothing. */
+  /** Returns the puts that could not be saved. They change nothing. */
   #saveAll(puts: readonly DuePut[]): readonly DuePut[] {
     try {
       this.#store.save(...puts.map(({ object }) => object))
@@ -247,12 +248,12 @@ export class ManagedObjects implements AgentObjects {
       await this.#restorePrevious(present?.object, object)
       return resultOf({ object, state: stateAfter(failure) })
     }
-    // Fail closed: the object that it replaces may allow more than the server now wants; a limit allows nothing.
+    // Fail closed: the previous object may allow more than the server now wants. A limit allows nothing.
     if (failure && isApplied && !this.#kinds.isLimit(object)) await this.#withdraw(object)
     return resultOf(this.#set({ object, order, state: stateAfter(failure) }))
   }
 
-  /** Undoes a refused put: restores the object that was there before, or none. */
+  /** Undoes a refused put: restores the previous object, or removes the refused one. */
   async #restorePrevious(before: SavedObject | undefined, refused: SavedObject): Promise<void> {
     if (!before) return this.#store.remove(refused)
     this.#store.save(before)
@@ -267,7 +268,7 @@ export class ManagedObjects implements AgentObjects {
       this.#options.log.warn('object.not_restored', failure.message, { kind, id, code: failure.code })
   }
 
-  /** Applies an object again; one that may no longer be in force is taken out of it. */
+  /** Applies an object again. Withdraws it if that fails. */
   async #reapply(object: SavedObject): Promise<void> {
     const before = this.#states.get(object)?.state
     await this.#restore(object)
@@ -278,19 +279,19 @@ export class ManagedObjects implements AgentObjects {
       await this.#withdraw(object)
   }
 
-  /** Takes an object out of force, and keeps it. */
+  /** Takes an object out of force without deleting it. */
   async #withdraw(object: SavedObject): Promise<void> {
     await this.#kinds.withdraw(object, 'drain').catch(this.#logWithdrawFailed(object))
   }
 
-  /** Applies a saved object; returns why it cannot be, or null. */
+  /** Applies a saved object. Returns the failure, or null. */
   async #load(object: SavedObject): Promise<Failure | null> {
     const failure = await this.#kinds.apply(object)
     this.#set({ object, order: this.#kinds.orderOf(object), state: stateAfter(failure) })
     return failure
   }
 
-  /** Sets the object's state; one that failed is applied again, unless no plugin owns its kind. */
+  /** Sets the object's state. A failed object is retried, unless no plugin owns its kind. */
   #set(present: PresentObject): PresentObject {
     const { object, state } = present
     this.#states.set(present)
@@ -300,7 +301,7 @@ export class ManagedObjects implements AgentObjects {
     return present
   }
 
-  /** Applies the failed objects of the group again, together: they may all wait for the same thing. */
+  /** Retries all failed objects of the group together: they may wait for the same thing. */
   async #retry(due: PresentObject): Promise<void> {
     if (this.#states.get(due.object)?.state !== due.state) return
     await Promise.all(this.#states.failedWith(due).map(failed => this.#applyAgain(failed)))

@@ -2,16 +2,16 @@ import { type Handler, Refused } from '../../kernel/wire/message.ts'
 import type { AgentApplyResult, AgentCall, AgentObjectKind } from '../plugin.ts'
 
 /**
- * Returns the handlers of a kind's pushes and removals. A push is decoded once; its bytes are saved as they came, unless
- * the kind derives what is saved.
+ * Returns the handlers of a kind's pushes and removals. A push is decoded once. Its bytes are saved unchanged, unless the
+ * kind derives the saved object.
  */
 export function objectHandlers(objectKind: AgentObjectKind): Handler<AgentCall>[] {
   const { kind, push, remove, saved } = objectKind
   const onPush: Handler<AgentCall> = {
     name: push.name,
-    isGrouped: true, // those that come together are saved with one sync
+    isGrouped: true, // pushes that arrive together are saved with one sync
     async run(call, codec, frame) {
-      const bytes = Uint8Array.from(frame) // a copy: the object does not keep the whole frame in memory
+      const bytes = Uint8Array.from(frame) // a copy, so that the object does not hold the whole frame in memory
       const body = codec.decode(push, bytes)
       const { id, revision, removal, attempts = 'retry' } = objectKind.readPush(body)
       const content = () => (saved ? { value: saved.from(body, call) } : { value: body, bytes })
@@ -40,7 +40,7 @@ export function objectHandlers(objectKind: AgentObjectKind): Handler<AgentCall>[
   return [onPush, onRemove]
 }
 
-/** Returns the revision that the agent has now. Throws a refusal, which is sent to the server. */
+/** Returns the revision that the agent has now. Throws a refusal for the server. */
 function presentRevision(result: AgentApplyResult): number {
   if (result.status === 'refused') throw new Refused(result.code, result.message)
   return result.revision

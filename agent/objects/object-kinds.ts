@@ -1,4 +1,4 @@
-// Calls the plugins that own the kinds of objects, and encodes and decodes their objects.
+// Calls the plugins that own the kinds of objects. Encodes and decodes their objects.
 import { isDeepStrictEqual } from 'node:util'
 import type { Log } from '../../kernel/base/log.ts'
 import { type Message, Refused } from '../../kernel/wire/message.ts'
@@ -26,7 +26,7 @@ export class ObjectKinds {
     return this.#find(kind)?.isLimit === true
   }
 
-  /** Throws Refused where no plugin owns the kind. */
+  /** Throws Refused if no plugin owns the kind. */
   toSaved({ kind, id, revision, value, bytes }: AgentObject): SavedObject {
     const encode = () => Uint8Array.from(this.#call().codec.encode(this.#messageOf(kind), value))
     return { kind, id, revision, bytes: bytes ?? encode() }
@@ -37,7 +37,7 @@ export class ObjectKinds {
     return isEqual(this.#decode(object), value)
   }
 
-  /** Puts an object in force. Returns why it cannot be, or null. `value`: the object, if already decoded. */
+  /** Puts an object in force. Returns the failure, or null. `value`: the object, if already decoded. */
   async apply(object: SavedObject, value?: unknown): Promise<Failure | null> {
     const { kind, id } = object
     try {
@@ -55,11 +55,11 @@ export class ObjectKinds {
       const owner = this.#find(object.kind)
       return owner?.applyOrder?.(value ?? this.#decode(object), this.#call()) ?? null
     } catch {
-      return null // what cannot be decoded is refused, with the reason, when it is applied
+      return null // `apply` refuses an object that cannot be decoded
     }
   }
 
-  /** Resolves when the object is out of force; `done` settles at the end of its drain. */
+  /** Resolves when the object is out of force. `done` settles at the end of its drain. */
   async withdraw({ kind, id }: Pick<SavedObject, 'kind' | 'id'>, removal: 'drain' | 'cut') {
     const withdrawn = this.#find(kind)?.withdraw(id, removal, this.#call())
     return (await withdrawn) ?? { done: Promise.resolve() }

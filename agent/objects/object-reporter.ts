@@ -2,9 +2,9 @@ import { ObjectStatus, objectKey } from '../../kernel/wire/control.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { type ObjectStates, type PresentObject, reasonOf } from './object-states.ts'
 
-const maxWaitingReports = 500 // on a new stream; the others are reported when they come into force
+const maxWaitingReports = 500 // on a new stream; others are reported when they come into force
 
-/** Reports objects that changed by themselves. What changes without a stream is reported on the next one. */
+/** Reports objects that change without a request. Changes without a stream are reported on the next one. */
 export class ObjectReporter {
   readonly #unreported = new Map<string, PresentObject['object']>() // by key
   #channel: MessageChannel | null = null
@@ -17,12 +17,12 @@ export class ObjectReporter {
     this.#channel.send(ObjectStatus, { kind, id, revision, ...texts })
   }
 
-  /** Called when the digest for Hello was made: it covers all changes so far. */
+  /** Called after the digest for Hello was computed, which covers all changes so far. */
   digestTaken(): void {
     this.#unreported.clear()
   }
 
-  /** Reports what changed since the digest, and objects that wait: the digest does not cover them. */
+  /** Reports changes since the digest, and waiting objects, which the digest does not cover. */
   attach(channel: MessageChannel, states: ObjectStates): void {
     this.#channel = channel
     const waiting = states.all().filter(({ state }) => state.name !== 'applied')

@@ -1,4 +1,4 @@
-// The objects on this agent, each in one state. README.md shows how they change.
+// The objects on this agent, each in one state. README.md shows the transitions.
 import { objectKey } from '../../kernel/wire/control.ts'
 import type { AgentApplyResult, ApplyOrder } from '../plugin.ts'
 import type { Failure } from './object-kinds.ts'
@@ -6,7 +6,7 @@ import type { SavedObject } from './object-store.ts'
 
 export type ObjectState =
   | { readonly name: 'applied' }
-  | { readonly name: 'held' } // not tried yet: waits for the others that come into force with it
+  | { readonly name: 'held' } // not applied yet: waits for its group
   | { readonly name: 'failed'; readonly failure: Failure; readonly retries: number }
 
 export interface PresentObject {
@@ -38,14 +38,14 @@ export class ObjectStates {
     return this.all().flatMap(({ object, state }) => (state.name === 'applied' ? [object] : []))
   }
 
-  /** Returns the held objects of a kind, in the order in which they are to be applied. */
+  /** Returns the held objects of a kind in apply order. */
   held(kind: string): PresentObject[] {
     return this.all()
       .filter(({ object, state }) => state.name === 'held' && object.kind === kind)
       .sort(byRank)
   }
 
-  /** Returns a failed object with those that failed in its group, in the order in which they are to be applied. */
+  /** Returns a failed object and the other failed objects of its group, in apply order. */
   failedWith(due: PresentObject): PresentObject[] {
     if (!due.order) return [due]
     const { group } = due.order
@@ -60,9 +60,9 @@ export class ObjectStates {
   }
 }
 
-const held: Failure = { code: 'held', message: 'waits for the other objects that come into force with it' }
+const held: Failure = { code: 'held', message: 'waits for the other objects of its group' }
 
-/** Returns why an object is not in force; null: it is. */
+/** Returns why an object is not in force, or null. */
 export function reasonOf(state: ObjectState): Failure | null {
   if (state.name === 'applied') return null
   return state.name === 'held' ? held : state.failure

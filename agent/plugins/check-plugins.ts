@@ -42,12 +42,14 @@ function commandProblems({ name: by, commands = [] }: AgentPlugin): string[] {
     return [
       ...(/^[a-z][a-z0-9-]*$/.test(name)
         ? []
-        : [`command "${name}" of ${by} is not one word of a-z, 0-9 and -`]),
+        : [`command "${name}" of ${by} must be one word of a-z, 0-9 and -`]),
       ...(ownCommands.includes(name)
-        ? [`command ${name} of ${by} is one of sluice agent itself: rename it`]
+        ? [`command ${name} of ${by} is a command of sluice agent itself: rename it`]
         : []),
-      ...taken.map(key => `argument ${key} of command ${name} of ${by} is one of every command: rename it`),
-      ...absent.map(key => `argument ${key} of command ${name} of ${by} is positional, and not in args`)
+      ...taken.map(
+        key => `argument ${key} of command ${name} of ${by} is reserved for every command: rename it`
+      ),
+      ...absent.map(key => `argument ${key} of command ${name} of ${by} is positional, but not in args`)
     ]
   })
 }

@@ -1,4 +1,4 @@
-// Contains the failures of a plugin's agent half: each is logged with the plugin's name, and affects nothing else.
+// Contains the failures of a plugin's agent half: each is logged with the plugin's name and affects nothing else.
 
 import { runAs, withTimeout } from '../../kernel/base/attribution.ts'
 import { Fault } from '../../kernel/base/errors.ts'
@@ -20,7 +20,7 @@ const kindSecs = 10
 const commandSecs = 10
 const handlerSecs = 15 // longer than `kindSecs`: a handler may apply objects
 
-/** Wraps every function of a plugin: an error becomes a refusal where a result is needed, and is otherwise only logged. */
+/** Wraps every function of a plugin. An error becomes a refusal if a result is needed; otherwise it is only logged. */
 export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): AgentPlugin {
   const { name, handlers = [], fields = [], kinds = [], commands = [] } = plugin
   const guard = openGuard(name, log, config)
@@ -86,7 +86,7 @@ const guardField = (field: AgentField, guard: Guard): AgentField => ({
     const hook = `setMeters of ${field.key}`
     const work = (): void => field.setMeters?.(value, rule, meters)
     if (value === null) void guard.orLog(hook, work)
-    else guard.orRefuse(hook, work) // a rule must not open without its limits
+    else guard.orRefuse(hook, work) // the rule must not open without its limits
   },
   ...(field.opened && {
     opened: (rule, call) =>
@@ -112,12 +112,21 @@ const guardKind = ({ applyOrder, ...kind }: AgentObjectKind, guard: Guard): Agen
   })
 })
 
-type Guard = ReturnType<typeof openGuard>
+/** Runs the functions of one plugin. */
+interface Guard {
+  /** Returns the call with the plugin's configuration and guarded timers: always the same object, since plugins use it as a key. */
+  call(call: AgentCall): AgentCall
+  /** Converts an error to a refusal. */
+  orRefuse<T>(hook: string, work: () => T): T
+  /** Like `orRefuse`, with a timeout. */
+  orRefuseIn<T>(secs: number, hook: string, work: () => Promise<T>): Promise<T>
+  /** Starts the work at once and logs errors. Never rejects. */
+  orLog(hook: string, work: () => unknown): Promise<void>
+}
 
-function openGuard(plugin: string, log: Log, config: unknown) {
+function openGuard(plugin: string, log: Log, config: unknown): Guard {
   const calls = new WeakMap<AgentCall, AgentCall>()
 
-  /** Returns the call with the plugin's configuration and guarded timers: always the same object, because plugins use it as a key. */
   function guardCall(call: AgentCall): AgentCall {
     const { clock, time } = call
     const guardedTime: AgentTime = {
@@ -147,7 +156,6 @@ function openGuard(plugin: string, log: Log, config: unknown) {
       throw refusalOf(hook, error)
     })
 
-  /** Starts the work at once and never rejects. */
   async function orLog(hook: string, work: () => unknown): Promise<void> {
     try {
       await runAs(plugin, work)

@@ -6,7 +6,7 @@ import type { AgentConfig } from '../config.ts'
 import type { AgentPlugin } from '../plugin.ts'
 import { checkPlugins } from './check-plugins.ts'
 
-/** Loads the agent halves of a configuration, and checks them together. Throws Fault. */
+/** Loads the agent halves of a configuration and checks them together. Throws Fault. */
 export async function loadAgentPlugins(
   { plugins: table, placeOf }: Pick<AgentConfig, 'plugins' | 'placeOf'>,
   file: string | null

@@ -1,4 +1,4 @@
-// The plugins of a running agent. A reload replaces those that have changed; the others do not notice it.
+// The plugins of a running agent. A reload replaces changed plugins and does not affect the others.
 import { isDeepStrictEqual } from 'node:util'
 import type { Log } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
@@ -6,7 +6,7 @@ import { logFailure } from '../../platform/plugins/containment.ts'
 import type { AgentCall, AgentPlugin, PluginExplainer, PluginMetrics } from '../plugin.ts'
 import { guardPlugin } from './guard-plugin.ts'
 
-/** Plugins, and the configuration of each by its name. */
+/** Plugins, and their configurations by name. */
 export interface ConfiguredPlugins {
   readonly plugins: readonly AgentPlugin[]
   readonly configs: Readonly<Record<string, unknown>> // validated
@@ -34,12 +34,12 @@ export class PluginSet {
     this.#set(this.#membersOf(given))
   }
 
-  /** The plugins, whose failures are contained. Another list after a change. */
+  /** The guarded plugins. A change replaces the list. */
   get all(): readonly AgentPlugin[] {
     return this.#plugins
   }
 
-  /** Returns a function that returns what `make` makes of the plugins, and has it made anew after a change. */
+  /** Returns a getter of `make(plugins)`. The value is cached until the plugins change. */
   derived<T>(make: (plugins: readonly AgentPlugin[]) => T): () => T {
     let madeOf = this.#plugins
     let made = make(madeOf)
@@ -60,7 +60,7 @@ export class PluginSet {
     for (const member of this.#members) await this.#start(member, call)
   }
 
-  /** Ends the plugins that are not in `given` as they are, and starts its others. If that fails, it is undone. */
+  /** Ends the plugins that are not in `given`, and starts the new ones. Undoes the change if that fails. */
   async change(given: ConfiguredPlugins, call: AgentCall): Promise<PluginChange> {
     const before = this.#members
     const next = this.#membersOf(given)
@@ -82,7 +82,7 @@ export class PluginSet {
     return { ended: leaving.map(nameOf), started: coming.map(nameOf) }
   }
 
-  /** Releases what the plugins have acquired, last first. */
+  /** Releases the resources of the plugins, last first. */
   stop(): Promise<void> {
     return release(this.#members)
   }
@@ -90,10 +90,10 @@ export class PluginSet {
   #membersOf({ plugins, configs }: ConfiguredPlugins): Member[] {
     return plugins.map(plugin => {
       const config = configs[plugin.name] ?? {}
-      const isKept = (member: Member): boolean =>
+      const isUnchanged = (member: Member): boolean =>
         member.plugin === plugin && isDeepStrictEqual(member.config, config)
       const guarded = guardPlugin(plugin, this.#log, config)
-      return this.#members.find(isKept) ?? { plugin, config, guarded, releases: new Releases() }
+      return this.#members.find(isUnchanged) ?? { plugin, config, guarded, releases: new Releases() }
     })
   }
 

@@ -7,7 +7,7 @@ const shortestMs = 1_000
 const longestMs = 3_600_000
 const failureMs = 3_000
 const staleMs = 60_000
-/** A name in use is looked up again so long before its addresses expire, at most: nobody waits for it. */
+/** A name in use is looked up again this long before its addresses expire, at most, so that no dial waits. */
 const aheadMs = 2_000
 const maxNames = 4_096
 
@@ -21,13 +21,13 @@ interface Entry {
 
 interface Failure {
   readonly reason: Reason
-  readonly firstAt: number // of those in a row
+  readonly firstAt: number // of the consecutive failures
   readonly until: number
 }
 
 const none: Entry = { addresses: null, answeredAt: 0, freshUntil: 0, expiresAt: 0, failure: null }
 
-/** Returns expired addresses, for 60 s after they expired or lookups began to fail. */
+/** Returns stale addresses for 60 s after they expired or lookups started to fail. */
 function staleAnswer({ addresses, expiresAt, failure }: Entry, now: number): Resolved | null {
   const until = (failure?.firstAt ?? expiresAt) + staleMs
   if (!addresses || now >= until) return null
@@ -41,14 +41,25 @@ function failedAnswer({ reason, until }: Failure, now: number): Resolved {
   return { ok: false, reason, freshMs, usableMs: freshMs }
 }
 
-export function openCache(clock: Clock) {
+export interface DnsCache {
+  /** Returns expired addresses while they are usable, or null. */
+  stale(name: string): Resolved | null
+  /** Returns the age of a name's addresses in ms; null: it has none. */
+  ageMs(name: string): number | null
+  /** Returns an answer that needs no lookup, or null. For a recent failure it is stale addresses or the failure. */
+  fresh(name: string): Resolved | null
+  /** Stores a result and returns the answer to give. */
+  store(name: string, found: LookupResult): Resolved
+}
+
+export function openDnsCache(clock: Clock): DnsCache {
   const entries = new Map<string, Entry>()
 
-  /** Stores an entry; evicts the one that expires first when the cache is full. */
+  /** Stores an entry. A full cache evicts the entry that expires first. */
   const put = (name: string, entry: Entry) => {
     if (entries.size >= maxNames && !entries.has(name)) {
-      const [next] = [...entries].reduce((a, b) => (b[1].expiresAt < a[1].expiresAt ? b : a))
-      entries.delete(next)
+      const [earliest] = [...entries].reduce((a, b) => (b[1].expiresAt < a[1].expiresAt ? b : a))
+      entries.delete(earliest)
     }
     entries.set(name, entry)
   }
@@ -56,28 +67,30 @@ export function openCache(clock: Clock) {
 
   return {
     stale,
-    /** Returns how old the addresses of a name are, ms; null: it has none. */
-    ageMs(name: string): number | null {
+    ageMs(name) {
       const { addresses, answeredAt } = entries.get(name) ?? none
       return addresses ? clock.monotonic() - answeredAt : null
     },
-    /** Returns an answer that need not be looked up; for a recent failure a stale answer, or the failure. */
-    fresh(name: string): Resolved | null {
+    fresh(name) {
       const now = clock.monotonic()
       const { addresses, freshUntil, expiresAt, failure } = entries.get(name) ?? none
       const usableMs = expiresAt - now
       if (addresses && now < freshUntil) return { ok: true, addresses, freshMs: freshUntil - now, usableMs }
       return failure && now < failure.until ? (stale(name) ?? failedAnswer(failure, now)) : null
     },
-    /** Stores a result and returns the answer to give. */
-    store(name: string, found: LookupResult): Resolved {
+    store(name, found) {
       const now = clock.monotonic()
       if (found.ok) {
         const { addresses, ttlMs } = found
         const usableMs = Math.min(Math.max(ttlMs, shortestMs), longestMs)
         const freshMs = usableMs - Math.min(aheadMs, usableMs / 2)
-        const [freshUntil, expiresAt] = [now + freshMs, now + usableMs]
-        put(name, { addresses, answeredAt: now, freshUntil, expiresAt, failure: null })
+        put(name, {
+          addresses,
+          answeredAt: now,
+          freshUntil: now + freshMs,
+          expiresAt: now + usableMs,
+          failure: null
+        })
         return { ok: true, addresses, freshMs, usableMs }
       }
       const until = now + failureMs

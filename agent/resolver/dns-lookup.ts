@@ -16,12 +16,12 @@ export type LookupResult =
   | { readonly ok: false; readonly reason: Reason }
 
 const attemptMs = 3_000
-/** How much longer the other family may take when one has answered. */
+/** How long the other family can take after one has answered. */
 const otherFamilyMs = 250
 /** Longest time to cache the addresses of one family when the lookup of the other failed. */
 const partialTtlMs = 30_000
 
-/** Uses a new resolver for each query: it reads the system's current servers and is cancelled alone. */
+/** Uses a new resolver for each query, which reads the system's current servers and can be cancelled alone. */
 export function dnsLookup(servers?: readonly string[]): Lookup {
   return async (name, family, signal) => {
     const resolver = new Resolver({ timeout: 1_000, tries: 3 })
@@ -62,10 +62,10 @@ const reasons: Readonly<Record<string, Reason>> = {
 }
 const reasonOf = ({ code = '' }: NodeJS.ErrnoException): Reason => reasons[code] ?? 'servfail'
 
-/** The reason to report when the families failed for different ones: the first in this list. */
+/** If the families failed for different reasons, the first in this list is reported. */
 const precedence: readonly Reason[] = ['nxdomain', 'timeout', 'servfail', 'no_address']
 
-/** Tells whether the name itself has no addresses; other reasons mean that no server answered. */
+/** Returns true if the name has no addresses. Other reasons mean that no server answered. */
 export const isFinal = (reason: Reason): boolean => reason === 'nxdomain' || reason === 'no_address'
 
 function merge(answers: readonly Answer[]): LookupResult {

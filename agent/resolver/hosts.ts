@@ -3,10 +3,10 @@ import { isIP } from 'node:net'
 
 const systemFile = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
 
-/** Looks names up in the hosts file, which is read again when it has changed. `localhost` needs no entry. */
+/** Looks up names in the hosts file. Reads the file again when it has changed. `localhost` needs no entry. */
 export function openHosts(file = systemFile): (name: string) => readonly string[] | null {
   let names: ReadonlyMap<string, readonly string[]> = new Map()
-  let version = '' // of the file as it was read
+  let version = '' // of the file that was read
 
   const refresh = () => {
     try {

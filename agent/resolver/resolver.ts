@@ -2,14 +2,14 @@
 import { isIP } from 'node:net'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Resolved } from '../engine/engine.ts'
-import { openCache } from './dns-cache.ts'
+import { openDnsCache } from './dns-cache.ts'
 import { dnsLookup, type Lookup, lookUpAddresses } from './dns-lookup.ts'
 import { openHosts } from './hosts.ts'
 
 export interface Resolver {
-  /** Returns addresses in the order of the hosts file, or those of DNS with IPv4 before IPv6. Never rejects. */
+  /** Returns addresses in the order of the hosts file, or from DNS with IPv4 before IPv6. Never rejects. */
   resolve(host: string): Promise<Resolved>
-  /** Returns how long ago DNS gave the addresses that `resolve` returns, ms; null: it does not have them from DNS. */
+  /** Returns the age in ms of the DNS answer that `resolve` returns; null: it is not from DNS. */
   ageMs?(host: string): number | null
 }
 
@@ -20,12 +20,12 @@ interface Options {
 }
 
 const maxInFlight = 64
-/** How soon a change of the hosts file is noticed, for names in use and for others. */
+/** How soon a change of the hosts file is noticed: for names in use, and for others. */
 const hostsFresh = { freshMs: 500, usableMs: 2_000 }
 
 export function openResolver({ clock, lookup = dnsLookup(), hosts }: Options): Required<Resolver> {
   const addressesInHosts = openHosts(hosts)
-  const cache = openCache(clock)
+  const cache = openDnsCache(clock)
   const inFlight = new Map<string, Promise<Resolved>>()
 
   function query(name: string): Promise<Resolved> | Resolved {

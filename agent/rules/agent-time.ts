@@ -2,6 +2,7 @@
 import { type Clock, latest } from '../../kernel/base/clock.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { AgentTime } from './contract.ts'
 
 interface Timer {
   readonly ms: number
@@ -13,14 +14,18 @@ interface Options {
   readonly journal: Pick<Journal, 'now' | 'isTimeKnown'>
 }
 
-export type Time = ReturnType<typeof openAgentTime>
+export interface CorrectableTime extends AgentTime {
+  /** Runs `correct`, which sets the time by the server's. Returns whether the time has gone back. */
+  correct(correct: () => void): boolean
+  stop(): void
+}
 
-const maxWaitMs = 3_600_000 // setTimeout keeps no more than 24 days, and drifts
+const maxWaitMs = 3_600_000 // setTimeout drifts, and is limited to 24 days
 
-export function openAgentTime({ clock, journal }: Options) {
-  const timers = new Map<Timer, () => void>() // waiting, with what arms them
+export function openAgentTime({ clock, journal }: Options): CorrectableTime {
+  const timers = new Map<Timer, () => void>() // with the function that arms it
 
-  /** Without the server, a host that was off for a day must not take its last word for the time. */
+  /** Without the server, the saved time of a host that was off for a day would be a day late. */
   const now = (): number => (journal.isTimeKnown() ? journal.now() : Math.max(journal.now(), latest(clock)))
 
   function at(ms: number, work: () => unknown): Release {
@@ -39,7 +44,7 @@ export function openAgentTime({ clock, journal }: Options) {
           timer.cancel = clock.after(Math.min(1000 * 2 ** failures, 60_000), () => void run(failures + 1))
       }
     }
-    /** Where the time stands still because the server's was set back, it looks again after `leastMs`, growing to 1 s. */
+    /** While the time does not move because the server's was set back, it polls with backoff, from `leastMs` to 1 s. */
     const arm = (leastMs = 0): void => {
       void timer.cancel()
       const leftMs = Math.min(ms - now(), maxWaitMs)
@@ -55,14 +60,13 @@ export function openAgentTime({ clock, journal }: Options) {
   return {
     now,
     at,
-    /** Lets `correct` set the time by the server's; returns whether it has gone back. */
-    corrected(correct: () => void): boolean {
+    correct(correct) {
       const before = now()
       correct()
-      for (const [{ ms }, arm] of timers) if (ms > before) arm() // others are due, or wait to be repeated
+      for (const [{ ms }, arm] of timers) if (ms > before) arm() // the others are due or being retried
       return now() < before
     },
-    stop(): void {
+    stop() {
       for (const { cancel } of timers.keys()) void cancel()
       timers.clear()
     }

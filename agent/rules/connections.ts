@@ -1,4 +1,4 @@
-// Open connections and flows by the rules and meters of the server.
+// Open connections and flows, with the server's rules and the keys of meters.
 import type { Engine } from '../engine/engine.ts'
 import type { AgentConnections, AgentMeters, ConnectionFilter, RuleSpec } from '../plugin.ts'
 
@@ -13,7 +13,9 @@ interface Options {
 
 export function openConnections({ engine, rules, meters }: Options): AgentConnections {
   const selectionOf = ({ rule, ids, source, target }: ConnectionFilter) => ({
-    ...{ ids, source, target },
+    ids,
+    source,
+    target,
     rules: rule === null ? null : rules.engineIds(rule)
   })
 

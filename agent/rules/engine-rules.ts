@@ -1,5 +1,5 @@
-// The rules in the engine. A rule of the server that changes has several, one after the other: the newest takes callers,
-// and live connections stay with the one that has accepted them.
+// The rules in the engine. Changes of a server's rule open a new engine rule each: the newest takes callers, and live
+// connections stay with the one that accepted them.
 import type { Engine, EngineTarget, Filters } from '../engine/engine.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { MeterUse, RuleSpec } from '../plugin.ts'
@@ -33,7 +33,7 @@ export class EngineRules {
     this.#options = options
   }
 
-  /** Opens a rule in the engine, in place of `replaces` if given. Returns its engine id; rejects with an EngineFault. */
+  /** Opens a rule in the engine, replacing `replaces` if given. Returns its engine id. Rejects with an EngineFault. */
   async open(
     { spec, plan, uses }: Pick<EngineEntry, 'spec' | 'plan' | 'uses'>,
     replaces: number | null
@@ -59,7 +59,7 @@ export class EngineRules {
     return id
   }
 
-  /** Stops listening. Live connections are reset after `drainMs`; null: they end by themselves. */
+  /** Stops listening. Live connections are reset after `drainMs`; null: never. */
   close = (id: number, drainMs: number | null): Promise<void> => this.#options.engine.close(id, drainMs)
 
   find = (id: number): EngineEntry | undefined => this.#entries.get(id)
@@ -70,7 +70,7 @@ export class EngineRules {
   idsOf = (ruleId: string): number[] => [...(this.#ids.get(ruleId) ?? [])]
   ruleIds = (): Iterable<string> => this.#ids.keys()
 
-  /** A new revision of the rule has changed nothing for which it would have to be opened anew. */
+  /** Called for a new revision that does not need a new engine rule. */
   renew(id: number, spec: RuleSpec): void {
     const entry = this.#entries.get(id)
     if (entry) entry.spec = spec
@@ -81,17 +81,17 @@ export class EngineRules {
     await Promise.all(this.idsOf(ruleId).map(id => this.#entries.get(id)?.ended.promise))
   }
 
-  /** Sets the filters of the rule, also for connections that a change has left with earlier targets. */
+  /** Sets the filters of the rule, also for connections of earlier engine rules. */
   setFilters(ruleId: string, filters: Filters): void {
     for (const id of this.idsOf(ruleId)) this.#options.engine.setFilters(id, filters)
   }
 
-  /** Resets the rule's connections and flows, but those of the listen ports in `keep`. */
+  /** Resets the rule's connections and flows, except those of the listen ports in `keep`. */
   reset(ruleId: string, keep: Pick<Plan, 'from' | 'to'> | null): void {
     for (const id of this.idsOf(ruleId)) this.#options.engine.reset(id, keep)
   }
 
-  /** Resets the rule's connections to targets that are not among these. */
+  /** Resets the rule's connections to other targets than these. */
   resetOthers(ruleId: string, targets: readonly EngineTarget[]): void {
     for (const id of this.idsOf(ruleId)) {
       const gone = this.#entries
@@ -101,7 +101,7 @@ export class EngineRules {
     }
   }
 
-  /** Releases a rule whose last connection has ended: the engine has sent 'closed'. */
+  /** Releases a rule after its last connection has ended: the engine has sent 'closed'. */
   ended(id: number): void {
     const entry = this.#remove(id)
     if (!entry) return

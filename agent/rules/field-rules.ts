@@ -1,17 +1,16 @@
-// The rules of this agent as their fields see them: opened, changed, gone.
+// Calls the hooks of fields for the rules of this agent: opened, changed, gone.
 import type { TSchema } from 'typebox'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import { logFailure, loggedOnce } from '../../platform/plugins/containment.ts'
 import type { AgentCall, AgentField, AgentPlugin } from '../plugin.ts'
-import type { Time } from './agent-time.ts'
-import type { Closing, FieldRef, FieldRule, RuleSpec } from './contract.ts'
-import type { Closings } from './rule-closings.ts'
+import type { AgentTime, Closing, FieldRef, FieldRule, RuleSpec } from './contract.ts'
+import type { RuleClosings } from './rule-closings.ts'
 
 interface Options {
   readonly plugins: () => readonly AgentPlugin[]
-  readonly closings: Pick<Closings, 'set'>
-  readonly time: Pick<Time, 'at'>
+  readonly closings: Pick<RuleClosings, 'set'>
+  readonly time: Pick<AgentTime, 'at'>
   readonly call: () => AgentCall
   readonly log: Log
 }
@@ -21,7 +20,7 @@ interface OwnedField {
   readonly field: AgentField
 }
 
-/** A rule that has the field, and the field as it was when the rule came into force. */
+/** A rule that has the field, with the field that was loaded when the rule came into force. */
 interface Entry extends OwnedField {
   readonly rule: LiveRule
 }
@@ -34,7 +33,7 @@ export class FieldRules {
     this.#options = options
   }
 
-  /** The rule comes into force, or a new revision of it; `meter` is the one that no other rule passes. */
+  /** Called when a rule or a new revision comes into force. `meter` is the meter that only this rule passes. */
   enter(spec: RuleSpec, meter: string): void {
     const live = this.#rules.get(spec.id) ?? new Map<string, Entry>()
     this.#rules.set(spec.id, live)
@@ -60,18 +59,18 @@ export class FieldRules {
     rule.renew(spec, call.codec.decode(message, spec.fields[key] ?? new Uint8Array()))
     if (isSame) field.changed?.(rule, call)
     else field.opened?.(rule, call)
-    // What an earlier life of the rule, or of the plugin, has closed stays so for no caller in between.
+    // Lifts a closing of an earlier opening of the rule or of an earlier plugin only now: no caller slips in between.
     if (!isSame && !rule.hasDecided) rule.open()
   }
 
-  /** The rule has left the agent. */
+  /** Called when the rule was removed. */
   leave(ruleId: string): void {
     const live = this.#rules.get(ruleId)
     this.#rules.delete(ruleId)
     for (const key of live?.keys() ?? []) if (live) this.#leave(live, key)
   }
 
-  /** The time has gone back: what fields have decided by it may be wrong. */
+  /** Called when the time has gone back: decisions of fields may be wrong. */
   reconsider(): void {
     for (const live of this.#rules.values())
       for (const [key, { rule, plugin, field }] of live) {
@@ -84,7 +83,7 @@ export class FieldRules {
       }
   }
 
-  /** Ends what the plugin does with rules, without its `gone`. What it has closed stays closed until they enter again. */
+  /** Detaches the plugin from its rules without calling `gone`. Its closings stay until the rules enter again. */
   release(plugin: string): void {
     for (const live of this.#rules.values())
       for (const entry of live.values()) if (entry.plugin === plugin) entry.rule.end()
@@ -136,7 +135,7 @@ class LiveRule implements FieldRule {
     return this.#hasDecided
   }
 
-  /** What a plugin still does with the rule has no effect. */
+  /** Makes later calls of the plugin have no effect. */
   end(): void {
     this.#hasEnded = true
     this.#cancelTimers()

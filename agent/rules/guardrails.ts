@@ -1,4 +1,4 @@
-// The limits that the agent's own configuration puts on rules. The server cannot widen them.
+// Limits on rules from the agent's own configuration. The server cannot widen them.
 import { isIP } from 'node:net'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { EngineRule, Filter, Match } from '../engine/engine.ts'
@@ -11,14 +11,19 @@ export interface GuardrailKeys {
   readonly deny_targets: readonly string[]
 }
 
-export type Guardrails = ReturnType<typeof openGuardrails>
+export interface Guardrails {
+  /** Checks ports, and targets that are addresses, before a rule opens. Throws Refused. */
+  admit(rule: Pick<EngineRule, 'from' | 'to' | 'targets'>): void
+  /** Checks the address of every dial: the address of a DNS name is not known earlier. */
+  readonly filter: Filter
+}
 
 type Ports = readonly [from: number, to: number]
 
 const refusal = 'denied_by_agent'
 
-/** Parses the keys; adds a message to `problems` for each entry that is invalid. */
-export function openGuardrails(keys: GuardrailKeys, problems: string[]) {
+/** Parses the keys. Adds a message to `problems` for each invalid entry. */
+export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardrails {
   const read = <V>(key: keyof GuardrailKeys, parse: (text: string) => V | null): V[] =>
     keys[key].flatMap(text => {
       const value = parse(String(text))
@@ -27,7 +32,6 @@ export function openGuardrails(keys: GuardrailKeys, problems: string[]) {
     })
   const ports = read('allow_ports', parsePorts)
   const allow = read('allow_targets', parseMatch)
-  /** Checks the address of every dial: that of a DNS name is not known before. */
   const filter: Filter = {
     allow: allow.length > 0 ? allow : null,
     deny: read('deny_targets', parseMatch),
@@ -36,15 +40,15 @@ export function openGuardrails(keys: GuardrailKeys, problems: string[]) {
 
   const check = problems.length > 0 ? null : compileFilters({ source: null, target: [filter] }).target
 
-  /** Checks, before a rule opens, its ports and the targets given as addresses. Throws Refused. */
   function admit({ from, to, targets }: Pick<EngineRule, 'from' | 'to' | 'targets'>): void {
     for (let port = from; port <= to; port++) {
       if (ports.length > 0 && !ports.some(range => includes(range, port)))
         throw new Refused(refusal, `allow_ports of this agent does not include ${port}`)
       const denied = targets
-        .filter(({ host }) => isIP(host)) // a name is checked when it has been resolved
+        .filter(({ host }) => isIP(host)) // names are checked when they are dialed
         .find(({ host, port: first }) => check?.(canonicalAddress(host), first + port - from, null))
-      if (denied) throw new Refused(refusal, `this agent's guardrails do not allow the target ${denied.host}`)
+      if (denied)
+        throw new Refused(refusal, `the guardrails of this agent do not allow the target ${denied.host}`)
     }
   }
   return { admit, filter }
@@ -55,11 +59,12 @@ const includes = ([from, to]: Ports, port: number): boolean => from <= port && p
 /** Parses '443' or '8000-8999'. */
 function parsePorts(text: string): Ports | null {
   const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? []
-  const [from, to] = [Number(first), Number(last ?? first)]
+  const from = Number(first)
+  const to = Number(last ?? first)
   return from >= 1 && from <= to && to <= 65535 ? [from, to] : null
 }
 
-/** Parses HOST or HOST:PORTS. HOST is an address, a CIDR or a name; before ports, an IPv6 address is in brackets. */
+/** Parses HOST or HOST:PORTS. HOST is an address, a CIDR or a name. An IPv6 address before ports is in brackets. */
 function parseMatch(text: string): Match | null {
   const [, bracketed, bare, portText] = /^(?:\[(.+)\]|([^[\]]*?))(?::([\d-]+))?$/.exec(inBrackets(text)) ?? []
   const host = bracketed ?? bare ?? ''
@@ -68,7 +73,7 @@ function parseMatch(text: string): Match | null {
   return match === null || ports === null ? null : { ...match, ...(ports && { ports }) }
 }
 
-/** Encloses a bare IPv6 address or CIDR, whose colons would otherwise look like the one before ports. */
+/** Encloses a bare IPv6 address or CIDR, so that its last group is not parsed as ports. */
 const inBrackets = (text: string): string => (isIP(text.split('/')[0] ?? '') === 6 ? `[${text}]` : text)
 
 function parseHost(host: string): Match | null {
@@ -76,7 +81,8 @@ function parseHost(host: string): Match | null {
   const family = isIP(address)
   if (family === 0) return /^(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(host) ? { host } : null
   const isMapped = family === 6 && isIP(canonicalAddress(address)) === 4
-  const [least, full] = [isMapped ? 96 : 0, family === 4 ? 32 : 128]
+  const least = isMapped ? 96 : 0
+  const full = family === 4 ? 32 : 128
   const length = bits === undefined ? full : Number(bits)
   if (rest.length > 0 || bits === '' || !(length >= least && length <= full)) return null
   return { cidr: `${address}/${length}` }

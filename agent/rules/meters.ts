@@ -1,11 +1,11 @@
-// The engine's meters by key. A meter exists while a rule passes it or a limit or budget is set.
+// The engine's meters by key. A meter exists while a rule uses it, or limits or a budget are set.
 import type { Budget, Engine, Meter, Sample } from '../engine/engine.ts'
 import type { AgentMeters, MeterLimits, MeterState, MeterUse } from '../plugin.ts'
 
-/** A meter that refuses new connections for `reason`. */
+/** Closes a meter: new connections are refused for `reason`. */
 export interface ClosedMeter {
   readonly reason: string
-  readonly live: 'go on' | 'pause' | 'reset'
+  readonly live: 'continue' | 'pause' | 'reset'
 }
 
 interface Entry {
@@ -14,8 +14,8 @@ interface Entry {
   limits: MeterLimits
   refusals: Meter['refusals']
   budget: Budget | null
-  closed: ClosedMeter | null // in place of the limit of connections, and of the budget
-  rules: number // how many pass it
+  closed: ClosedMeter | null // overrides the limit of connections and the budget
+  rules: number // number of rules that use it
 }
 
 const unlimited: MeterLimits = { bytesIn: null, bytesOut: null, connections: null, newConnections: null }
@@ -51,19 +51,19 @@ export class Meters implements AgentMeters {
     const isNew = !this.#entries.has(key)
     const entry = this.#entry(key)
     if (isNew) this.#apply(entry)
-    if (!entry.closed || entry.closed.live === 'go on') this.#engine.setBudget(entry.id, budget)
+    if (!entry.closed || entry.closed.live === 'continue') this.#engine.setBudget(entry.id, budget)
     entry.budget = budget
     this.#removeIfUnused(entry)
   }
 
-  /** Closes a meter that rules pass; null opens it, with the limits and the budget that were set meanwhile. */
+  /** Closes a meter that rules use. null opens it with its current limits and budget. */
   setClosed(key: string, closed: ClosedMeter | null): void {
     const entry = this.#entries.get(key)
-    if (!entry) throw new TypeError(`no rule passes the meter ${key}`)
+    if (!entry) throw new TypeError(`no rule uses the meter ${key}`)
     entry.closed = closed
     this.#apply(entry)
-    const isStopped = closed && closed.live !== 'go on'
-    if (isStopped) this.#engine.setBudget(entry.id, null) // else a spent one keeps its hold time
+    const isStopped = closed && closed.live !== 'continue'
+    if (isStopped) this.#engine.setBudget(entry.id, null) // else a spent budget would keep its hold time
     this.#engine.setBudget(
       entry.id,
       isStopped ? { mark: 0, holdMs: closed.live === 'pause' ? endlessMs : 0 } : entry.budget
@@ -90,7 +90,7 @@ export class Meters implements AgentMeters {
     return { limits, budget, refusals, counters: meters.find(({ id }) => id === entry.id) ?? null }
   }
 
-  /** Returns the engine's ids of the meters that a rule passes. Each `join` is followed by one `leave`. */
+  /** Adds a rule to its meters and returns their engine ids. Each `join` needs one `leave`. */
   join(uses: readonly MeterUse[]): readonly number[] {
     return uses.map(({ key, refusals }) => {
       const entry = this.#entry(key)

@@ -1,4 +1,4 @@
-// The way of a caller through a rule, as the engine goes it, for a plugin that tells where it ends.
+// The path of a caller through a rule as the engine evaluates it, for the plugin that explains it.
 import type { FirstRead } from '../engine/first-read.ts'
 import { canonicalAddress, dialedAddress, familyOf, interleave, isOwnAddress } from '../net/address.ts'
 import { parsePrefix } from '../net/address-prefix.ts'

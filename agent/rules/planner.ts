@@ -14,10 +14,22 @@ import type {
 import type { Guardrails } from './guardrails.ts'
 import { defaultRefusals } from './meters.ts'
 
-/** A rule for the engine, without the ids of the rule and its meters, and what changes from moment to moment. */
+/** An engine rule without ids of the rule and its meters, and without shares. */
 export type Plan = Omit<EngineRule, 'id' | 'meters' | 'shares'>
 
-export type Planner = ReturnType<typeof openPlanner>
+export interface Planner {
+  /**
+   * Plans the rule from its fields. Pure. Throws Refused for an unknown field or shape, which could otherwise widen what the
+   * rule matches, and if the guardrails forbid it.
+   */
+  plan(spec: RuleSpec, settings: RuleSettings): Plan
+  /** Lets the fields set the meters of an open rule, or reset those of an ended one. */
+  setMeters(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void
+  /** Rules that share a port come into force together, the fallback last, so that the oldest rule counts misses. */
+  applyOrderOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder
+  /** Returns the meters of a rule. One of them is its own, so that fields can close the rule. */
+  metersOf(spec: RuleSpec): readonly MeterUse[]
+}
 
 interface Options {
   readonly plugins: readonly AgentPlugin[]
@@ -26,7 +38,7 @@ interface Options {
   readonly call: () => AgentCall
 }
 
-export function openPlanner({ plugins, codec, guardrails, call }: Options) {
+export function openPlanner({ plugins, codec, guardrails, call }: Options): Planner {
   const fields = new Map(
     plugins.flatMap(({ fields = [] }) => fields.map(field => [field.key, field] as const))
   )
@@ -37,7 +49,7 @@ export function openPlanner({ plugins, codec, guardrails, call }: Options) {
     for (const [key, bytes] of Object.entries(spec.fields).sort(([a], [b]) => (a < b ? -1 : 1))) {
       const field = fields.get(key)
       if (!field) throw new Refused('field_unknown', `this agent does not know the field ${key}`)
-      const value = codec.decode(field.message, bytes) // refuses a bad value also where only `setMeters` reads it
+      const value = codec.decode(field.message, bytes) // also refuses a bad value that only `setMeters` reads
       field.plan?.(value, draft, spec)
     }
     for (const plugin of plugins) plugin.plan?.(draft, spec, call())
@@ -45,10 +57,6 @@ export function openPlanner({ plugins, codec, guardrails, call }: Options) {
     return draft
   }
 
-  /**
-   * Plans the rule from its fields, without an effect. Throws Refused for an unknown field or shape, which could
-   * otherwise widen what the rule matches, and for what the guardrails forbid.
-   */
   function plan(spec: RuleSpec, settings: RuleSettings): Plan {
     for (const shape of shapesOf(spec))
       if (!supported.has(shape))
@@ -59,7 +67,6 @@ export function openPlanner({ plugins, codec, guardrails, call }: Options) {
     return { ...draft, target: [filter, ...draft.target] }
   }
 
-  /** Lets the fields set the meters of an open rule, or reset those of an ended one. */
   function setMeters(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void {
     for (const field of fields.values()) {
       const bytes = state === 'open' ? spec.fields[field.key] : undefined
@@ -67,14 +74,12 @@ export function openPlanner({ plugins, codec, guardrails, call }: Options) {
     }
   }
 
-  /** Rules that share a port come into force together; the fallback last, so that the oldest rule counts misses. */
   function applyOrderOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder {
     const { protocol, from, name, fallback } = draftOf(spec, settings)
     const rank = fallback ? 2 : name?.startsWith('*.') ? 1 : 0
     return { group: `${protocol} ${from}`, rank, isShared: fallback || name !== null }
   }
 
-  /** Every rule passes a meter that no other rule passes: fields may close it. */
   function metersOf(spec: RuleSpec): readonly MeterUse[] {
     const uses = plugins.flatMap(plugin => plugin.meters?.(spec) ?? [])
     return uses.some(({ isOwn }) => isOwn) ? uses : [...uses, { ...closing, key: `closing ${spec.id}` }]
@@ -85,10 +90,10 @@ export function openPlanner({ plugins, codec, guardrails, call }: Options) {
 
 const closing: Omit<MeterUse, 'key'> = { refusals: defaultRefusals, isOwn: true }
 
-/** Returns the key of the meter that no other rule passes. */
+/** Returns the key of the meter that only this rule uses. */
 export function ownMeterIn(uses: readonly MeterUse[]): string {
   const own = uses.find(({ isOwn }) => isOwn)
-  if (!own) throw new TypeError('the rule has no meter of its own')
+  if (!own) throw new TypeError('the rule has no own meter')
   return own.key
 }
 

@@ -1,4 +1,4 @@
-// Which rules are closed, by which fields, and how: beneath it is the meter that only this rule passes.
+// The closed rules, with the closing of each field. A rule is closed by the meter that only it passes.
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Release } from '../../kernel/base/releases.ts'
@@ -18,11 +18,25 @@ interface Options {
   readonly drainMs: () => number
 }
 
-export type Closings = ReturnType<typeof openClosings>
+/** Rules are named by the key of their own meter. */
+export interface RuleClosings {
+  /** Sets how a field closes the rule; null: not. A closing that equals the current one changes nothing. */
+  set(meter: string, field: string, closing: Closing | null): void
+  /** Sets the listener for changes of closings. */
+  onChange(listener: (meter: string) => void): void
+  /** Sets the listener for resets of the connections of a rule. */
+  onCut(listener: (meter: string) => void): void
+  /** Returns true while a closing asks for a closed port. */
+  isPortClosed(meter: string): boolean
+  /** Returns the reasons of the closed rules. */
+  reasons(): ReadonlyMap<string, string>
+  /** Called when no connection passes the meter. */
+  forget(meter: string): void
+}
 
 const modes = ['refuse', 'hold', 'cut'] as const
 
-/** Of several closings the strictest is in force; of equally strict ones the first. */
+/** Returns the strictest closing; of equally strict ones the first. */
 const strictestOf = (closings: Iterable<Closing>): Closing | null =>
   [...closings].reduce<Closing | null>(
     (strictest, closing) =>
@@ -30,9 +44,9 @@ const strictestOf = (closings: Iterable<Closing>): Closing | null =>
     null
   )
 
-export function openClosings({ meters, clock, drainMs }: Options) {
-  let changed: (meter: string) => void = () => {}
-  let hasCut: (meter: string) => void = () => {}
+export function openRuleClosings({ meters, clock, drainMs }: Options): RuleClosings {
+  let notifyChange: (meter: string) => void = () => {}
+  let notifyCut: (meter: string) => void = () => {}
   const rules = new Map<string, ClosedRule>() // by the key of the rule's meter
 
   function enforce(meter: string, rule: ClosedRule): void {
@@ -46,18 +60,17 @@ export function openClosings({ meters, clock, drainMs }: Options) {
     const cut = (): void => {
       rule.isCut = true
       meters.setClosed(meter, { reason, live: 'reset' })
-      hasCut(meter)
+      notifyCut(meter)
     }
     if (mode === 'cut' && (leftMs <= 0 || rule.isCut)) return void cut()
-    meters.setClosed(meter, { reason, live: mode === 'hold' ? 'pause' : 'go on' })
+    meters.setClosed(meter, { reason, live: mode === 'hold' ? 'pause' : 'continue' })
     if (mode === 'cut') rule.cancelDrain = clock.after(leftMs, cut)
   }
 
   return {
-    /** Sets how a field closes the rule with this meter; null: it does not. An equal closing goes on. */
-    set(meter: string, field: string, closing: Closing | null): void {
+    set(meter, field, closing) {
       if (closing && !/^[a-z][a-z0-9_]{0,31}$/.test(closing.reason))
-        throw new TypeError(`${closing.reason} is no reason: use at most 32 of a-z, 0-9 and _`)
+        throw new TypeError(`a reason has at most 32 characters a-z, 0-9 and _, got ${closing.reason}`)
       const rule = rules.get(meter) ?? { by: new Map(), inForce: null, isCut: false, cancelDrain() {} }
       if (isDeepStrictEqual(closing ?? undefined, rule.by.get(field))) return
       if (closing) rule.by.set(field, closing)
@@ -65,24 +78,18 @@ export function openClosings({ meters, clock, drainMs }: Options) {
       rules.set(meter, rule)
       enforce(meter, rule)
       if (rule.by.size === 0) rules.delete(meter)
-      changed(meter)
+      notifyChange(meter)
     },
-    /** Sets what is called with the meter after each change of a closing. */
-    onChange(listener: typeof changed): void {
-      changed = listener
+    onChange(listener) {
+      notifyChange = listener
     },
-    /** Sets what is called with the meter when its connections have been reset. */
-    onCut(listener: typeof hasCut): void {
-      hasCut = listener
+    onCut(listener) {
+      notifyCut = listener
     },
-    /** True while a closing asks for a closed port. */
-    isPortClosed: (meter: string): boolean =>
-      [...(rules.get(meter)?.by.values() ?? [])].some(({ closesPort }) => closesPort),
-    /** The reason of each closed meter. */
-    reasons: (): ReadonlyMap<string, string> =>
+    isPortClosed: meter => [...(rules.get(meter)?.by.values() ?? [])].some(({ closesPort }) => closesPort),
+    reasons: () =>
       new Map([...rules].flatMap(([meter, { inForce }]) => (inForce ? [[meter, inForce.reason]] : []))),
-    /** Called when no connection passes the meter any more. */
-    forget(meter: string): void {
+    forget(meter) {
       const rule = rules.get(meter)
       rules.delete(meter)
       void rule?.cancelDrain()

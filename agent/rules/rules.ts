@@ -23,7 +23,7 @@ import { EngineRules } from './engine-rules.ts'
 import type { FieldRules } from './field-rules.ts'
 import type { Meters } from './meters.ts'
 import { ownMeterIn, type Plan, type Planner } from './planner.ts'
-import type { Closings } from './rule-closings.ts'
+import type { RuleClosings } from './rule-closings.ts'
 import { TargetShares } from './target-shares.ts'
 
 interface Options {
@@ -34,7 +34,7 @@ interface Options {
   readonly planner: () => Planner
   readonly meters: Meters
   readonly fieldRules: FieldRules
-  readonly closings: Pick<Closings, 'set' | 'forget' | 'reasons' | 'isPortClosed' | 'onChange' | 'onCut'>
+  readonly closings: Pick<RuleClosings, 'set' | 'forget' | 'reasons' | 'isPortClosed' | 'onChange' | 'onCut'>
   readonly journal: Pick<Journal, 'bind' | 'unbind'>
   readonly settings: RuleSettingsStore
   readonly clock: Pick<Clock, 'after'>
@@ -45,9 +45,9 @@ interface Options {
 interface RunningRule {
   spec: RuleSpec
   plan: Plan
-  readonly settings: RuleSettings // at its opening: later ones apply to rules that open later
+  readonly settings: RuleSettings // of the opening: changes apply to rules that open later
   readonly uses: readonly MeterUse[]
-  engineId: number | null // of the rule that takes callers; null: closed with its port
+  engineId: number | null // of the engine rule that takes callers; null: the port is closed
 }
 
 /** A port that could not be opened again. */
@@ -63,18 +63,18 @@ const firstReopenMs = 1000
 const maxReopenMs = 60_000
 
 /**
- * A rule is running, then closing while it drains, then gone. While it runs, a change is made before the former rule is
- * broken: the new one takes over its ports, and live connections go on. What happens to one rule happens in turn.
+ * A rule is running, then closing while it drains, then gone. A change opens the new engine rule before it closes the old
+ * one: the new one takes over the ports, and live connections continue. Operations on one rule run one after another.
  */
 export class Rules implements AgentRules {
   readonly #options: Options
   readonly #engineRules: EngineRules
   readonly #shares: TargetShares
   readonly #running = new Map<string, RunningRule>() // by rule id
-  readonly #ruleOf = new Map<string, string>() // rule id by the key of the meter that only it passes
-  readonly #turns = new Map<string, Promise<unknown>>() // the last one of each rule
+  readonly #ruleOf = new Map<string, string>() // rule id by the key of its own meter
+  readonly #turns = new Map<string, Promise<unknown>>() // the last operation by rule id
   readonly #reopening = new Map<string, Reopening>() // by rule id
-  readonly #drains = new Set<Release>() // of connections whose port or target is gone
+  readonly #drains = new Set<Release>() // timers for connections of removed ports or targets
   #isStopped = false
 
   constructor(options: Options) {
@@ -106,7 +106,7 @@ export class Rules implements AgentRules {
           if (running) await this.#change(running, running.spec)
         })
       } catch (error) {
-        log.warn('rule.replan_failed', `the rule stays as it was: ${reasonOf(error)}`, { rule: id })
+        log.warn('rule.replan_failed', `the rule is unchanged: ${reasonOf(error)}`, { rule: id })
       }
     })
     await Promise.all(again)
@@ -119,7 +119,7 @@ export class Rules implements AgentRules {
     return closed
   }
 
-  /** Closes all rules; resolves when every drain has ended. */
+  /** Closes all rules. Resolves when every drain has ended. */
   async closeAll(removal: 'drain' | 'cut'): Promise<void> {
     this.#isStopped = true
     for (const release of this.#drains) void release()
@@ -130,7 +130,7 @@ export class Rules implements AgentRules {
     await Promise.all(closed.map(({ done }) => done))
   }
 
-  /** Releases a rule whose last connection has ended: the engine has sent 'closed'. */
+  /** Releases an engine rule after its last connection has ended: the engine has sent 'closed'. */
   ended = (engineId: number): void => this.#engineRules.ended(engineId)
 
   closed(): ReadonlyMap<string, string> {
@@ -199,7 +199,7 @@ export class Rules implements AgentRules {
     this.#log(rule)
   }
 
-  /** Makes the change, or throws and leaves the rule as it was. */
+  /** Makes the change. If it throws, the rule is as before. */
   async #change(before: RunningRule, spec: RuleSpec): Promise<void> {
     const { settings, meters, log } = this.#options
     const sameSettings = this.#planned(spec, before.settings)
@@ -230,7 +230,7 @@ export class Rules implements AgentRules {
       log.info('rule.changed', `listens on ${portsOf(after.plan)} as changed`, { rule: spec.id })
   }
 
-  /** How long connections of the former rule may go on: without end where their limits are the new one's. */
+  /** Returns how long connections of the old rule can continue; null: without end, since the limits are the same. */
   #leftMs({ uses }: RunningRule, after: RunningRule): number | null {
     if (isDeepStrictEqual(uses, after.uses)) return null
     return after.spec.existing === 'cut' ? 0 : this.#options.settings.current().drainMs
@@ -247,7 +247,7 @@ export class Rules implements AgentRules {
       this.#options.engine.setShares(engineId, this.#shares.numbers(spec))
   }
 
-  /** Ends connections of ports that the change leaves, and of targets that it removes if it asks for that. */
+  /** Ends connections of removed ports, and of removed targets if the change asks for it. */
   #endOthers({ plan: before }: RunningRule, { spec: { id, existing = 'keep' }, plan }: RunningRule): void {
     const { drainMs } = this.#options.settings.current()
     const endMs = existing === 'cut' ? 0 : drainMs
@@ -258,7 +258,7 @@ export class Rules implements AgentRules {
       this.#endAfter(endMs, id, now => this.#engineRules.resetOthers(id, now.targets))
   }
 
-  /** Calls `end` with what the rule is then, if it still runs. */
+  /** Calls `end` after `ms` with the current plan, if the rule still runs. */
   #endAfter(ms: number, ruleId: string, end: (plan: Plan) => void): void {
     const run = (): void => {
       const plan = this.#running.get(ruleId)?.plan
@@ -272,7 +272,7 @@ export class Rules implements AgentRules {
     this.#drains.add(release)
   }
 
-  /** A meter resets connections, but knows no flows: its datagrams would be dropped until they are idle. */
+  /** Meters reset connections but not flows: the datagrams of flows would be dropped until they are idle. */
   #endFlows(meter: string): void {
     const rule = this.#running.get(this.#ruleOf.get(meter) ?? '')
     if (rule?.plan.protocol === 'udp') this.#engineRules.reset(rule.spec.id, null)
@@ -300,7 +300,7 @@ export class Rules implements AgentRules {
     }
   }
 
-  /** Puts the limits of the rule in force, and lets the server's pause and its fields close it or open it. */
+  /** Puts the limits of the rule in force. The server's pause and the fields can close or open it. */
   #enter(rule: RunningRule): void {
     const { planner, meters, closings, fieldRules } = this.#options
     const { spec, uses } = rule
@@ -312,7 +312,7 @@ export class Rules implements AgentRules {
     fieldRules.enter(spec, meter)
   }
 
-  /** The rule no longer runs. */
+  /** Called when the rule no longer runs. */
   #forget({ spec, uses }: RunningRule): void {
     this.#running.delete(spec.id)
     this.#shares.forget(spec.id)
@@ -321,7 +321,7 @@ export class Rules implements AgentRules {
     this.#release(spec, uses)
   }
 
-  /** Leaves meters. Lifts limits and closings with the last rule in the engine, unless the rule runs. */
+  /** Leaves the meters. Lifts limits and closings with the last engine rule, unless the rule runs. */
   #release(spec: RuleSpec, uses: readonly MeterUse[]): void {
     const { planner, meters, closings } = this.#options
     const isGone = !this.#running.has(spec.id) && this.#engineRules.idsOf(spec.id).length === 0
@@ -330,7 +330,7 @@ export class Rules implements AgentRules {
     if (isGone) planner().setMeters(spec, meters, 'ended')
   }
 
-  /** Only a port that a TCP rule has alone can be closed: on others callers are refused one by one. */
+  /** Only an unshared TCP port can be closed. On other ports callers are refused one by one. */
   #listens({ plan, uses }: RunningRule): boolean {
     const mayClose = plan.protocol === 'tcp' && plan.name === null && !plan.fallback
     return !mayClose || !this.#options.closings.isPortClosed(ownMeterIn(uses))
@@ -341,7 +341,7 @@ export class Rules implements AgentRules {
     if (ruleId !== undefined) void this.#inTurn(ruleId, () => this.#followClosing(ruleId))
   }
 
-  /** Closes or opens the port as fields and the time have decided since. */
+  /** Closes or opens the port according to the current closings. */
   async #followClosing(ruleId: string): Promise<void> {
     const rule = this.#running.get(ruleId)
     if (!rule || this.#isStopped) return
@@ -363,7 +363,7 @@ export class Rules implements AgentRules {
   #reopenLater({ spec: { id } }: RunningRule, { code, message }: Refused): void {
     const { clock, log } = this.#options
     const { afterMs = firstReopenMs } = this.#reopening.get(id) ?? {}
-    log.warn('rule.reopen_failed', `${message}; it is tried again in ${afterMs / 1000} s`, { rule: id, code })
+    log.warn('rule.reopen_failed', `${message}; retry in ${afterMs / 1000} s`, { rule: id, code })
     const cancel = clock.after(afterMs, () => void this.#inTurn(id, () => this.#followClosing(id)))
     this.#reopening.set(id, { reason: code, afterMs: Math.min(2 * afterMs, maxReopenMs), cancel })
   }
@@ -397,10 +397,13 @@ const pauseOf = ({ existing }: RuleSpec): Closing => {
 }
 
 const filtersOf = ({ source, target, addressGuards, sourceLimits }: Plan): Filters => ({
-  ...{ source, target, addressGuards, sourceLimits }
+  source,
+  target,
+  addressGuards,
+  sourceLimits
 })
 
-/** Returns true if nothing differs but filters and weights, which change without a new rule in the engine. */
+/** Returns true if only filters and weights differ, which change without a new engine rule. */
 function changesLive(before: RunningRule, after: RunningRule): boolean {
   const balance = after.plan.balance && {
     ...after.plan.balance,
@@ -412,7 +415,7 @@ function changesLive(before: RunningRule, after: RunningRule): boolean {
 
 const portsOf = ({ from, to }: Plan): string => (from === to ? `${from}` : `${from}-${to}`)
 
-/** Translates an EngineFault into a refusal that the server knows. */
+/** Converts an EngineFault to a refusal that the server knows. */
 function refusalOf(error: unknown, { from }: Pick<Plan, 'from'>): Refused {
   if (error instanceof Refused) return error // thrown by a plugin
   const { code, message } = error as EngineFault // `engine.open` rejects with nothing else

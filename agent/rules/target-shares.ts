@@ -1,5 +1,5 @@
-// What the targets of rules get now, as plugins have decided: parts of their weights, and ejections. In memory: after a
-// restart all targets are in service until a plugin decides again.
+// The shares and ejections of the targets of rules, as plugins set them. In memory: after a restart all targets are in
+// service until a plugin decides again.
 import { isDeepStrictEqual } from 'node:util'
 import type { EngineTarget } from '../engine/engine.ts'
 import type { RuleSpec, TargetEvent, TargetShare, TargetStanding } from './contract.ts'
@@ -14,10 +14,10 @@ export class TargetShares {
     this.#emit = emit
   }
 
-  /** Sets what the targets of the rule get; tells plugins of ejections that begin, change or end. */
+  /** Sets the shares of the rule's targets. Emits events for ejections that start, change or end. */
   set(rule: RuleSpec, shares: readonly TargetShare[]): void {
     const before = this.of(rule)
-    const after = before.map((standing, at) => afterwards(standing, shares[at] ?? 1))
+    const after = before.map((standing, at) => nextStanding(standing, shares[at] ?? 1))
     this.#rules.set(
       rule.id,
       new Map(rule.targets.map((target, at) => [nameOf(target), after[at] ?? inService]))
@@ -30,7 +30,7 @@ export class TargetShares {
     }
   }
 
-  /** Returns how the targets of the rule stand, in their order. */
+  /** Returns the standings of the rule's targets, in their order. */
   of({ id, targets }: Pick<RuleSpec, 'id' | 'targets'>): TargetStanding[] {
     const known = this.#rules.get(id)
     return targets.map(target => known?.get(nameOf(target)) ?? inService)
@@ -43,7 +43,7 @@ export class TargetShares {
   forget = (ruleId: string): void => void this.#rules.delete(ruleId)
 }
 
-function afterwards({ ejection: was, ejections }: TargetStanding, share: TargetShare): TargetStanding {
+function nextStanding({ ejection: was, ejections }: TargetStanding, share: TargetShare): TargetStanding {
   if (typeof share === 'number') return { share, ejection: null, ejections }
   return { share: 0, ejection: share, ejections: isDeepStrictEqual(was, share) ? ejections : ejections + 1 }
 }

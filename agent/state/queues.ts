@@ -1,12 +1,12 @@
-// Queues on disk, by name: what is to be reported stays until the server has it, also over a restart and a kill.
+// Named queues on disk. Reports stay in them until the server has them, also after a restart or a crash.
 import type { Log } from '../../kernel/base/log.ts'
 import type { StateDatabase } from './state-database.ts'
 
-const maxItems = 10_000 // of a queue; beyond it the oldest go
+const maxItems = 10_000 // of a queue
 
-/** A queue of texts on disk. Beyond 10,000 the oldest go. */
+/** A queue of texts on disk. Beyond 10,000 items the oldest are dropped. */
 export interface AgentQueue {
-  /** Appends. All that is pushed in one turn of the event loop is written together, before the next. */
+  /** Appends an item. All items of one turn of the event loop are written together at its end. */
   push(item: string): void
   /** Returns the oldest items, at most `max`. */
   first(max: number): readonly { readonly seq: number; readonly item: string }[]
@@ -18,7 +18,7 @@ const table = `create table if not exists queue_item (
   seq integer primary key autoincrement, queue text not null, item text not null) strict;
 create index if not exists queue_item_queue on queue_item (queue, seq);`
 
-/** Returns the function that opens a queue: the same one for the same name. */
+/** Returns a function that opens a queue. It returns the same queue for the same name. */
 export function openQueues(db: StateDatabase, log: Log): (name: string) => AgentQueue {
   db.exec(table)
   const queues = new Map<string, AgentQueue>()
@@ -52,8 +52,8 @@ function openQueue(name: string, db: StateDatabase, log: Log): AgentQueue {
       })
       pushed = []
     } catch (error) {
-      pushed = pushed.slice(-maxItems) // written with the next
-      log.warn('agent.queue_not_written', `the queue ${name} was not written: ${String(error)}`, {
+      pushed = pushed.slice(-maxItems) // retried with the next push
+      log.warn('agent.queue_not_written', `queue ${name} could not be written: ${String(error)}`, {
         queue: name
       })
     }

@@ -3,10 +3,13 @@ import type { StateDatabase } from './state-database.ts'
 
 const defaults: RuleSettings = { drainMs: 30_000, tcpIdleMs: 0, udpIdleMs: 60_000, udpFlowCap: 1024 }
 
-export type RuleSettingsStore = ReturnType<typeof openRuleSettings>
+/** The server's settings for all rules. They are saved, for a start without a connection. */
+export interface RuleSettingsStore {
+  current(): RuleSettings
+  save(changed: Partial<RuleSettings>): void
+}
 
-/** Opens the settings that the server sends for all rules. They are saved for a start without a connection. */
-export function openRuleSettings(db: StateDatabase) {
+export function openRuleSettings(db: StateDatabase): RuleSettingsStore {
   db.exec('create table if not exists rule_setting (name text primary key, value integer not null) strict')
   const rows = db.prepare<[], { name: string; value: number }>('select name, value from rule_setting').all()
   const put = db.prepare('insert or replace into rule_setting values (?, ?)')
@@ -17,7 +20,7 @@ export function openRuleSettings(db: StateDatabase) {
 
   return {
     current: () => current,
-    save(changed: Partial<RuleSettings>): void {
+    save(changed) {
       current = { ...current, ...changed }
       db.transaction(() => {
         for (const [name, value] of Object.entries(changed)) put.run(name, value)

@@ -5,10 +5,10 @@ import { makePrivateDir } from '../../kernel/base/directory.ts'
 import { dataDirUnusable, Fault, reasonOf, storeInUse } from '../../kernel/base/errors.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 
-/** Values by position, or one object of values by name; names that a statement does not have are ignored. */
+/** Values by position, or one object with values by name. Unknown names are ignored. */
 export type Values = readonly (string | number | null | object)[]
 
-/** A prepared statement with values V, whose rows are R. */
+/** A prepared statement with values V and rows R. */
 export interface Statement<V extends Values, R> {
   run(...values: V): { readonly lastInsertRowid: number | bigint }
   get(...values: V): R | undefined
@@ -18,23 +18,23 @@ export interface Statement<V extends Values, R> {
 export interface StateDatabase {
   exec(sql: string): void
   prepare<V extends Values = Values, R = unknown>(sql: string): Statement<V, R>
-  /** Runs the work in a transaction, which a throw undoes. */
+  /** Runs the work in a transaction. A throw rolls it back. */
   transaction(work: () => void): void
   close(): void
 }
 
-/** A commit survives a power failure ('full'), or only the death of the process ('normal', without waiting for the disk). */
+/** 'full': commits survive a power failure. 'normal': commits survive only a crash of the process, without a sync. */
 export type Durability = 'full' | 'normal'
 
 const busyMs = 5_000
 
-/** Opens a connection to <dir>/state.db. A process may have several: no call yields, also in a transaction. */
+/** Opens a connection to <dir>/state.db. A process can have several: no call yields, not even in a transaction. */
 export function openStateDatabase(dir: string, durability: Durability = 'full'): StateDatabase {
   const db = new DatabaseSync(join(dir, 'state.db'), { timeout: busyMs, allowUnknownNamedParameters: true })
   db.exec(`pragma journal_mode = wal; pragma synchronous = ${durability}`)
   return {
     exec: sql => db.exec(sql),
-    // The types of a statement are what its text says; node:sqlite knows neither.
+    // The caller states the types; node:sqlite does not know them.
     prepare: <V extends Values, R>(sql: string) => db.prepare(sql) as unknown as Statement<V, R>,
     transaction(work) {
       db.exec('begin')
@@ -42,7 +42,7 @@ export function openStateDatabase(dir: string, durability: Durability = 'full'):
         work()
         db.exec('commit')
       } catch (error) {
-        if (db.isTransaction) db.exec('rollback') // a full disk has ended it
+        if (db.isTransaction) db.exec('rollback') // a full disk ends it
         throw error
       }
     },
@@ -52,7 +52,7 @@ export function openStateDatabase(dir: string, durability: Durability = 'full'):
   }
 }
 
-/** Returns what SQLite finds to be damaged first. */
+/** Returns the first damage that SQLite finds, or null. */
 export function damageIn(db: StateDatabase): string | null {
   const found = db.prepare<[], { quick_check: string }>('pragma quick_check(1)').get()?.quick_check ?? 'ok'
   return found === 'ok' ? null : found
@@ -61,7 +61,7 @@ export function damageIn(db: StateDatabase): string | null {
 const sqliteBusy = 5 // SQLITE_BUSY
 
 /**
- * Creates the directory, for its owner only, and locks it until the release: two agents in one directory would undo
+ * Creates the directory for its owner only, and locks it until the release: two agents in one directory would overwrite
  * each other's changes. Throws Fault.
  */
 export function lockStateDir(dir: string): Release {
@@ -73,9 +73,13 @@ export function lockStateDir(dir: string): Release {
   } catch (cause) {
     lock?.close()
     if (Object(cause).errcode === sqliteBusy)
-      throw new Fault(storeInUse, `${dir} is in use by another agent; stop it, or give another state_dir`, {
-        cause
-      })
+      throw new Fault(
+        storeInUse,
+        `state_dir ${dir} is in use by another agent; stop it, or give another state_dir`,
+        {
+          cause
+        }
+      )
     throw new Fault(dataDirUnusable, `state_dir ${dir} cannot be locked: ${reasonOf(cause)}`, { cause })
   }
   return () => void lock.close()

@@ -3,20 +3,24 @@ import { type Capability, defineMessage, defineRequest } from '../../kernel/wire
 
 const proto = new URL('./endpoints.proto', import.meta.url)
 
-const EndpointsKept = defineMessage({ name: 'sluice.endpoints.EndpointsKept', proto, body: Type.Object({}) })
+const EndpointsSaved = defineMessage({
+  name: 'sluice.endpoints.EndpointsSaved',
+  proto,
+  body: Type.Object({})
+})
 
-/** Where the agent can connect to. It keeps them, tries one after another, and last that of its enrollment. */
+/** The endpoints of the server. The agent saves them and tries one after another, the one of its enrollment last. */
 export const Endpoints = defineRequest({
   name: 'sluice.endpoints.Endpoints',
   proto,
   body: Type.Object({ endpoints: Type.Array(Type.String({ maxLength: 300 }), { maxItems: 32 }) }),
-  response: EndpointsKept
+  response: EndpointsSaved
 })
 
-/** The part of Welcome with Endpoints. Without it the agent keeps those that it has. */
+/** The part of Welcome with Endpoints. Without it the agent continues with the saved ones. */
 export const welcomePart = 'endpoints'
 
-/** Of an agent that connects to several endpoints. */
+/** The agent can connect to several endpoints. */
 export const severalEndpoints: Capability = { id: 'endpoints', since: '1.0.0' }
 
-export const messages = [Endpoints, EndpointsKept]
+export const messages = [Endpoints, EndpointsSaved]

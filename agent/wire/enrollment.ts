@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
 import { defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
-// Sent on the control stream, where the HTTP status has no meaning.
+// These codes are sent on the control stream, where the HTTP status has no meaning.
 export const enrollmentInvalid = defineCode('enrollment_invalid', 401, 4)
 export const enrollmentExpired = defineCode('enrollment_expired', 401, 4)
 export const enrollmentUsed = defineCode('enrollment_used', 401, 4)
@@ -23,7 +23,7 @@ export const Redeemed = defineMessage({
   })
 })
 
-/** Until the code expires, a repeat with the same hash gets the same response, so a lost response does no harm. */
+/** Idempotent: until the code expires, a retry with the same hash gets the same response. */
 export const Redeem = defineRequest({
   name: 'sluice.enrollment.Redeem',
   proto,
@@ -34,7 +34,7 @@ export const Redeem = defineRequest({
   response: Redeemed
 })
 
-/** The part of Welcome with a Redeemed, for an agent that missed the response to its redeem. */
+/** The part of Welcome with Redeemed, for an agent that has lost the response to its redeem. */
 export const welcomePart = 'enrollment'
 
 export const messages = [Redeem, Redeemed]

@@ -46,8 +46,8 @@ t.test('a bundle that is invalid or that others can read is refused with a remed
   const file = join(t.testdir(), 'bundle.json')
   const broken: [text: string, message: RegExp][] = [
     ['{', /is not JSON/],
-    ['{"version": 2}', /not have the format/],
-    [JSON.stringify({ ...bundle, server_cert_sha256: 'short' }), /not have the format/]
+    ['{"version": 2}', /unknown format/],
+    [JSON.stringify({ ...bundle, server_cert_sha256: 'short' }), /unknown format/]
   ]
   for (const [text, message] of broken) {
     writeFileSync(file, text, { mode: 0o600 })

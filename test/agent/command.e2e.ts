@@ -13,7 +13,7 @@ t.test('an agent without a bundle fails with a remedy', async t => {
   const { code, stderr } = await sluice(['agent', 'run', '--state-dir', privateDir(t)])
 
   t.equal(code, 78)
-  t.match(stderr, /startup\.config_invalid: there is no bundle .*; run sluice agent enroll first/)
+  t.match(stderr, /startup\.config_invalid: bundle .* does not exist; run sluice agent enroll first/)
 })
 
 t.test('a revoked agent opens no rules and exits with 4', async t => {

@@ -180,7 +180,7 @@ t.test('a code that is redeemed twice says that the agent is enrolled already', 
   }
 
   await t.rejects(enroll(given), {
-    message: `the code was redeemed; this agent is enrolled already, as ${client_name}: sluice agent run`
+    message: `the code was redeemed; this agent is already enrolled as ${client_name}: run sluice agent run`
   })
 })
 

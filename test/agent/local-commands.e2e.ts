@@ -157,7 +157,7 @@ t.test('a directory whose path is too long for a socket has an agent, and a clea
 
   t.match(
     log.lines.filter(({ event }) => event === 'agent.socket_unavailable'),
-    [{ level: 'warn', message: /a socket's at most 103: give a shorter state_dir/ }]
+    [{ level: 'warn', message: /at most 103 are possible: give a shorter state_dir/ }]
   )
   await t.rejects(ask(join(dir, 'long'.repeat(25)), 'status'), {
     errorCode: { code: 'usage' },

@@ -12,7 +12,7 @@ import { FieldRules } from '../../agent/rules/field-rules.ts'
 import { openGuardrails } from '../../agent/rules/guardrails.ts'
 import { Meters } from '../../agent/rules/meters.ts'
 import { openPlanner } from '../../agent/rules/planner.ts'
-import { openClosings } from '../../agent/rules/rule-closings.ts'
+import { openRuleClosings } from '../../agent/rules/rule-closings.ts'
 import { Rules } from '../../agent/rules/rules.ts'
 import { openRuleSettings } from '../../agent/state/rule-settings.ts'
 import { openStateDatabase } from '../../agent/state/state-database.ts'
@@ -73,7 +73,7 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
   const meters = new Meters(engine)
   const clock = fakeClock()
   const settings = openRuleSettings(db)
-  const closings = openClosings({ meters, clock, drainMs: () => settings.current().drainMs })
+  const closings = openRuleClosings({ meters, clock, drainMs: () => settings.current().drainMs })
   const time = openAgentTime({ clock, journal: { now: () => 0, isTimeKnown: () => false } })
   const call = () => ({ codec }) as AgentCall // hooks get it as it is
   const plugins = [plugin]

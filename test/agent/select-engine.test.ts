@@ -21,6 +21,6 @@ t.test('otherwise the portable engine runs, and the reason is logged', async t =
 t.test('a configured engine runs, or the start fails with the reason', async t => {
   t.match(selectEngine('portable', found), { engine: 'portable' })
   t.throws(() => selectEngine('native', missing), {
-    message: /engine is native, and there is no native engine/
+    message: /engine is native, but there is no native engine/
   })
 })

@@ -36,7 +36,7 @@ export const closing: Record<string, EngineCase> = {
     const live = await openCaller(t, rule.from)
     t.equal(await exchange(live, 'one'), 'one')
 
-    meters.setClosed(own.key, { reason: 'later', live: 'go on' })
+    meters.setClosed(own.key, { reason: 'later', live: 'continue' })
     t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
     await until(() => rejected('later') === 1)
     t.equal(await exchange(live, 'two'), 'two')
@@ -96,7 +96,7 @@ export const udpClosing: Record<string, EngineCase> = {
     const live = await openUdpCaller(t, rule.from)
     t.equal(await live.exchange('one'), 'one')
 
-    meters.setClosed(own.key, { reason: 'later', live: 'go on' })
+    meters.setClosed(own.key, { reason: 'later', live: 'continue' })
     ;(await openUdpCaller(t, rule.from)).send('refused')
     await until(() => counters().rejected['later'] === 1)
     t.equal(await live.exchange('two'), 'two')
