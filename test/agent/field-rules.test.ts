@@ -243,7 +243,9 @@ t.test('a reason that would not fit into statistics is refused', async t => {
   const { connection, log } = await start(t, [plugin])
 
   await t.rejects(push(connection, { mood: 'one' }), { code: 'internal' })
-  t.match(await log.until('plugin.failed'), { message: /a reason has at most 32 characters a-z, 0-9 and _, got Not a code/ })
+  t.match(await log.until('plugin.failed'), {
+    message: /a reason has at most 32 characters a-z, 0-9 and _, got Not a code/
+  })
 })
 
 t.test('a timer of a rule follows the server, and ends with the next revision', async t => {
