@@ -1,10 +1,10 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 import { ruleKey } from '../rules/exports.ts'
-import type { Hours } from './schedule.ts'
+import type { Hours } from './fields.ts'
 
 const time = () => p.bigint('number').nullable() // ms since 1970, UTC
 
-/** The times of a rule; each column is a field of its own. */
+/** Times of a rule. Each column is a field. */
 export const RuleTimes = defineEntity({
   name: 'RuleTimes',
   tableName: 'schedule',

@@ -1,11 +1,11 @@
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { type Explainer, type ExplainStep, explainSlot } from '../rules/exports.ts'
-import { nextChange } from './schedule.ts'
+import { reasons } from './fields.ts'
 import { closedBy, isExpired, timesOf } from './states.ts'
-import { reasons } from './wire.ts'
+import { nextChange } from './weekly-hours.ts'
 
-/** Tells whether the rule is open at this time, and until when. */
+/** Explains whether the rule is open now, and until when. */
 export const explains = explainSlot.fillWith(
   ({ clock }: Pick<Kernel, 'clock'>): Explainer => ({
     async explain({ rule }, em) {

@@ -3,10 +3,9 @@ import { definePlugin } from '../../kernel/plugin.ts'
 import { RuleTimes } from './entities.ts'
 import { keys, openExpiry } from './expiry.ts'
 import { explains } from './explain.ts'
-import { codes, type Deps, fields } from './fields.ts'
 import { Schedule0001 } from './migrations/0001-schedule.ts'
+import { codes, type Deps, ruleFields } from './rule-fields.ts'
 import { states } from './states.ts'
-import { messages } from './wire.ts'
 
 export default definePlugin<Deps>({
   name: 'schedule',
@@ -18,8 +17,7 @@ export default definePlugin<Deps>({
   codes,
   store: { entities: [RuleTimes], migrations: [{ name: '0001-schedule', class: Schedule0001 }] },
   services: { expiry: asFunction(openExpiry).singleton() },
-  fills: [...fields, ...states, explains],
-  messages,
+  fills: [...ruleFields, ...states, explains],
   async start({ deps: { expiry }, defer }) {
     defer(() => void expiry.stop())
     await expiry.run()

@@ -1,10 +1,10 @@
-// The states that the times of a rule give it. They are computed when it is read, also while its client is away.
+// States that follow from the times of a rule. They are computed when it is read, also while its client is offline.
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Clock, timestamp } from '../../kernel/base/clock.ts'
 import { shownStateSlot } from '../rules/exports.ts'
 import { RuleTimes } from './entities.ts'
-import { isOpenAt, nextChange } from './schedule.ts'
-import { reasons } from './wire.ts'
+import { reasons } from './fields.ts'
+import { isOpenAt, nextChange } from './weekly-hours.ts'
 
 interface Deps {
   readonly clock: Pick<Clock, 'now'>
@@ -29,7 +29,7 @@ export async function timesOf(ids: readonly string[], em: EntityManager): Promis
 type Rules = readonly { readonly id: string }[]
 const read = new WeakMap<Rules, Promise<readonly RuleTimes[]>>()
 
-/** Reads the times once for both states, which are asked of one list after another. */
+/** Reads the times of a list once for both states. */
 function timesOfAll(rules: Rules, em: EntityManager): Promise<readonly RuleTimes[]> {
   const times =
     read.get(rules) ??

@@ -1,5 +1,5 @@
-// The agent half. The entries of a rule are sets in the engine, which judge callers when they come; a change ends the
-// connections and flows that are no longer allowed.
+// The agent half. The entries of a rule are sets in the engine, which judge new callers. A change ends the connections and
+// flows that are no longer allowed.
 import type { TSchema } from 'typebox'
 import {
   type AddressGuard,
@@ -11,8 +11,9 @@ import {
   type ExplainStep,
   type FieldRule
 } from '../../agent/plugin.ts'
+import { allowSources, capability, denySources } from './fields.ts'
 import { includes, pack, unpack } from './source-filter.ts'
-import { capability, keys, Lists, messages, Prefixes, refusal } from './wire.ts'
+import { Lists, listsKey, messages, refusal } from './wire.ts'
 
 type Side = 'allow' | 'deny'
 
@@ -43,11 +44,13 @@ function guard(draft: EngineRuleDraft, ruleId: string, side: Side): void {
   draft.addressGuards = [...others, { ...made, [side]: sets }]
 }
 
-function side(key: string, of: Side) {
-  const decide = ({ spec: { id }, value }: FieldRule<typeof Prefixes.body>, call: AgentCall): void =>
+function side(field: typeof allowSources | typeof denySources, of: Side) {
+  const decide = ({ spec: { id }, value }: FieldRule<typeof field.sent>, call: AgentCall): void =>
     fill(setOf('rule', of, id), value.prefixes, call)
-  return defineField({
-    ...{ key, message: Prefixes, opened: decide, changed: decide },
+  return defineField<typeof allowSources.body, typeof allowSources.sent>({
+    ...field,
+    opened: decide,
+    changed: decide,
     plan: (_, draft, { id }) => guard(draft, id, of),
     gone: ({ spec: { id } }, call) => fill(setOf('rule', of, id), [], call)
   })
@@ -65,25 +68,28 @@ const decideLists = (rule: FieldRule<typeof Lists.body>, call: AgentCall): void 
   fillLists(rule, rule.value, call)
 
 const lists = defineField({
-  key: keys.lists,
+  key: listsKey,
   message: Lists,
   opened: decideLists,
   changed: decideLists,
   gone: (rule, call) => fillLists(rule, none, call)
 })
-const sides = { allow: side(keys.allow, 'allow'), deny: side(keys.deny, 'deny') } as const
+const sides = { allow: side(allowSources, 'allow'), deny: side(denySources, 'deny') } as const
 
-/** Which side of the filter stops a caller. Behind a proxy it judges the address that the header gives. */
+/** Explains which side of the filter stops a caller. Behind a proxy, the address in the header counts. */
 function explain({ path, source, refused }: AskedCaller, call: AgentCall): ExplainStep[] {
   const { spec, plan } = path
-  const [isAllowing, isDenying] = [keys.allow, keys.deny].map(key => Object.hasOwn(spec.fields, key))
+  const isAllowing = Object.hasOwn(spec.fields, allowSources.key)
+  const isDenying = Object.hasOwn(spec.fields, denySources.key)
   if (!isAllowing && !isDenying) return []
   const step = { kind: 'source', id: source ?? 'any' } as const
   if (source === null || plan.firstRead) {
-    const whose = plan.firstRead ? 'in the PROXY header, not that of the proxy,' : 'of a caller'
-    const by = [...(isAllowing ? [keys.allow] : []), ...(isDenying ? [keys.deny] : [])].join(' and ')
+    const which = plan.firstRead ? 'in the PROXY header, not that of the proxy,' : 'of a caller'
+    const by = [...(isAllowing ? [allowSources.key] : []), ...(isDenying ? [denySources.key] : [])].join(
+      ' and '
+    )
     const lately = refused.get(refusal)?.isLast ? '; the last caller was refused' : ''
-    const text = `the address ${whose} is judged by ${by}${lately}`
+    const text = `the address ${which} is judged by ${by}${lately}`
     return [{ ...step, verdict: 'info', reason: null, text }]
   }
   const isIn = (of: Side): boolean => {
@@ -93,8 +99,8 @@ function explain({ path, source, refused }: AskedCaller, call: AgentCall): Expla
     return includes(pack(own), source) || includes(listed, source)
   }
   const stop = { ...step, verdict: 'stop', reason: refusal } as const
-  if (isDenying && isIn('deny')) return [{ ...stop, text: `${source} is denied by ${keys.deny}` }]
-  if (isAllowing && !isIn('allow')) return [{ ...stop, text: `${source} is not among ${keys.allow}` }]
+  if (isDenying && isIn('deny')) return [{ ...stop, text: `${source} is denied by ${denySources.key}` }]
+  if (isAllowing && !isIn('allow')) return [{ ...stop, text: `${source} is not among ${allowSources.key}` }]
   return [{ ...step, verdict: 'pass', reason: null, text: `callers from ${source} are allowed` }]
 }
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { pushOptionsSlot } from '../rules/command-exports.ts'
+import { pushOptions } from '../rules/command-exports.ts'
+import { fields } from './fields.ts'
 
 const url = '/v1/source-lists/{list_name}'
 const Name = Type.String({ description: 'Name of a list; rules name it as @NAME.' })
@@ -83,20 +84,5 @@ export const linesOf = (text: string): string[] =>
       .filter(word => word !== '')
   )
 
-const Sources = (description: string) => Type.Optional(Type.String({ description }))
-
 export const commands = [set, show, list, remove]
-export const fills = [
-  pushOptionsSlot.fill({
-    args: {
-      allow_sources: Sources(
-        'Addresses, prefixes and lists (@NAME), with commas, that alone may use the rule.'
-      ),
-      deny_sources: Sources('Addresses, prefixes and lists (@NAME), with commas, that may not use the rule.')
-    },
-    body: ({ allow_sources, deny_sources }) => ({
-      ...(allow_sources !== undefined && { allow_sources: String(allow_sources).split(',') }),
-      ...(deny_sources !== undefined && { deny_sources: String(deny_sources).split(',') })
-    })
-  })
-]
+export const fills = [pushOptions(...fields)]

@@ -1,8 +1,7 @@
 // An entry of a rule: an address, a prefix, or '@name' of a list.
-import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
 import { normalizePrefix } from '../rules/exports.ts'
-
-export const invalidSources = defineCode('validation.sources', 400, 3)
+import { invalidSources } from './fields.ts'
 
 const listPattern = /^@[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
 

@@ -7,9 +7,10 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { derivedField, fieldUnsupported, type Rules } from '../rules/exports.ts'
 import { SourceFilter, SourceList } from './entities.ts'
 import { entriesOf, isListName, requireListName } from './entries.ts'
+import { capability } from './fields.ts'
 import type { ListBody, ListRecord, ListRow } from './schema.ts'
 import { pack, unpack } from './source-filter.ts'
-import { capability, keys, maxPackedBytes, Lists as Packed } from './wire.ts'
+import { listsKey, maxPackedBytes, Lists as Packed } from './wire.ts'
 
 export const listNotFound = defineCode('source_list_not_found', 404, 8)
 export const listInUse = defineCode('source_list_in_use', 409, 2)
@@ -46,7 +47,7 @@ export const bytesOf = ({ packed }: Pick<SourceList, 'packed'>): Uint8Array => B
 
 /** What agents get of the lists that a rule names. */
 export const derived = derivedField({
-  key: keys.lists,
+  key: listsKey,
   requires: { capability, refusal: fieldUnsupported },
   message: Packed,
   async derive(rules, em) {
@@ -80,8 +81,11 @@ export function openLists({ store, clock, rules }: Services) {
     requireBytes(packed.length) // what no rule could name
     const { list, uses, wake } = await change(resourceOf(name), async em => {
       const list: SourceList = {
-        ...{ name, packed: Buffer.from(packed).toString('base64'), bytes: packed.length },
-        ...{ entryCount: entries.length, updatedAt: clock.now() }
+        name,
+        packed: Buffer.from(packed).toString('base64'),
+        bytes: packed.length,
+        entryCount: entries.length,
+        updatedAt: clock.now()
       }
       await em.upsert(SourceList, list)
       const uses = await usesOf(name, em)

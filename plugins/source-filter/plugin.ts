@@ -3,10 +3,11 @@ import { definePlugin } from '../../kernel/plugin.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { SourceFilter, SourceList } from './entities.ts'
 import { explains } from './explain.ts'
-import { fields, invalidSources } from './fields.ts'
+import { invalidSources } from './fields.ts'
 import { derived, type Lists, listInUse, listNotFound, openLists, type Services } from './lists.ts'
 import { SourceFilter0001 } from './migrations/0001-source-filter.ts'
 import { routes } from './routes.ts'
+import { ruleFields } from './rule-fields.ts'
 import { messages } from './wire.ts'
 
 interface Deps extends Services {
@@ -25,7 +26,7 @@ export default definePlugin<Deps>({
     migrations: [{ name: '0001-source-filter', class: SourceFilter0001 }]
   },
   services: { lists: asFunction(openLists).singleton() },
-  fills: [...fields, derived, explains, ...commandFills],
+  fills: [...ruleFields, derived, explains, ...commandFills],
   messages,
   routes,
   commands

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { limitReached } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { invalidSources } from './entries.ts'
+import { invalidSources } from './fields.ts'
 import { type Lists, listInUse, listNotFound, resourceOf } from './lists.ts'
 import { ListBody, ListParams, ListRecord, ListRow } from './schema.ts'
 

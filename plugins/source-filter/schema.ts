@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { closed, timeOf } from '../../kernel/http/schema.ts'
-import { invalidSources } from './entries.ts'
+import { invalidSources } from './fields.ts'
 import { maxListEntries } from './wire.ts'
 
 const Name = Type.String({

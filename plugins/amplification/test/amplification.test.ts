@@ -7,19 +7,17 @@ async function openApp(t: Test) {
   const agent = await runAgent(t, server, 'edge', {})
   const push = (amplification: unknown, protocol = 'udp') =>
     server.call<{ rule_id: string }>('POST', '/v1/rules', {
-      ...{
-        client: 'edge',
-        listen_port: 8080,
-        targets: [{ host: '10.0.0.1', port: 80 }],
-        protocol,
-        amplification
-      }
+      client: 'edge',
+      listen_port: 8080,
+      targets: [{ host: '10.0.0.1', port: 80 }],
+      protocol,
+      amplification
     })
   const planned = () => [...agent.engine.rules.values()].at(-1)?.replyCap
   return { server, agent, push, planned }
 }
 
-t.test('the cap of a rule is that of the engine, and goes with the field', async t => {
+t.test('the engine gets the cap of a rule, also after a change, until the field is removed', async t => {
   const { server, push, planned } = await openApp(t)
   const { status, body } = await push({ ratio: 2 })
   t.match({ status, body }, { status: 201, body: { amplification: { ratio: 2, proven_after: 8 } } })
@@ -31,8 +29,8 @@ t.test('the cap of a rule is that of the engine, and goes with the field', async
   t.equal(planned(), null)
 })
 
-t.test('what has no meaning is refused with the field', async t => {
-  const { push } = await openApp(t)
+t.test('an invalid cap is refused with the name of the part', async t => {
+  const { server, push } = await openApp(t)
   for (const [cap, protocol, field] of [
     [{ ratio: 3 }, 'tcp', '/amplification'],
     [{ ratio: 1.5 }, 'udp', '/amplification/ratio'],
@@ -45,4 +43,10 @@ t.test('what has no meaning is refused with the field', async t => {
       { status: 400, body: { error: { code: 'validation.amplification', details: { field } } } } as object,
       JSON.stringify(cap)
     )
+
+  const { body } = await push({ ratio: 3 })
+  t.match(await server.call('PATCH', `/v1/rules/${body.rule_id}`, { amplification: { ratio: 0 } }), {
+    status: 400,
+    body: { error: { code: 'validation.amplification', details: { field: '/amplification/ratio' } } }
+  })
 })

@@ -6,7 +6,7 @@ import type { RuleRecord } from '../../rules/api/rule-record.ts'
 import type { Edge } from '../../rules/group-rules/edges.ts'
 import { type ErrorReply, type RulesFixture, rulesFixture } from '../../rules/test/fixture.ts'
 import { editable } from '../../rules/test/patch-fixture.ts'
-import { capability as schedule } from '../../schedule/wire.ts'
+import { schedule } from '../../schedule/fields.ts'
 
 const plugins = [
   ...['users', 'clients', 'rules', 'port-range', 'multi-target', 'sni', 'rate-limit', 'grants', 'udp'],
@@ -40,7 +40,7 @@ export async function groupsFixture(t: Test, options: TestServerOptions = {}): P
     const { status, text } = await app.call('PATCH', `/v1/clients/${id}`, { labels })
     if (status !== 200) throw new Error(text)
   }
-  const { id, since } = schedule
+  const { id, since } = schedule.capability
   const capabilities = { ...editable.capabilities, [id]: since }
   const read = async (id: string) => (await app.call<GroupRule>('GET', `/v1/rules/${id}`)).body
   return {

@@ -198,11 +198,13 @@ function patchSchemaOf(schema: TSchema): TSchema {
     return Type.Record(Type.String(), orNull(patchSchemaOf(value)), options)
   }
   if (!Type.IsObject(schema)) return schema
+  const { code, description = 'Its parts are merged.' } = schema as Partial<
+    Record<'code' | 'description', string>
+  >
   const parts = Object.entries(schema.properties).map(([key, part]) => [
     key,
-    Type.Optional(orNull(patchSchemaOf(part)))
+    Type.Optional(orNull(patchSchemaOf(part), code === undefined ? {} : { code }))
   ])
-  const { description = 'Its parts are merged.' } = schema as { readonly description?: string }
   return closed(Object.fromEntries(parts), { description })
 }
 

@@ -1,6 +1,7 @@
 // Weekly hours by the clocks of a zone: which instants are open, and when that changes next.
 import t from 'tap'
-import { days, type Hours, isOpenAt, nextChange } from '../schedule.ts'
+import type { Hours } from '../fields.ts'
+import { days, isOpenAt, nextChange } from '../weekly-hours.ts'
 
 const every = (from: string, to: string, time_zone: string): Hours => ({
   time_zone,

@@ -1,17 +1,7 @@
-// Weekly hours by the clocks of a time zone. Both halves use it: the server to show states, the agent to keep them.
+// Weekly hours by the clocks of a time zone: the server shows states by them, the agent opens and closes rules.
+import type { Hours } from './fields.ts'
 
 export const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
-
-export interface Window {
-  readonly days: readonly (typeof days)[number][]
-  readonly from: string // '08:00'
-  readonly to: string // '18:00'; '24:00' is the end of the day
-}
-
-export interface Hours {
-  readonly time_zone: string
-  readonly windows: readonly Window[]
-}
 
 const minuteMs = 60_000
 const weekMinutes = 7 * 24 * 60
@@ -23,20 +13,26 @@ const formats = new Map<string, Intl.DateTimeFormat>() // by zone; the rules of 
 const maxFormats = 1000
 
 /** Throws RangeError for a time zone that Node does not know. */
-export function formatOf(timeZone: string): Intl.DateTimeFormat {
+export function formatFor(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone)
   if (known) return known
   const made = new Intl.DateTimeFormat('en-US', {
-    ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric' },
-    ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' }
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric'
   })
   if (formats.size < maxFormats) formats.set(timeZone, made)
   return made
 }
 
-/** Returns what the clocks of the zone show, as ms since 1970 of a clock without a zone. */
+/** Returns the local time of the zone as ms since 1970 of a clock without a zone. */
 function localMs(timeZone: string, ms: number): number {
-  const parts = formatOf(timeZone).formatToParts(ms)
+  const parts = formatFor(timeZone).formatToParts(ms)
   const part = (type: string): number => Number(parts.find(one => one.type === type)?.value)
   const date = Date.UTC(part('year'), part('month') - 1, part('day'))
   return date + (part('hour') * 60 + part('minute')) * minuteMs + part('second') * 1000
@@ -64,8 +60,8 @@ const spansOf = ({ windows }: Hours): (readonly [from: number, to: number])[] =>
   )
 
 /**
- * True while the clocks of the zone show a time within a window. A time that clocks skip in spring never comes: a window
- * that begins with it begins when they go on. A time that they show twice in autumn is in its window both times.
+ * True while the local time of the zone is within a window. Clocks skip times in spring: a window that begins with such a
+ * time begins right after the gap. Times that clocks show twice in autumn are in their windows both times.
  */
 export function isOpenAt(hours: Hours, ms: number): boolean {
   const minute = minuteOfWeek(localMs(hours.time_zone, ms))
@@ -89,7 +85,7 @@ export function nextChange(hours: Hours, ms: number): number | null {
   return null
 }
 
-/** Returns when the clocks next show one of these minutes of the week, or are next set; `edges` has at least one. */
+/** Returns when the local time next reaches one of these minutes of the week, or next jumps; `edges` has at least one. */
 function nextEdge(timeZone: string, edges: readonly number[], ms: number): number {
   const local = localMs(timeZone, ms)
   const minute = minuteOfWeek(local)
@@ -103,7 +99,8 @@ function nextEdge(timeZone: string, edges: readonly number[], ms: number): numbe
 
 /** Returns the first second in (from, to] at which the condition holds; it holds at `to`, and stays. */
 function firstWhere(from: number, to: number, holds: (ms: number) => boolean): number {
-  let [low, high] = [Math.floor(from / 1000), Math.floor(to / 1000)]
+  let low = Math.floor(from / 1000)
+  let high = Math.floor(to / 1000)
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2)
     if (holds(middle * 1000)) high = middle
