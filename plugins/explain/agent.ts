@@ -5,10 +5,10 @@ import { Ask, capability, maxProbesOfAgent, messages } from './wire.ts'
 
 interface State {
   readonly explain: Explain
-  probes: number // that are running
+  probes: number // running now
 }
 
-/** By the call of an agent: a process may hold several. */
+/** By call context: a process may hold several agents. */
 const states = new WeakMap<AgentCall, State>()
 
 export default {
@@ -19,7 +19,7 @@ export default {
   handlers: [
     respond(Ask, async (call: AgentCall, question) => {
       const state = states.get(call)
-      if (!state) throw new Refused('not_started', 'the plugin explain has yet to start')
+      if (!state) throw new Refused('not_started', 'the plugin explain has not started yet')
       if (question.probe === 'none' && !question.test_byte) return state.explain(question)
       if (state.probes >= maxProbesOfAgent)
         throw new Refused('too_many_probes', `${state.probes} probes are running on this client; try again`)

@@ -6,39 +6,38 @@ import type { Explanation } from './schema.ts'
 
 const width = 80
 
-/** What a script reads: 0 only if callers are forwarded. */
+/** Exit codes for scripts: 0 only if callers are forwarded. */
 const exitCodes = { forwarded: 0, refused: 1, unknown: 6, no_rule: 8 } as const
 
 const explain = defineCommand({
   name: 'explain',
-  summary: 'Tell why nothing happens on a port: what decides about a caller, and where they end.',
+  summary: 'Explain what happens to a caller of a port, and what decides it.',
   examples: [
     'sluice explain paris:443 --sni shop.example --probe',
     'sluice explain paris:53 --protocol udp --source 198.51.100.7'
   ],
   args: Type.Object({
     place: Type.String({
-      description:
-        'CLIENT:PORT, with the id or name of the client; of a rule on several clients it selects one.',
+      description: 'CLIENT:PORT, with the id or name of the client; for a group rule it selects the member.',
       values: ['/v1/rules', 'client_name:listen_port']
     }),
     protocol: Type.Optional(
       Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'Default: tcp.' })
     ),
     source: Type.Optional(Type.String({ description: 'Address of the caller.' })),
-    sni: Type.Optional(Type.String({ description: 'TLS server name that the caller asks for.' })),
+    sni: Type.Optional(Type.String({ description: 'TLS server name in the ClientHello.' })),
     probe: Type.Optional(
-      Type.Boolean({ description: 'The agent goes the real way to each target, within 3 s.' })
+      Type.Boolean({ description: 'The agent connects to each target as for a caller, within 3 s.' })
     ),
     dry: Type.Optional(
-      Type.Boolean({ description: 'With --probe: look up and connect, but send no byte to targets.' })
+      Type.Boolean({ description: 'With --probe: resolve and connect, but send no byte to targets.' })
     ),
     test_byte: Type.Optional(
       Type.Boolean({
-        description: 'The agent calls the port itself with one byte, which counts as any caller does.'
+        description: 'The agent calls the port itself with one byte, which counts like any caller.'
       })
     ),
-    json: Type.Optional(Type.Boolean({ description: 'As --output json.' }))
+    json: Type.Optional(Type.Boolean({ description: 'Same as --output json.' }))
   }),
   positional: ['place'],
   async run({ api, args: { place, protocol = 'tcp', json = false, ...more }, print }) {
@@ -47,18 +46,18 @@ const explain = defineCommand({
     const body = { client, port: Number(digits), protocol, ...more }
     const explanation = await api.call('POST /v1/explain', { body })
     if (json) print.line(JSON.stringify(explanation, null, 2))
-    else print.done([textOf(explanation), ...hintOf(explanation, more)].join('\n'), explanation)
+    else print.done([format(explanation), ...hints(explanation, more)].join('\n'), explanation)
     return exitCodes[explanation.outcome]
   }
 })
 
-const hintOf = ({ outcome }: Explanation, { probe }: { readonly probe?: boolean }): string[] =>
+const hints = ({ outcome }: Explanation, { probe }: { readonly probe?: boolean }): string[] =>
   outcome === 'forwarded' && !probe
-    ? ['', 'Nothing stops a caller before the targets; --probe goes the rest of the way.']
+    ? ['', 'Nothing stops a caller before the targets. Use --probe to check the targets too.']
     : []
 
-/** The deciding line first, then the chain. */
-function textOf({ outcome, decided_by: { kind, id, reason }, steps }: Explanation): string {
+/** Formats the deciding step first, then all steps. */
+function format({ outcome, decided_by: { kind, id, reason }, steps }: Explanation): string {
   const heading = outcome === 'no_rule' ? 'no rule' : outcome
   const deciding = steps.find(step => step.kind === kind && step.id === id && step.reason === reason)
   const first = [`${heading}: ${reason}, by ${kind} ${id}`, ...wrapped(deciding?.text ?? '', '')]
@@ -69,7 +68,7 @@ function textOf({ outcome, decided_by: { kind, id, reason }, steps }: Explanatio
   return [...first, '', ...chain].map(line => escapeControlChars(line)).join('\n')
 }
 
-/** Breaks a text at spaces; further lines are indented as far as its beginning. */
+/** Wraps a text at spaces; further lines are indented to its start. */
 function wrapped(text: string, beginning: string): string[] {
   const lines: string[] = []
   let line = beginning

@@ -11,7 +11,7 @@ interface Connected {
   readonly address: string
 }
 
-/** Dials the addresses as the engine does, one after the other and the next one early; says what the target does then. */
+/** Dials the addresses with staggered attempts, as the engine does, and reports the behavior of the target. */
 export async function dialTcp(addresses: readonly string[], port: number, probe: Probe): Promise<Seen> {
   const { clock } = probe.call
   const begun = clock.monotonic()
@@ -69,7 +69,7 @@ function connectFirst(
       if (attempts.delete(socket)) next()
     })
     socket.once('connect', () => {
-      // A dial of a free port of this host may be given that very port.
+      // A dial to a free port of this host may be assigned that port as its local one.
       const isSelf = socket.localPort === port && socket.localAddress === socket.remoteAddress
       if (isSelf) socket.destroy(Object.assign(new Error('connected to itself'), { code: 'ECONNREFUSED' }))
       else settle({ socket, address })
@@ -81,12 +81,12 @@ function connectFirst(
   return promise
 }
 
-/** Writes what a health check of the rule writes, and shakes hands where the caller asks for a name. */
+/** Sends what the rule's health check sends; with a server name, completes a TLS handshake. */
 async function afterConnect(socket: Socket, probe: Probe): Promise<Seen> {
-  const { path, sni, mayWrite, untilMs, call } = probe
+  const { path, sni, mayWrite, deadlineMs, call } = probe
   const header = path.plan.preamble?.probe
   if (mayWrite && header) socket.write(header)
-  const leftMs = Math.max(0, untilMs - call.clock.monotonic())
+  const leftMs = Math.max(0, deadlineMs - call.clock.monotonic())
   if (mayWrite && sni !== null) return shakeHands(socket, sni, leftMs, probe)
   return firstByte(socket, Math.min(firstByteMs, leftMs), probe)
 }
@@ -102,7 +102,7 @@ function firstByte(socket: Socket, ms: number, { call: { clock } }: Probe): Prom
   return promise.finally(cancel)
 }
 
-/** Asks for the name, and tells which certificate the target shows: the caller is who judges it. */
+/** Completes a TLS handshake and returns the name of the certificate. Does not verify it; callers do. */
 function shakeHands(socket: Socket, sni: string, ms: number, { call: { clock } }: Probe): Promise<Seen> {
   const begun = clock.monotonic()
   const { promise, resolve } = Promise.withResolvers<Seen>()
@@ -117,7 +117,7 @@ function shakeHands(socket: Socket, sni: string, ms: number, { call: { clock } }
   tls.once('close', failed)
   return promise.finally(() => {
     cancel()
-    tls.on('error', () => {}) // of the end that the probe makes
+    tls.on('error', () => {}) // destroy() may cause one
     tls.destroy()
   })
 }

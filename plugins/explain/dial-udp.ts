@@ -4,16 +4,18 @@ import { errorOf, type Probe, type Seen } from './dial.ts'
 
 const answerMs = 700
 
-/** Sends an empty datagram, with the header of a health check where the rule has one: ICMP tells that nobody is there. */
+/** Sends an empty datagram, or the header of the rule's health check. An ICMP error shows that nothing listens. */
 export async function dialUdp(addresses: readonly string[], port: number, probe: Probe): Promise<Seen> {
-  const { path, call, mayWrite, untilMs } = probe
+  const { path, call, mayWrite, deadlineMs } = probe
   const { clock } = call
-  const [address = ''] = addresses // a flow goes to the first one, and cannot tell that it should not
+  const [address = ''] = addresses // flows use the first address
   if (!mayWrite) return { address }
   const { promise, resolve } = Promise.withResolvers<Seen>()
   const family = isIPv4(address) ? 'ipv4' : 'ipv6'
   const socket = createSocket(family === 'ipv4' ? 'udp4' : 'udp6')
-  const cancel = clock.after(Math.min(answerMs, Math.max(0, untilMs - clock.monotonic())), () => resolve({}))
+  const cancel = clock.after(Math.min(answerMs, Math.max(0, deadlineMs - clock.monotonic())), () =>
+    resolve({})
+  )
   const begun = clock.monotonic()
   socket.on('error', error => resolve({ error: errorOf(error) }))
   socket.once('message', () => resolve({ first_byte_ms: clock.monotonic() - begun }))

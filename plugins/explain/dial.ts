@@ -1,20 +1,20 @@
-// What the dials of a probe share.
+// Shared by the dials of a probe.
 import type { AgentCall, RulePath } from '../../agent/plugin.ts'
 import type { ProbedTarget } from './wire.ts'
 
-/** A part of what is known of a target. */
+/** Partial results of a target. */
 export type Seen = Omit<ProbedTarget, 'host' | 'port'>
 
-/** What a probe shares: its limit, and what it may send. */
+/** The context of a probe: its deadline, and what it may send. */
 export interface Probe {
   readonly path: RulePath
   readonly call: AgentCall
   readonly sni: string | null
   readonly mayWrite: boolean
-  readonly untilMs: number // of the monotonic clock
+  readonly deadlineMs: number // monotonic
 }
 
-/** Names a failed dial as refusals and health do. */
+/** Returns the reason of a failed dial, as refusals and health use it. */
 export function errorOf({ code = '', syscall }: NodeJS.ErrnoException): string {
   if (syscall === 'bind' && code === 'EADDRNOTAVAIL') return 'source_unavailable'
   if (code === 'ECONNREFUSED' || code === 'ECONNRESET') return 'connect_refused'

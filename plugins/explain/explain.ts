@@ -1,4 +1,4 @@
-// What the agent knows about a caller: what it and its plugins decide, and what a probe of the targets sees.
+// The agent's part of an explanation: decisions of the agent and its plugins, and a probe of the targets.
 import ipaddr from 'ipaddr.js'
 import type {
   AgentCall,
@@ -14,25 +14,25 @@ import { probeTargets } from './probe.ts'
 import { openRefusals } from './refusals.ts'
 import { targetSteps } from './target-steps.ts'
 import { sendTestByte } from './test-byte.ts'
-import { type Ask, maxLengths, maxSteps, type ProbedTarget, type Told, type WireStep } from './wire.ts'
+import { type Ask, maxLengths, maxSteps, type ProbedTarget, type Report, type WireStep } from './wire.ts'
 
-export type Explain = (question: Ask) => Promise<Told>
+export type Explain = (question: Ask) => Promise<Report>
 
 export function openExplain(scope: Pick<AgentScope, 'call' | 'explainers'>) {
   const { call } = scope
   const refusals = openRefusals(call.clock)
 
-  /** Returns the caller, with the counters of now. */
+  /** Returns the caller with the current counters. */
   function askedOf({ rule_id, port, source }: Ask, path: RulePath): AskedCaller {
     const sample = call.takeSample()
     refusals.follow(sample)
     const counters = newestIn(sample, rule_id, call)
     const refused = counters ? refusals.of(counters.ruleId) : new Map()
-    const open = source === undefined ? 0 : openOf(source, rule_id, call)
+    const open = source === undefined ? 0 : countOpen(source, rule_id, call)
     return { path, port, source: source ?? null, open, sample, counters, refused }
   }
 
-  async function explain(question: Ask): Promise<Told> {
+  async function explain(question: Ask): Promise<Report> {
     const missing = missingStep(question.rule_id, call)
     if (missing) return { steps: [wireStep(missing)], targets: [] }
     const path = call.paths.find(question.rule_id)
@@ -60,14 +60,14 @@ export function openExplain(scope: Pick<AgentScope, 'call' | 'explainers'>) {
   return { explain, follow: () => refusals.follow(call.takeSample()) }
 }
 
-/** The newest run of the rule in the engine: a rule that has changed may have earlier ones, which drain. */
+/** Returns the newest run of the rule in the engine. A changed rule may have older runs that drain. */
 function newestIn({ rules }: Sample, ruleId: string, call: AgentCall): AskedCaller['counters'] {
   const own = rules.filter(rule => call.rules.find(rule.ruleId)?.id === ruleId)
   return own.toSorted((a, b) => b.ruleId - a.ruleId)[0] ?? null
 }
 
-/** Of IPv6 the whole /64 counts, which one host can use as it likes. */
-function openOf(address: string, ruleId: string, { connections }: AgentCall): number {
+/** Counts open connections of a source. IPv6 counts by /64, since one host can use all of it. */
+function countOpen(address: string, ruleId: string, { connections }: AgentCall): number {
   const host = ipaddr.process(address)
   const source =
     host.kind() === 'ipv4' ? host.toString() : `${ipaddr.IPv6.networkAddressFromCIDR(`${host}/64`)}/64`
@@ -76,7 +76,7 @@ function openOf(address: string, ruleId: string, { connections }: AgentCall): nu
   return connections.list(query).matched
 }
 
-/** What a plugin says; one that fails stops nobody, and the agent's log says why. */
+/** Returns the steps of a plugin. A failing plugin stops no caller; the agent logs the error. */
 function stepsOf({ by, explain }: PluginExplainer, asked: AskedCaller): readonly ExplainStep[] {
   try {
     return explain(asked)
@@ -87,8 +87,11 @@ function stepsOf({ by, explain }: PluginExplainer, asked: AskedCaller): readonly
 }
 
 const stop = (id: string, reason: string, text: string): ExplainStep => ({
-  ...{ kind: 'rule', id, verdict: 'stop' },
-  ...{ reason, text }
+  kind: 'rule',
+  id,
+  verdict: 'stop',
+  reason,
+  text
 })
 
 const absent = (id: string): ExplainStep => stop(id, 'pending', 'the agent does not have the rule yet')
@@ -98,7 +101,7 @@ function missingStep(id: string, { objects }: AgentCall): ExplainStep | null {
   return failure ? stop(id, failure.reason, `the agent cannot open the rule: ${failure.message}`) : null
 }
 
-/** What the agent itself decides: its closings, and the filter of sources. */
+/** Returns the agent's own decisions: closed rules and source filters. */
 function ownSteps({ path, source, refused }: AskedCaller, call: AgentCall): ExplainStep[] {
   const { spec, plan } = path
   const closed = call.rules.closed().get(spec.id)
@@ -108,11 +111,14 @@ function ownSteps({ path, source, refused }: AskedCaller, call: AgentCall): Expl
       stop(
         spec.id,
         'descriptors',
-        'the agent has no descriptors left for a caller: raise its limit of open files'
+        'the agent has no file descriptors left for a caller: raise its limit of open files'
       )
     ]
   const open: ExplainStep = {
-    ...{ kind: 'rule', id: spec.id, verdict: 'pass', reason: null },
+    kind: 'rule',
+    id: spec.id,
+    verdict: 'pass',
+    reason: null,
     text: `the agent listens on ${plan.protocol} port ${spec.from}${spec.to > spec.from ? `-${spec.to}` : ''}`
   }
   if (!plan.source && !plan.firstRead) return [open]
@@ -122,20 +128,23 @@ function ownSteps({ path, source, refused }: AskedCaller, call: AgentCall): Expl
     return [open, { ...filter, verdict: 'stop', reason: refusal, text: `callers from ${source} are refused` }]
   const text =
     source === null
-      ? 'not all sources are allowed: ask with the address of the caller'
+      ? 'some sources are denied: repeat with --source ADDRESS'
       : `callers from ${source} are allowed`
   return [open, { ...filter, verdict: source === null ? 'info' : 'pass', reason: null, text }]
 }
 
-/** Refusals of the last minute of which nobody has told more. */
+/** Returns refusals of the last minute that no plugin has explained. */
 function lastRefusals({ path, refused }: AskedCaller): ExplainStep[] {
   return [...refused].map(([reason, { count, agoMs }]) => ({
-    ...{ kind: 'rule', id: path.spec.id, verdict: 'info', reason },
-    text: `${count} callers were refused since it was opened, the last ${Math.round(agoMs / 1000)} s ago`
+    kind: 'rule',
+    id: path.spec.id,
+    verdict: 'info',
+    reason,
+    text: `${count} callers were refused since the rule opened, the last ${Math.round(agoMs / 1000)} s ago`
   }))
 }
 
-/** A plugin's texts are cut where they are too long for the wire. */
+/** Truncates texts of plugins to the bounds of the wire. */
 const wireStep = ({ kind, id, verdict, reason, text }: ExplainStep): WireStep => ({
   kind: kind.slice(0, maxLengths.kind),
   id: id.slice(0, maxLengths.id),
@@ -144,7 +153,7 @@ const wireStep = ({ kind, id, verdict, reason, text }: ExplainStep): WireStep =>
   text: text.slice(0, maxLengths.text)
 })
 
-/** Tenths of a millisecond are exact enough. */
+/** Rounds times to tenths of a millisecond. */
 const rounded = (target: ProbedTarget): ProbedTarget => ({
   ...target,
   ...Object.fromEntries(

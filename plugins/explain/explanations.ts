@@ -1,4 +1,4 @@
-// Puts together what server and agent know about a caller.
+// Combines the explanations of server and agent.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, rateLimited } from '../../kernel/base/errors.ts'
 import type { Peers } from '../../kernel/control/peers.ts'
@@ -7,54 +7,63 @@ import { Refused } from '../../kernel/wire/message.ts'
 import type { ExplainedRule } from '../rules/exports.ts'
 import type { Explanation, Question, Step, Target } from './schema.ts'
 import { type Server, type Services, serverSteps, unknownReasons } from './server-steps.ts'
-import { Ask, capability, type ProbedTarget, probeMs, type Told } from './wire.ts'
+import { Ask, capability, type ProbedTarget, probeMs, type Report } from './wire.ts'
 
-export type Explanations = ReturnType<typeof openExplanations>
+/** The service `explanations`. */
+export interface Explanations {
+  /** Returns the server's part. Throws `client_not_found`, `client_not_granted` or `client_name_ambiguous`. */
+  explainOnServer(question: Question, principal: Principal, em: EntityManager): Promise<Server>
+  /** Adds the agent's part, unless the server already stops the caller. */
+  finish(server: Server, question: Question): Promise<Explanation>
+  /** Runs a probe of a user. Throws `rate_limited` if the user runs too many at once. */
+  runProbe<T>(userId: string, work: () => Promise<T>): Promise<T>
+}
 
 const deadlineMs = probeMs + 400
 const maxProbesOfUser = 2
 
-export function openExplanations(services: Services) {
+export function openExplanations(services: Services): Explanations {
   const { rules, control } = services
 
-  /** Returns what the server knows. Throws `client_not_found`, `client_not_granted` or `client_name_ambiguous`. */
-  async function look(question: Question, principal: Principal, em: EntityManager): Promise<Server> {
+  async function explainOnServer(
+    question: Question,
+    principal: Principal,
+    em: EntityManager
+  ): Promise<Server> {
     const { client: named, protocol, port } = question
     const client = await rules.findVisibleClient(named, principal, em)
     const found = await rules.findOnPort({ clientId: client.id, protocol, port }, principal, em)
     return serverSteps(services, { client, found, question }, em)
   }
 
-  /** Asks the agent where the server stops no caller. */
   async function finish({ steps, asked }: Server, question: Question): Promise<Explanation> {
     if (!asked) return explanationOf(steps, [])
-    const told = await ask(asked, question, control.peers)
+    const report = await ask(asked, question, control.peers)
     return explanationOf(
-      [...steps, ...told.steps.map(step => stepOf(step, asked))],
-      told.targets.map(target => targetOf(target, asked))
+      [...steps, ...report.steps.map(step => stepOf(step, asked))],
+      report.targets.map(target => targetOf(target, asked))
     )
   }
 
-  return { look, finish, probed: openProbeLimit() }
+  return { explainOnServer, finish, runProbe: openProbeLimit() }
 }
 
-/** Asks the agent. A client that does not answer is told of in a step. */
+/** Asks the agent. If it does not answer, returns a step that says so. */
 async function ask(
   { clientId, id, port, source, sni }: ExplainedRule,
   question: Question,
   peers: Peers
-): Promise<Told> {
+): Promise<Report> {
   const peer = peers.find(clientId)
-  const stop = (reason: string, text: string): Told => ({
+  const stop = (reason: string, text: string): Report => ({
     steps: [{ kind: 'client', id: clientId, verdict: 'stop', reason, text }],
     targets: []
   })
-  if (!peer)
-    return stop('client_not_connected', 'the client is not connected: start its agent, or see its log')
+  if (!peer) return stop('client_not_connected', 'the client is offline: start its agent, or check its log')
   if (!peer.can(capability))
     return stop(
       'explain_unsupported_by_client',
-      `the client runs ${peer.agentVersion} without the plugin explain; update it, or enable it there`
+      `the client runs ${peer.agentVersion} without the plugin explain: update it, or enable the plugin there`
     )
   const probe = question.probe ? (question.dry ? 'dry' : 'full') : 'none'
   const body = {
@@ -70,18 +79,17 @@ async function ask(
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     if (error.code === 'too_many_probes') return stop(error.code, error.message)
-    return stop('ack_timeout', `the client has not answered: ${error.message}`)
+    return stop('ack_timeout', `the client did not answer: ${error.message}`)
   }
 }
 
-/** Returns what runs a probe of a user. It throws `rate_limited` where they have too many at once. */
-function openProbeLimit() {
-  const probing = new Map<string, number>() // by user, while their probes run
+function openProbeLimit(): Explanations['runProbe'] {
+  const probing = new Map<string, number>() // running probes by user
 
-  return async function probed<T>(userId: string, work: () => Promise<T>): Promise<T> {
+  return async function runProbe<T>(userId: string, work: () => Promise<T>): Promise<T> {
     const running = probing.get(userId) ?? 0
     if (running >= maxProbesOfUser)
-      throw new Fault(rateLimited, `${running} probes of yours are running; wait until one has ended`, {
+      throw new Fault(rateLimited, `${running} of your probes are running; wait until one ends`, {
         details: { retry_after_secs: 3 }
       })
     probing.set(userId, running + 1)
@@ -95,9 +103,9 @@ function openProbeLimit() {
   }
 }
 
-/** An agent knows of a rule on several clients the id of its part alone. */
+/** Replaces a member's id, which the agent reports, by the id of its group rule. */
 const stepOf = (
-  { kind, verdict, reason, text, ...step }: Told['steps'][number],
+  { kind, verdict, reason, text, ...step }: Report['steps'][number],
   asked: ExplainedRule
 ): Step => ({
   kind,
@@ -107,13 +115,13 @@ const stepOf = (
   text
 })
 
-/** The stop decides; for a caller who is forwarded the first target that takes them, or without a probe the rule. */
+/** The stop decides; for a forwarded caller, the first target that accepts it, or the rule if there was no probe. */
 function explanationOf(steps: readonly Step[], targets: readonly Target[]): Explanation {
   const deciding =
     steps.find(({ verdict }) => verdict === 'stop') ??
     steps.find(({ kind, verdict }) => kind === 'target' && verdict === 'pass') ??
     steps.find(({ kind }) => kind === 'rule')
-  if (!deciding) throw new TypeError('nothing has decided')
+  if (!deciding) throw new TypeError('no step decides')
   const { kind, id, verdict, reason } = deciding
   return {
     outcome: verdict === 'stop' ? outcomeOf(reason) : 'forwarded',

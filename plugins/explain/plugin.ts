@@ -14,7 +14,7 @@ interface Deps extends Services {
 export default definePlugin<Deps>({
   name: 'explain',
   version: '1.0.0',
-  description: 'Why nothing happens on a port: what decides about a caller.',
+  description: 'Explains what happens to a caller of a port.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0', clients: '^1.0.0', rules: '^1.0.0' },
   slots: [explainSlot],

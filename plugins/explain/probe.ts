@@ -1,4 +1,4 @@
-// Goes the way of a caller to each target of a rule: look-up, filters, connect, TLS, first byte.
+// Probes each target of a rule as a caller would reach it: DNS, filters, connect, TLS, first byte.
 import { isIP } from 'node:net'
 import type { AgentCall, RulePath } from '../../agent/plugin.ts'
 import type { Probe, Seen } from './dial.ts'
@@ -7,40 +7,43 @@ import { dialUdp } from './dial-udp.ts'
 import { type Ask, type ProbedTarget, probeMs } from './wire.ts'
 
 const lookUpMs = 1_500
-const maxAddresses = 4 // of a name
+const maxAddresses = 4 // per name
 
-/** Probes all targets at once; without a probe returns what is known of them without sending anything. */
+/** Probes all targets in parallel. Without a probe, checks the filters only and sends nothing. */
 export function probeTargets(question: Ask, path: RulePath, call: AgentCall): Promise<ProbedTarget[]> {
   const { port, probe: wanted } = question
   const { spec, plan } = path
   const probe: Probe = {
-    ...{ path, call, sni: serverNameOf(question, path), mayWrite: wanted === 'full' },
-    untilMs: call.clock.monotonic() + probeMs
+    path,
+    call,
+    sni: serverNameFor(question, path),
+    mayWrite: wanted === 'full',
+    deadlineMs: call.clock.monotonic() + probeMs
   }
   return Promise.all(
     plan.targets.map(async ({ host, port: first }) => {
       const target = { host, port: first + port - spec.from }
-      const seen = wanted === 'none' ? known(target, path) : await probeTarget(target, probe)
+      const seen = wanted === 'none' ? checkFilters(target, path) : await probeTarget(target, probe)
       return { ...target, ...seen }
     })
   )
 }
 
-/** Returns the TLS server name for which a caller asks: that of the question, else the exact one of the rule; null: no TLS. */
-export const serverNameOf = ({ sni }: Ask, { plan: { name } }: RulePath): string | null =>
+/** Returns the TLS server name of the query, else the exact name of the rule; null: no TLS. */
+export const serverNameFor = ({ sni }: Ask, { plan: { name } }: RulePath): string | null =>
   sni ?? (name === null || name.startsWith('*.') ? null : name)
 
-interface Place {
+interface HostPort {
   readonly host: string
   readonly port: number
 }
 
-function known({ host, port }: Place, { targetRefusal }: RulePath): Seen {
+function checkFilters({ host, port }: HostPort, { targetRefusal }: RulePath): Seen {
   const refusal = isIP(host) === 0 ? null : targetRefusal(host, port, host)
   return refusal === null ? {} : { error: refusal }
 }
 
-async function probeTarget(target: Place, probe: Probe): Promise<Seen> {
+async function probeTarget(target: HostPort, probe: Probe): Promise<Seen> {
   const { host, port } = target
   const { path, call } = probe
   const begun = call.clock.monotonic()
@@ -64,7 +67,7 @@ async function probeTarget(target: Place, probe: Probe): Promise<Seen> {
   return { ...lookUp, ...(await dial(allowed, port, probe)) }
 }
 
-/** Returns null where the work takes longer. */
+/** Returns null if the work takes longer. */
 function within<T>(ms: number, work: Promise<T>, { clock }: AgentCall): Promise<T | null> {
   const { promise, resolve } = Promise.withResolvers<null>()
   const cancel = clock.after(ms, () => resolve(null))

@@ -1,14 +1,14 @@
-// What rules have refused lately. Counters have no times: they are compared every few seconds.
+// Recent refusals per rule. Counters carry no times, so samples are compared every few seconds.
 import type { RecentRefusals, Sample } from '../../agent/plugin.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
 
 const recentMs = 60_000
 
-/** Of a rule in the engine that has refused somebody. Times are of the monotonic clock. */
+/** Refusals of one rule in the engine. Times are monotonic. */
 interface Followed {
-  readonly refused: ReadonlyMap<string, { readonly count: number; readonly at: number }> // by reason; when it last grew
+  readonly refused: ReadonlyMap<string, { readonly count: number; readonly at: number }> // by reason; `at`: last increase
   readonly accepted: number
-  readonly acceptedAt: number // when that last grew; 0: not since the first refusal
+  readonly acceptedAt: number // last increase of `accepted`; 0: none since the first refusal
 }
 
 type Counters = Sample['rules'][number]
@@ -17,7 +17,7 @@ export function openRefusals(clock: Pick<Clock, 'monotonic'>) {
   let rules = new Map<number, Followed>()
 
   return {
-    /** Takes the counters of now. Rules that have left the engine are forgotten. */
+    /** Records the current counters, and forgets rules that left the engine. */
     follow({ rules: counters }: Pick<Sample, 'rules'>): void {
       const now = clock.monotonic()
       const followed = counters.flatMap(counter =>
@@ -27,7 +27,7 @@ export function openRefusals(clock: Pick<Clock, 'monotonic'>) {
       )
       rules = new Map(followed)
     },
-    /** Returns what a rule of the engine has refused in the last minute, by reason. */
+    /** Returns a rule's refusals of the last minute, by reason. */
     of(ruleId: number): ReadonlyMap<string, RecentRefusals> {
       const { refused = new Map<string, { count: number; at: number }>(), acceptedAt = 0 } =
         rules.get(ruleId) ?? {}

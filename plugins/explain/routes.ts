@@ -15,9 +15,9 @@ const explain = defineRoute({
   url: '/v1/explain',
   action: 'rule.explain',
   access: 'user',
-  summary: 'Tells what becomes of a caller of a port, and what decides it.',
+  summary: 'Explains what happens to a caller of a port, and what decides it.',
   description:
-    'Users see what their own rules do; a port of others is one without a rule. A probe and a test byte are in the audit log: they reach the targets of the rule, and nothing else.',
+    'Users see only their own rules; the port of another user appears to have no rule. The audit log records probes and test bytes. They reach only the targets of the rule.',
   schema: () => ({
     body: Question,
     reply: Explanation,
@@ -25,13 +25,15 @@ const explain = defineRoute({
   }),
   async run({ explanations, store }: Deps, { body, principal, change }) {
     if (!body.probe && !body.test_byte) {
-      const known = await store.read(em => explanations.look(body, principal, em))
-      return explanations.finish(known, body)
+      const server = await store.read(em => explanations.explainOnServer(body, principal, em))
+      return explanations.finish(server, body)
     }
-    return explanations.probed(principal.userId, async () => {
+    return explanations.runProbe(principal.userId, async () => {
       const id = ({ client, protocol, port }: Question): string => `${client} ${protocol}/${port}`
-      const known = await change({ kind: 'port', id: id(body) }, em => explanations.look(body, principal, em))
-      return explanations.finish(known, body)
+      const server = await change({ kind: 'port', id: id(body) }, em =>
+        explanations.explainOnServer(body, principal, em)
+      )
+      return explanations.finish(server, body)
     })
   }
 })

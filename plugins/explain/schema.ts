@@ -5,7 +5,7 @@ import { closed, orNull } from '../../kernel/http/schema.ts'
 const Sni = Type.Refine(
   Type.String({
     maxLength: 253,
-    description: 'The TLS server name that the caller asks for; default: none, as without TLS.',
+    description: 'TLS server name in the ClientHello; default: none.',
     examples: ['shop.example']
   }),
   text => /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?$/i.test(text),
@@ -15,17 +15,23 @@ const Sni = Type.Refine(
 export const Question = closed({
   client: Type.String({
     maxLength: 255,
-    description: 'client_id, or the name of one client. Of a rule on several clients it says which is meant.',
+    description: 'client_id, or the name of one client; for a group rule it selects the member.',
     examples: ['paris']
   }),
-  port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'Port of the client.', examples: [443] }),
-  protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'What the caller sends.' }),
+  port: Type.Integer({
+    minimum: 1,
+    maximum: 65_535,
+    description: 'Listen port on the client.',
+    examples: [443]
+  }),
+  protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')], {
+    description: 'Protocol of the caller.'
+  }),
   source: Type.Optional(
     Type.Refine(
       Type.String({
         maxLength: 64,
-        description:
-          'Address of the caller, of a proxy in front that of the proxy; default: nobody in particular.',
+        description: 'Address of the caller, or of the proxy in front; default: any.',
         examples: ['198.51.100.7']
       }),
       text => isIP(text) !== 0 && !text.includes('%'),
@@ -34,17 +40,19 @@ export const Question = closed({
   ),
   sni: Type.Optional(Sni),
   probe: Type.Optional(
-    Type.Boolean({ description: 'The agent goes the real way to each target, within 3 s; default false.' })
+    Type.Boolean({
+      description: 'The agent connects to each target as for a caller, within 3 s; default false.'
+    })
   ),
   dry: Type.Optional(
     Type.Boolean({
-      description: 'A probe sends no byte to targets: it looks up and connects; default false.'
+      description: 'The probe sends no byte to targets: it only resolves and connects; default false.'
     })
   ),
   test_byte: Type.Optional(
     Type.Boolean({
       description:
-        'The agent calls the port itself, from its own host, and sends one byte. Such a caller counts as any other; default false.'
+        'The agent calls the port from its host and sends one byte. This caller counts like any other; default false.'
     })
   )
 })
@@ -55,13 +63,16 @@ const Ms = (description: string) => Type.Optional(Type.Number({ minimum: 0, desc
 
 const Step = closed(
   {
-    kind: Type.String({ description: 'What decides.', examples: ['rule'] }),
-    id: Type.String({ description: 'Of the object that decides.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] }),
+    kind: Type.String({ description: 'Kind of the deciding object.', examples: ['rule'] }),
+    id: Type.String({ description: 'Id of the deciding object.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] }),
     verdict: Type.Union([Type.Literal('pass'), Type.Literal('stop'), Type.Literal('info')], {
-      description: 'stop: the caller comes no further; it is the last step.'
+      description: 'stop: the caller gets no further; always the last step.'
     }),
-    reason: orNull(Reason('A code of errors, states or `rejected`.')),
-    text: Type.String({ description: 'A sentence.', examples: ['10.0.0.7:80 refuses connections'] })
+    reason: orNull(Reason('An error code, a state, or a reason of `rejected`.')),
+    text: Type.String({
+      description: 'The decision as a sentence.',
+      examples: ['10.0.0.7:80 refuses connections']
+    })
   },
   { $id: 'ExplainStep', description: 'One decision.' }
 )
@@ -70,26 +81,29 @@ export type Step = Static<typeof Step>
 const Target = closed(
   {
     host: Type.String({ description: 'As in the rule.', examples: ['10.0.0.7'] }),
-    port: Type.Integer({ description: 'Of a range: for the port asked about.', examples: [80] }),
+    port: Type.Integer({
+      description: 'In a range, the target port for the requested port.',
+      examples: [80]
+    }),
     priority: Type.Integer({ minimum: 0, description: 'The lowest is tried first.', examples: [0] }),
-    address: orNull(Type.String({ description: 'The address that was dialed.' }), { examples: ['10.0.0.7'] }),
-    dns_ms: orNull(Type.Number({ minimum: 0, description: 'How long the look-up took.' }), {
+    address: orNull(Type.String({ description: 'The dialed address.' }), { examples: ['10.0.0.7'] }),
+    dns_ms: orNull(Type.Number({ minimum: 0, description: 'Duration of the DNS look-up.' }), {
       examples: [0.4]
     }),
-    dns_age_ms: Ms('How long ago DNS gave the answer that was used.'),
-    connect_ms: orNull(Type.Number({ minimum: 0, description: 'How long the connect took.' }), {
+    dns_age_ms: Ms('Age of the cached DNS answer.'),
+    connect_ms: orNull(Type.Number({ minimum: 0, description: 'Duration of the connect.' }), {
       examples: [1.2]
     }),
     tls_name: Type.Optional(
       Type.String({
-        description: 'A name of the certificate that the target shows.',
+        description: 'A name in the certificate of the target.',
         examples: ['shop.example']
       })
     ),
-    first_byte_ms: Ms('From the connect to the first byte of the target.'),
-    error: Type.Optional(Reason('Why a caller does not reach it, or what is wrong with it.'))
+    first_byte_ms: Ms('Time from the connect to the first byte of the target.'),
+    error: Type.Optional(Reason('Why a caller cannot reach it, or what is wrong with it.'))
   },
-  { $id: 'ExplainTarget', description: 'A target, as the probe has seen it.' }
+  { $id: 'ExplainTarget', description: 'A target, as seen by the probe.' }
 )
 export type Target = Static<typeof Target>
 
@@ -98,23 +112,26 @@ export const Explanation = closed(
     outcome: Type.Union(
       [Type.Literal('forwarded'), Type.Literal('refused'), Type.Literal('no_rule'), Type.Literal('unknown')],
       {
-        description: 'What becomes of the caller. unknown: the client cannot be asked, or has yet to answer.'
+        description:
+          'What happens to the caller. unknown: the client cannot answer, or has not applied the rule yet.'
       }
     ),
     decided_by: closed(
       {
-        kind: Type.String({ description: 'What decides.', examples: ['target'] }),
-        id: Type.String({ description: 'Of the object that decides.', examples: ['10.0.0.7:80'] }),
-        reason: Reason('A code of errors, states or `rejected`; `active` or `connected` if it is forwarded.')
+        kind: Type.String({ description: 'Kind of the deciding object.', examples: ['target'] }),
+        id: Type.String({ description: 'Id of the deciding object.', examples: ['10.0.0.7:80'] }),
+        reason: Reason(
+          'An error code, a state, or a reason of `rejected`; `active` or `connected` if forwarded.'
+        )
       },
       {
         description:
-          'The step that decides: the stop, else the first target that takes the caller, else the rule.'
+          'The deciding step: the stop, else the first target that accepts the caller, else the rule.'
       }
     ),
-    steps: Type.Array(Step, { description: 'The decisions in order.' }),
+    steps: Type.Array(Step, { description: 'All decisions, in order.' }),
     targets: Type.Array(Target, {
-      description: 'In the order in which they are tried; none if it does not come so far.'
+      description: 'In failover order; empty if the caller does not get that far.'
     })
   },
   { $id: 'Explanation' }

@@ -1,4 +1,4 @@
-// What the server knows about a caller: the client, the rule, and what plugins decide.
+// The server's part of an explanation: the client, the rule, and decisions of plugins.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -9,7 +9,7 @@ export interface Services extends Kernel {
   readonly rules: Rules
 }
 
-/** The steps so far, and the rule if the caller comes to it. */
+/** The steps so far, and the rule if the caller reaches it. */
 export interface Server {
   readonly steps: readonly Step[]
   readonly asked: ExplainedRule | null // null: the last step is a stop
@@ -17,7 +17,7 @@ export interface Server {
 
 type Listening = Awaited<ReturnType<Rules['findOnPort']>>[number]
 
-/** What cannot be told of a caller of these, as against a refusal. */
+/** Reasons that make the outcome unknown rather than refused. */
 export const unknownReasons: readonly string[] = [
   'pending',
   'client_not_connected',
@@ -26,7 +26,7 @@ export const unknownReasons: readonly string[] = [
   'too_many_probes'
 ]
 
-/** Returns what the server alone decides. `found`: the rules on the port that the reader sees. */
+/** Returns the server's decisions. `found`: rules on the port that the reader may see. */
 export async function serverSteps(
   { filled, control }: Pick<Services, 'filled' | 'control'>,
   { client, found, question }: { client: Client; found: readonly Listening[]; question: Question },
@@ -65,15 +65,15 @@ function clientStep({ id, name, revokedAt }: Client, isConnected: boolean): Step
       ...step,
       verdict: 'stop',
       reason: 'token_revoked',
-      text: `client ${name} is revoked: its agent forwards nothing; re-enroll it`
+      text: `client ${name} is revoked: its agent forwards nothing. Re-enroll it`
     }
   const [reason, text] = isConnected
     ? ['connected', `client ${name} is connected`]
-    : ['client_not_connected', `client ${name} is not connected; its agent may still forward, if it runs`]
+    : ['client_not_connected', `client ${name} is offline; its agent may still be forwarding`]
   return { ...step, verdict: isConnected ? 'pass' : 'info', reason, text }
 }
 
-/** Returns the rule that the caller meets, or the step that says why there is none. */
+/** Returns the rule for the caller, or the step that explains why there is none. */
 function choose(
   found: readonly Listening[],
   caller: ExplainedCaller,
@@ -94,10 +94,10 @@ function choose(
     if ('stop' in choice) return choice.stop
     return found.find(({ rule }) => rule === choice.rule) ?? newest
   }
-  return newest // an earlier one has expired, and gave its port free
+  return newest // older ones have expired and released the port
 }
 
-/** The state of the rule on this client. */
+/** Returns the state of the rule on this client. */
 function shownState({ rule, clientId }: Pick<ExplainedRule, 'rule' | 'clientId'>) {
   const edges = rule['edges'] as
     | readonly { client_id: string; state: string; state_reason: string | null }[]
@@ -107,8 +107,8 @@ function shownState({ rule, clientId }: Pick<ExplainedRule, 'rule' | 'clientId'>
 
 const endings: Readonly<Record<string, (reason: string) => readonly [reason: string, text: string]>> = {
   failed: reason => [reason, `the rule has failed: ${reason}`],
-  pending: () => ['pending', 'the client has yet to take the rule, or a change of it'],
-  paused: () => ['paused', 'the rule is paused: resume it']
+  pending: () => ['pending', 'the client has not applied the rule or its latest change yet'],
+  paused: () => ['paused', 'the rule is paused. Resume it']
 }
 
 function stateStep(asked: ExplainedRule): Step {
@@ -116,10 +116,16 @@ function stateStep(asked: ExplainedRule): Step {
   const { rule_id: id, owner } = asked.rule
   const ending = endings[state]?.(state_reason ?? 'failed')
   if (ending) return { kind: 'rule', id, verdict: 'stop', reason: ending[0], text: ending[1] }
-  return { kind: 'rule', id, verdict: 'pass', reason: state, text: `the rule is ${state}, of ${owner}` }
+  return {
+    kind: 'rule',
+    id,
+    verdict: 'pass',
+    reason: state,
+    text: `the rule is ${state}; its owner is ${owner}`
+  }
 }
 
-/** A state that a plugin gives, or a closing that the agent has reported, of which no plugin has told more. */
+/** Returns a step for a state set by a plugin, or a closed rule reported by the agent, that no plugin explains. */
 function closedStep(asked: ExplainedRule): Step | null {
   const { state, state_reason } = shownState(asked)
   if (state === 'active' && state_reason === null) return null

@@ -1,12 +1,12 @@
 import type { ExplainStep } from '../../agent/plugin.ts'
 import type { Ask, ProbedTarget } from './wire.ts'
 
-/** Errors of a target with which a caller is connected all the same. */
+/** Target errors that still let a caller connect. */
 export const harmless = ['target_closed', 'certificate_name', 'tls_failed']
 
 const isReached = ({ error }: ProbedTarget): boolean => error === undefined || harmless.includes(error)
 
-/** What becomes of a caller at the targets: the first that is reached takes them; if none is, the last one stops them. */
+/** Returns a step per target. The first reachable target accepts the caller; if there is none, the last one stops it. */
 export function targetSteps(targets: readonly ProbedTarget[], { probe }: Pick<Ask, 'probe'>): ExplainStep[] {
   const first = targets.findIndex(isReached)
   if (probe === 'none' && first >= 0) return []
@@ -24,18 +24,18 @@ export const nameOf = ({ host, port }: Pick<ProbedTarget, 'host' | 'port'>): str
 const texts: Readonly<Record<string, string>> = {
   nxdomain: 'its name does not exist',
   servfail: 'no DNS server answers for its name',
-  timeout: 'no DNS server has answered for its name in time',
+  timeout: 'no DNS server answered for its name in time',
   no_address: 'its name has no address',
-  overloaded: 'too many look-ups are under way',
+  overloaded: 'too many DNS look-ups are running',
   connect_refused: 'it refuses connections: nothing listens there',
   connect_timeout: 'it does not answer: packets are dropped, or the host is down',
-  unreachable: 'there is no way to it',
+  unreachable: 'there is no route to it',
   source_unavailable: 'the address to dial from is not on this host',
   denied_by_agent: "the agent's guardrails do not allow this address (deny_targets, allow_targets)",
   target_denied: "the grants of the rule's owner do not allow this address",
   loop: 'it is a listener of this agent itself',
-  descriptors: 'the agent has no descriptors left',
-  target_closed: 'it closes at once, before a byte',
+  descriptors: 'the agent has no file descriptors left',
+  target_closed: 'it closes the connection at once',
   certificate_name: 'its certificate is for another name',
   tls_failed: 'it does not complete a TLS handshake'
 }
@@ -49,7 +49,7 @@ function textOf(target: ProbedTarget): string {
     return `${name}: ${texts[error] ?? error}${shown}`
   }
   const byte =
-    first_byte_ms === undefined ? 'and it says nothing of itself' : `first byte after ${ms(first_byte_ms)}`
+    first_byte_ms === undefined ? 'and it sends nothing on its own' : `first byte after ${ms(first_byte_ms)}`
   return connect_ms === undefined
     ? `${name}: a datagram was sent, ${byte}`
     : `${name}: connected in ${ms(connect_ms)}, ${byte}`

@@ -1,20 +1,20 @@
-// Sends a byte through the port of a rule, as a caller from the agent's own host: it counts as any other caller.
+// Sends a byte through the port of a rule, as a caller on the agent's host. It counts like any other caller.
 import { createSocket } from 'node:dgram'
 import { connect, isIPv4 } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { AgentCall, ExplainStep, RulePath } from '../../agent/plugin.ts'
 import { errorOf } from './dial.ts'
-import { serverNameOf } from './probe.ts'
+import { serverNameFor } from './probe.ts'
 import { nameOf } from './target-steps.ts'
 import type { Ask } from './wire.ts'
 
 const answerMs = 1_500
-const byte = Buffer.from('\n') // an empty line, which protocols of lines pass over
+const byte = Buffer.from('\n') // an empty line, which line protocols ignore
 
-/** PROXY protocol version 2, LOCAL: the sender speaks for itself (proxy-protocol.txt, 2.2). */
+/** PROXY protocol version 2, LOCAL: the sender is the caller (proxy-protocol.txt, 2.2). */
 const ownHeader = Buffer.from('0d0a0d0a000d0a515549540a20000000', 'hex')
 
-/** How many bytes have come back; or why the port has ended the call: an error of the connect, else null. */
+/** The number of bytes received, or why the call ended: an error of the connect, else null. */
 type Answer = { readonly bytes: number } | { readonly endedBy: string | null }
 
 interface Sending {
@@ -24,12 +24,12 @@ interface Sending {
   readonly serverName: string | null // null: without TLS
 }
 
-/** Calls the port, and tells what came back. It stops nobody: callers have other addresses than this host. */
+/** Calls the port and reports the response. The step decides nothing, since callers have other addresses. */
 export async function sendTestByte(question: Ask, path: RulePath, call: AgentCall): Promise<ExplainStep> {
   const { port } = question
   const address = call.paths.ownAddress
   const header = path.plan.firstRead ? ownHeader : null
-  const sending = { port, address, header, serverName: serverNameOf(question, path) }
+  const sending = { port, address, header, serverName: serverNameFor(question, path) }
   const { promise, resolve } = Promise.withResolvers<Answer>()
   const begun = call.clock.monotonic()
   const end = (path.spec.protocol === 'udp' ? sendDatagram : sendByTcp)(sending, resolve)
@@ -43,18 +43,18 @@ export async function sendTestByte(question: Ask, path: RulePath, call: AgentCal
 
 function outcomeOf(answer: Answer, ms: number): Pick<ExplainStep, 'verdict' | 'reason' | 'text'> {
   if ('endedBy' in answer) {
-    const text = 'a byte was sent from this host, and the call has ended: by the target, a filter or a limit'
+    const text = 'a byte was sent from this host, then a target, a filter or a limit ended the call'
     return { verdict: 'info', reason: answer.endedBy, text }
   }
   const { bytes } = answer
   const size = bytes === 1 ? '1 byte' : `${bytes} bytes`
-  const back = bytes === 0 ? 'nothing has come back yet' : `${size} came back after ${ms} ms`
+  const back = bytes === 0 ? 'no response yet' : `${size} came back after ${ms} ms`
   return { verdict: 'pass', reason: null, text: `a byte was sent through the port; ${back}` }
 }
 
 type Answered = (answer: Answer) => void
 
-/** Returns what ends the call. */
+/** Returns a function that ends the call. */
 function sendByTcp({ port, address, header, serverName }: Sending, answered: Answered): () => void {
   const socket = connect({ host: address, port })
   if (header) socket.write(header)
@@ -68,7 +68,7 @@ function sendByTcp({ port, address, header, serverName }: Sending, answered: Ans
   if (stream !== socket) stream.on('error', failed)
   socket.once('close', () => answered({ endedBy: null }))
   return () => {
-    if (socket.connecting) return void socket.destroy() // the system would go on for minutes
+    if (socket.connecting) return void socket.destroy() // otherwise the kernel retries for minutes
     stream.end()
     socket.destroySoon()
   }

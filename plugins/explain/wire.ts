@@ -5,18 +5,18 @@ const proto = new URL('./explain.proto', import.meta.url)
 
 export const capability: Capability = { id: 'explain', since: '2.1.0' }
 
-/** The most probes that an agent makes at once; a user has fewer. */
+/** Concurrent probes of one agent; the limit per user is lower. */
 export const maxProbesOfAgent = 4
 
-/** What a probe takes at most, ms. */
+/** Maximum duration of a probe, ms. */
 export const probeMs = 2_400
 
 export const maxSteps = 64
-const maxTargets = 8 // as a rule may have
+const maxTargets = 8 // per rule
 const Ms = Type.Number({ minimum: 0, maximum: 1e12 })
 const Code = Type.String({ maxLength: 64 })
 
-/** The longest of each text of a step. */
+/** Maximum length of each text of a step. */
 export const maxLengths = { kind: 32, id: 264, reason: 64, text: 500 } as const
 
 const Step = Type.Object({
@@ -41,15 +41,15 @@ const Target = Type.Object({
 })
 export type ProbedTarget = Static<typeof Target>
 
-const Told = defineMessage({
-  name: 'sluice.explain.Told',
+const Report = defineMessage({
+  name: 'sluice.explain.Report',
   proto,
   body: Type.Object({
     steps: Type.Array(Step, { maxItems: maxSteps }),
     targets: Type.Array(Target, { maxItems: maxTargets })
   })
 })
-export type Told = Static<typeof Told.body>
+export type Report = Static<typeof Report.body>
 
 export const Ask = defineRequest({
   name: 'sluice.explain.Ask',
@@ -62,8 +62,8 @@ export const Ask = defineRequest({
     probe: Type.Union([Type.Literal('none'), Type.Literal('dry'), Type.Literal('full')]),
     test_byte: Type.Boolean()
   }),
-  response: Told
+  response: Report
 })
 export type Ask = Static<typeof Ask.body>
 
-export const messages = [Ask, Told]
+export const messages = [Ask, Report]

@@ -17,7 +17,7 @@ export interface Fault {
   /** Makes the fault; returns the question. */
   seed(edge: Edge): Promise<Question>
   readonly says: string // outcome, then the reason
-  readonly target?: object // what is told of the first target
+  readonly target?: object // expected properties of the first target
   readonly step?: { readonly reason: string | null; readonly kind?: string; readonly text?: RegExp } // one of the steps
 }
 

@@ -1,4 +1,4 @@
-// Who may ask about what, and how the answer is put together: a server and whole agents in this process, on a fake engine.
+// Access to explanations, and how server and agent combine them: a server and agents in this process, on a fake engine.
 import t, { type Test } from 'tap'
 import type { AgentPlugin } from '../../../agent/plugin.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
@@ -36,7 +36,7 @@ async function openApp(t: Test, { plugins = {}, agent: halves = [] }: Options = 
   return { server, agent, push, grant, ask }
 }
 
-t.test('a user hears of their own rules, and of others nothing', async t => {
+t.test('users see their own rules and nothing of others', async t => {
   const { server, agent, push, grant, ask } = await openApp(t)
   const ann = { user: 'ann' }
   for (const user of ['ann', 'bob']) await server.as({ user })('GET', '/v1/users/me')
@@ -118,7 +118,7 @@ t.test('a test byte is in the audit log, and is sent once to the port itself', a
 })
 
 t.test(
-  'of a rule on several clients it is told of the client that was asked, under the id of the rule',
+  'for a group rule the answer covers the client asked about, under the id of the group rule',
   async t => {
     const { server, agent, push, ask } = await openApp(t)
     const oslo = await runAgent(t, server, 'oslo')
@@ -140,7 +140,7 @@ t.test(
   }
 )
 
-t.test('a plugin of somebody else tells of its own decisions, on the server and at the edge', async t => {
+t.test('a third-party plugin explains its own decisions, on the server and on the agent', async t => {
   const half = { name: 'acme-doors', agent: '^1.5.0' }
   const stranger = definePlugin({
     ...{ name: 'acme-doors', version: '1.0.0', kernel: '^2.0.0', needs: { rules: '^1.0.0' } },
@@ -189,7 +189,7 @@ t.test('a plugin of somebody else tells of its own decisions, on the server and 
   })
 })
 
-t.test('a rule that a field closes is told of by the server, also while the edge is away', async t => {
+t.test('the server explains a rule closed by a field, even while the client is offline', async t => {
   const { server, agent, push, ask } = await openApp(t)
   const not_before = new Date(server.clock.now() + 3_600_000).toISOString()
   await push(8080, { not_before })

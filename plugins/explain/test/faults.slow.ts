@@ -286,7 +286,7 @@ const faults: readonly Fault[] = [
     }
   },
   {
-    name: 'none: the owner is disabled, and the rule goes on',
+    name: 'none: the owner is disabled, and the rule stays in force',
     says: 'forwarded connected',
     async seed(edge) {
       const { port } = await good(edge, { owner: 'dora' })

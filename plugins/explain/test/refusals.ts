@@ -173,7 +173,7 @@ const limits: readonly Fault[] = [
   }
 ]
 
-/** Of a rule of the server of this test. */
+/** Flow limit of rules in this test. */
 export const maxFlows = 4
 
 const lost: readonly Fault[] = [
