@@ -1,4 +1,4 @@
-// The rule field `clients`: it places a rule on a group. The server alone knows it: each client has a rule like any other.
+// The rule field `clients` places a rule on a group. Only the server knows it: each client has a member like any other rule.
 import type { EntityManager } from '@mikro-orm/sql'
 import { clientNotFound, Fault } from '../../kernel/base/errors.ts'
 import { Client } from '../../kernel/identity/entities.ts'
@@ -22,7 +22,7 @@ export const clientsField = ruleFieldSlot.fillWith(
     body: schema,
     unlessGiven: 'stays',
     updateEmpty: invalidClients,
-    /** A command, which has no services, reads the field, too. */
+    /** A getter, because commands read the field without services. */
     get errors() {
       return [...own, ...deps.clients.filterErrors()]
     },
@@ -42,12 +42,12 @@ export const clientsField = ruleFieldSlot.fillWith(
       const rows = await em.find(GroupClients, { rule: { $in: [...ids] } })
       return new Map(rows.map(({ rule, clients }) => [rule, clients]))
     },
-    clientsOf: (value: Clients, among, em) => membersOf(deps, value, among, em)
+    clientsOf: (value: Clients, among, em) => listClients(deps, value, among, em)
   })
 )
 
-/** Returns the ids of the clients that are in the group now; of one that is too large, one more than may be. */
-async function membersOf(
+/** Returns the ids of the clients in the group, and at most one id more than allowed. */
+async function listClients(
   { clients }: Pick<Deps, 'clients'>,
   value: Clients,
   among: readonly string[] | null,
@@ -55,27 +55,27 @@ async function membersOf(
 ): Promise<readonly string[]> {
   if ('selector' in value) return clients.matching(value, { among, take: maxClients + 1 }, em)
   const wanted = among ? value.ids.filter(id => among.includes(id)) : value.ids
-  return existing(wanted, em)
+  return findExisting(wanted, em)
 }
 
-const existing = async (ids: readonly string[], em: EntityManager): Promise<string[]> =>
+const findExisting = async (ids: readonly string[], em: EntityManager): Promise<string[]> =>
   (await em.find(Client, { id: { $in: [...ids] } }, { fields: ['id'], orderBy: { id: 'asc' } })).map(
     ({ id }) => id
   )
 
-/** A client that was deleted since leaves a group; one that never was is a mistake. */
+/** Throws for ids of unknown clients. A client that is deleted later only leaves the group. */
 async function requireKnown(value: Clients, role: string, em: EntityManager): Promise<void> {
   if ('selector' in value) return
-  const known = new Set(await existing(value.ids, em))
+  const known = new Set(await findExisting(value.ids, em))
   const unknown = value.ids.filter(id => !known.has(id))
   if (unknown.length === 0) return
   const details = { field: `/${key}/ids`, client_ids: unknown }
   const named = `${unknown.slice(0, 3).join(', ')}${unknown.length > 3 ? ` and ${unknown.length - 3} more` : ''}`
   if (role === 'superadmin') throw new Fault(clientNotFound, `there is no client ${named}`, { details })
-  throw new Fault(clientNotGranted, `you may not place rules on a client ${named}`, { details })
+  throw new Fault(clientNotGranted, `you are not allowed to place rules on client ${named}`, { details })
 }
 
-/** Names the field as it is in a rule in what a parameter of a list is refused with. */
+/** Renames the field in a fault of a list parameter to the field of a rule. */
 function inField(work: () => void): void {
   try {
     work()

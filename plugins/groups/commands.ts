@@ -4,7 +4,7 @@ import type { Api } from '../../kernel/cli/command.ts'
 import { findClientId } from '../clients/exports.ts'
 import { documentPlaceSlot, type PushOptions, pushOptionsSlot } from '../rules/command-exports.ts'
 
-/** A name of a client has none of these. */
+/** Client names have none of these characters. */
 const isSelector = (text: string): boolean => /[=!()]/.test(text)
 
 const pushOptions: PushOptions = {
@@ -12,7 +12,7 @@ const pushOptions: PushOptions = {
     clients: Type.Optional(
       Type.String({
         description:
-          "A group in place of CLIENT: names or ids (paris,lyon), or a selector of labels ('env=prod,tier!=db')."
+          "A group instead of CLIENT: names or ids (paris,lyon), or a selector of labels ('env=prod,tier!=db')."
       })
     )
   },
@@ -25,7 +25,7 @@ const pushOptions: PushOptions = {
   }
 }
 
-/** Reads the list of clients once, whatever the number of names. */
+/** Reads the list of clients only once for all names. */
 async function idsOf(names: readonly string[], api: Api): Promise<string[]> {
   const lists = new Map<string, Promise<unknown[]>>()
   const list = <T>(path: string): Promise<T[]> => {
@@ -42,9 +42,9 @@ export const fills = [
   pushOptionsSlot.fill(pushOptions),
   documentPlaceSlot.fill({
     key: 'clients',
-    mapClients(value, wordOf) {
+    mapClients(value, mapClient) {
       const { ids } = Object(value)
-      return Array.isArray(ids) ? { ...Object(value), ids: ids.map(wordOf) } : value
+      return Array.isArray(ids) ? { ...Object(value), ids: ids.map(mapClient) } : value
     }
   })
 ]

@@ -20,14 +20,15 @@ export const schema = Type.Unsafe<Clients>(
       selector: Type.Optional(
         Type.String({
           maxLength: 4096,
-          description: 'Labels of clients: the group has those that match, now and later.',
+          description: 'Labels of clients: the group has all that match, now and later.',
           examples: ['env=prod']
         })
       )
     },
     {
       code: invalidClients.code,
-      description: 'A group of clients, in place of `client`: either ids or a selector. Each has the rule.',
+      description:
+        'A group of clients instead of `client`: either ids or a selector. Each client gets the rule.',
       examples: [{ selector: 'env=prod,tier!=db' }]
     }
   )
@@ -40,7 +41,7 @@ export function parseClients(given: Clients): Clients {
     throw refusal(
       `/${key}`,
       'oneOf',
-      `/${key} is either {ids} or {selector}; send the other as null to change over`
+      `/${key} is either {ids} or {selector}; to switch, send the other as null`
     )
   if (selector !== undefined) return { selector: selector.trim() }
   const distinct = [...new Set(ids)]
@@ -49,7 +50,7 @@ export function parseClients(given: Clients): Clients {
     throw refusal(
       `/${key}/ids/${ids?.indexOf(distinct[wrong] ?? '')}`,
       'format',
-      `/${key}/ids has ${distinct[wrong]}, which is no client_id`
+      `/${key}/ids has ${distinct[wrong]}, which is not a client_id`
     )
   if (distinct.length > maxClients)
     throw new Fault(

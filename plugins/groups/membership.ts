@@ -1,5 +1,4 @@
-// Follows which clients are in groups: what changes them is settled at once, and what a client could not have is tried
-// again.
+// Updates the members of group rules when clients change, and retries members that a client could not have.
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/exports.ts'
 
@@ -7,16 +6,25 @@ interface Services extends Pick<Kernel, 'log'> {
   readonly rules: Pick<Rules, 'syncMembers'>
 }
 
-type Settled = NonNullable<Parameters<Rules['syncMembers']>[0]>
+type SyncScope = NonNullable<Parameters<Rules['syncMembers']>[0]>
 
-export type Membership = ReturnType<typeof openMembership>
+export interface Membership {
+  /** The client is new, or its labels have changed. */
+  changed(clientId: string): void
+  /** An obstacle may be gone: the client has connected, or one of its ports is free. */
+  freed(clientId: string): void
+  /** The client has lost its member of the rule, for example with a grant. */
+  lost(clientId: string, rule: string): void
+  /** Retries all members that clients could not have. */
+  retry(): Promise<void>
+}
 
-export function openMembership({ log, rules }: Services) {
-  /** Changes that wait; those that come together are settled together. */
+export function openMembership({ log, rules }: Services): Membership {
+  /** Pending changes. Those that arrive together are handled together. */
   const waiting = { changed: new Set<string>(), freed: new Set<string>(), lost: new Map<string, string>() }
   let isRunning = false
 
-  function next(): Settled | null {
+  function next(): SyncScope | null {
     const { changed, freed, lost } = waiting
     const take = <T>(from: { keys(): Iterable<T>; clear(): void }): T[] => {
       const all = [...from.keys()]
@@ -29,42 +37,31 @@ export function openMembership({ log, rules }: Services) {
     return null
   }
 
-  /** A transaction that is open now ends before the first one here begins. */
+  /** Runs one sync at a time. The store finishes the caller's open transaction first. */
   async function run(): Promise<void> {
     if (isRunning) return
     isRunning = true
-    for (let settled = next(); settled; settled = next())
-      await rules.syncMembers(settled).catch((error: unknown) => {
-        log.error(
-          'groups.not_settled',
-          `clients of groups could not be brought up to date: ${String(error)}`,
-          {
-            clients: settled.clients?.length
-          }
-        )
+    for (let scope = next(); scope; scope = next())
+      await rules.syncMembers(scope).catch((error: unknown) => {
+        log.error('groups.not_settled', `the members of group rules are not up to date: ${String(error)}`, {
+          clients: scope.clients?.length
+        })
       })
     isRunning = false
   }
 
-  const reconsider = (note: () => unknown): void => {
-    note()
+  const enqueue = (add: () => unknown): void => {
+    add()
     void run()
   }
 
   return {
-    /** The client is new, or its labels are others. */
-    changed: (clientId: string): void => reconsider(() => waiting.changed.add(clientId)),
-    /** Something that kept the client from a rule may be gone: it is connected, or a port is free. */
-    freed: (clientId: string): void => reconsider(() => waiting.freed.add(clientId)),
-    /** The client has lost its part of the rule, for example with a grant. */
-    lost: (clientId: string, rule: string): void => reconsider(() => waiting.lost.set(clientId, rule)),
-    /** Tries again what clients could not have. */
-    retry: (): Promise<void> =>
+    changed: clientId => enqueue(() => waiting.changed.add(clientId)),
+    freed: clientId => enqueue(() => waiting.freed.add(clientId)),
+    lost: (clientId, rule) => enqueue(() => waiting.lost.set(clientId, rule)),
+    retry: () =>
       rules.syncMembers({ onlyRefused: true }).catch((error: unknown) => {
-        log.error(
-          'groups.not_settled',
-          `refused clients of groups could not be tried again: ${String(error)}`
-        )
+        log.error('groups.not_settled', `refused members of group rules are not retried: ${String(error)}`)
       })
   }
 }

@@ -61,7 +61,7 @@ export default {
 
 const reportMs = 1000
 
-/** Reports what fields close and open, once a second, and all that is closed at first. */
+/** Reports all closed rules at first, then the changes of each second. */
 function reportClosed(stream: ControlStream, { rules, clock }: AgentCall): void {
   let reported: ReadonlyMap<string, string> = new Map()
   const report = (): void => {
@@ -77,7 +77,7 @@ function reportClosed(stream: ControlStream, { rules, clock }: AgentCall): void 
   stream.signal.addEventListener('abort', clock.every(reportMs, report), { once: true })
 }
 
-/** Returns the rule without the properties of its push. */
+/** Returns the rule without properties of the push itself. */
 const ruleContent = ({ revision, retry, held, ...rule }: RulePush) => rule
 
 function toSpec(push: RulePush): RuleSpec {

@@ -1,4 +1,4 @@
-// Codes of changes. Commands know one of them, so nothing of the server is loaded with them.
+// Codes that commands use, too: this file loads nothing of the server.
 import { defineCode } from '../../kernel/base/errors.ts'
 
 export const bodyEmpty = defineCode('validation.body_empty', 400, 3)

@@ -32,7 +32,7 @@ const listColumns = (more: readonly Column<RuleRecord>[]): readonly Column<RuleR
   'state_reason'
 ]
 
-const exitNotOnAll = 6 // as of a rule that its only client refuses
+const exitNotOnAll = 6 // the exit code for a rule that its only client refuses
 
 const push = defineCommand({
   name: 'rule push',
@@ -82,7 +82,7 @@ const push = defineCommand({
   }
 })
 
-/** The arguments of a rule that an option places: its first one is LISTEN. */
+/** Shifts the arguments if an option places the rule: then LISTEN is the first. */
 const withoutClient = ({ client, listen, target = [] }: Positional) => ({
   client: undefined,
   listen: client ?? '',
@@ -95,7 +95,7 @@ interface Positional {
   readonly target?: readonly string[]
 }
 
-/** A refused rule is stored as failed and holds its port: pushed again by who placed it, it is replaced. */
+/** A refused rule is stored as failed and holds its port. A second push by the same user replaces it. */
 async function pushRule(
   api: Api,
   body: object,
@@ -111,7 +111,7 @@ async function pushRule(
   if (!(await isOwnFailed(id, api))) throw first
   const again = await attempt(api.send<RuleRecord>('PUT', `${rulePath(id)}/definition${query}`, body))
   if (!(again instanceof Fault)) return again
-  // With other ports or another owner it is another rule, in whose way the failed one is.
+  // Other ports or another owner make it a different rule: the failed rule only blocks its port.
   throw again.errorCode.code === immutableField.code ? first : storedAsFailed(again, id)
 }
 
@@ -130,7 +130,7 @@ async function isOwnFailed(id: string, api: Api): Promise<boolean> {
 const storedAsFailed = ({ errorCode, message, details }: Fault, id: string): Fault =>
   new Fault(
     errorCode,
-    `${message}; rule ${id} is stored as failed and holds its port: mend the cause and push it again, or remove it`,
+    `${message}; rule ${id} is stored as failed and holds its port: fix the cause and push it again, or remove it`,
     { details: { ...details } }
   )
 

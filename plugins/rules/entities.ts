@@ -6,7 +6,7 @@ const time = () => p.bigint('number') // ms since 1970, UTC
 export type Protocol = 'tcp' | 'udp'
 export type State = 'pending' | 'active' | 'paused' | 'failed' | 'draining'
 
-/** What becomes of live connections that a change leaves without a target, or with a paused rule. */
+/** The fate of live connections if a change removes their target or pauses their rule. */
 export type Existing = 'keep' | 'drain' | 'cut'
 
 export interface Ports {
@@ -21,11 +21,11 @@ export interface Target {
   readonly weight?: number // absent: 1
 }
 
-/** What an agent last applied, while a change of it is not applied yet. Ports that were moved are in columns. */
+/** The definition that an agent last applied, while a change is pending. Moved ports have columns. */
 export interface Before {
   readonly rule: Pick<Rule, 'placedBy' | 'targets' | 'preferIpv6' | 'paused'>
-  readonly values: Readonly<Record<string, unknown>> // of the fields that were changed; null: there was none
-  /** Of a refusal with `port_in_use`: the port of what runs may be free, that of what does not run is not. */
+  readonly values: Readonly<Record<string, unknown>> // of the changed fields; null: there was none
+  /** After a refusal with `port_in_use`. 'keep': the earlier definition has the same port, so undoing does not help. */
   readonly whenPortInUse: 'undo' | 'keep'
 }
 
@@ -41,11 +41,11 @@ export const Rule = defineEntity({
   ],
   properties: {
     id: p.string().length(26).primary(),
-    clientId: p.string().length(26), // '' of a whole, whose parts are on clients
-    parent: p.string().length(26).nullable().index('rules_parent_index'), // of a part: the id of its whole
+    clientId: p.string().length(26), // '' for a group rule
+    parent: p.string().length(26).nullable().index('rules_parent_index'), // for a member: the id of its group rule
     owner: p.string().length(32),
-    placedBy: p.string().length(32).defaultRaw("''").index('rules_placed_by_index'), // its owner, or a superadmin
-    /** By the role of today; `rules.admit` does not apply to such a rule. */
+    placedBy: p.string().length(32).defaultRaw("''").index('rules_placed_by_index'), // the owner, or a superadmin
+    /** By the current role of the user; `rules.admit` does not apply to such a rule. */
     placedBySuperadmin: p.boolean().formula(
       rule => `(${rule['placedBy']} = '${operatorId}' or exists (select 1 from kernel_user placer
         where placer.id = ${rule['placedBy']} and placer.role = 'superadmin'))`
@@ -54,28 +54,28 @@ export const Rule = defineEntity({
     listenFrom: p.integer(),
     listenTo: p.integer(),
     targets: p.json().$type<readonly Target[]>(),
-    // What it forwarded to, and listened on, before: the client may report their last bytes.
+    // Former targets and ports: the client may still report their last bytes.
     formerTargets: p.json().$type<readonly Target[]>().nullable(),
     formerPorts: p.json().$type<readonly Ports[]>().nullable(),
     preferIpv6: p.boolean(),
-    fields: p.json().$type<readonly string[]>(), // keys of its fields: all must be loaded for a push
+    fields: p.json().$type<readonly string[]>(), // keys of its fields; a push needs all of them loaded
     paused: p.boolean().default(false),
     before: p.json().$type<Before>().nullable(),
-    // The ports that the agent last applied, while a move from them is not applied yet: both are reserved.
+    // The ports that the agent last applied, while a move is pending: old and new ports are reserved.
     movedFrom: p.integer().nullable(),
     movedTo: p.integer().nullable(),
-    existing: p.string().length(5).$type<Existing>().nullable(), // of the changes that are not applied yet
+    existing: p.string().length(5).$type<Existing>().nullable(), // for the pending changes
     state: p.string().length(8).$type<State>(),
     stateReason: p.string().length(64).nullable(),
     createdAt: time(),
     updatedAt: time(),
     stateChangedAt: time(),
-    activatedAt: time().nullable() // when it first became active; a rule that never did is not retried
+    activatedAt: time().nullable() // when it first became active; null: the agent does not retry it
   }
 })
 export type Rule = InferEntity<typeof Rule>
 
-/** What records show, or need to know what to show. */
+/** The columns that records need. */
 export const shownColumns = [
   ...(['clientId', 'owner', 'placedBy', 'protocol', 'listenFrom', 'listenTo', 'targets'] as const),
   ...(['preferIpv6', 'fields', 'paused', 'state', 'stateReason'] as const),
@@ -83,14 +83,14 @@ export const shownColumns = [
 ]
 export type ShownRule = Pick<Rule, 'id' | (typeof shownColumns)[number]>
 
-/** A client that is to have a part of a whole, and cannot. */
+/** A client that cannot have its member of a group rule. */
 export const RefusedMember = defineEntity({
   name: 'RefusedPart',
-  tableName: 'rules_refused_part',
+  tableName: 'rules_refused_member',
   properties: {
     parent: p.string().length(26).primary(),
-    clientId: p.string().length(26).primary().index('rules_refused_part_client_id_index'),
-    code: p.string().length(64) // of the refusal
+    clientId: p.string().length(26).primary().index('rules_refused_member_client_id_index'),
+    code: p.string().length(64) // why
   }
 })
 
@@ -108,16 +108,16 @@ export const FieldValue = defineEntity({
 })
 export type FieldValue = InferEntity<typeof FieldValue>
 
-/** The client of a whole: a rule that has a part on each of its clients. It is on no agent itself. */
+/** The client of a group rule, which is on no agent itself. */
 export const noClient = ''
 
-/** Leaves out wholes. */
+/** Matches all rules except group rules. */
 export const onClients = { clientId: { $ne: noClient } }
 
 export const isGroupRule = ({ clientId }: Pick<Rule, 'clientId'>): boolean => clientId === noClient
 
-/** Nothing of the rule waits for its agent. */
+/** The columns of a rule without a pending change. */
 export const nothingPending = { before: null, movedFrom: null, movedTo: null, existing: null } as const
 
-/** Primary key for the table of a field: the rule's id. The row is deleted with the rule. */
+/** Primary key of a field's table: the rule's id. The row is deleted with the rule. */
 export const ruleKey = () => p.oneToOne(Rule).mapToPk().owner().primary().deleteRule('cascade')

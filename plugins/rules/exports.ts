@@ -1,4 +1,4 @@
-// The parts of this plugin that other plugins may use.
+// Exports for other plugins.
 
 export * from './api/explainer.ts'
 export type { RuleRecord } from './api/rule-record.ts'

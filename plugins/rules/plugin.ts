@@ -39,8 +39,11 @@ export default definePlugin<Deps>({
     activationFailed,
     portInUse,
     fieldUnsupported,
-    ...[validationProtocol, ...requirementCodes, ...targetCodes],
-    ...[bodyEmpty, immutableField]
+    validationProtocol,
+    ...requirementCodes,
+    ...targetCodes,
+    bodyEmpty,
+    immutableField
   ],
   store: {
     entities: [Rule, RefusedMember, FieldValue],

@@ -21,8 +21,8 @@ export const ruleNotFound = defineCode('rule_not_found', 404, 8)
 export const clientNotGranted = defineCode('client_not_granted', 403, 5)
 
 /**
- * Deletes what belongs to a rule: called for every cause, in the transaction that then deletes the rule's row. Of a whole
- * the client is ''; each of its parts has it as `parent`.
+ * Called before the row of a rule is deleted, in the same transaction, to delete data of the rule. The client of a group rule
+ * is ''; its members have its id as `parent`.
  */
 export const removedSlot =
   defineSlot<
@@ -34,23 +34,23 @@ export const removedSlot =
 
 /** The new state of a rule; `reason` is the code of a failure, else null. */
 export interface StateChange extends RuleOwnership, Pick<RuleCore, 'id'> {
-  readonly parent?: string // of a part: the id of its whole
+  readonly parent?: string // for a member: the id of its group rule
   readonly state: State
   readonly reason: string | null
 }
 
-/** Called in the transaction in which a rule's state or its reason changes. */
+/** Called in the transaction that changes the state of a rule, or its reason. */
 export const stateSlot = defineSlot<(change: StateChange, em: EntityManager) => Promise<void>>('rules.state')
 
 /**
- * A state that a field gives to rules that would be active or paused, for example 'expired'. It is computed when a rule is
- * read, also while its client is away. The agent reports the same code as why its field has closed the rule.
+ * A state that a field gives to active or paused rules, for example 'expired'. It is computed when a rule is read, even if
+ * its client is offline. The agent reports the same code as the reason of the closed rule.
  */
 export interface ShownState {
   readonly state: string
-  /** A rule in a 'free' state no longer has its port against others: a change that ends the state needs it again. */
+  /** 'free': other rules may take the port, and a change that ends the state needs it again. */
   readonly port: 'reserved' | 'free'
-  /** Returns the `state_reason` of those rules that are in the state, by id. */
+  /** Returns the `state_reason` of the rules in this state, by id. */
   load(
     rules: readonly (RuleOwnership & Pick<RuleCore, 'id'>)[],
     em: EntityManager
@@ -65,17 +65,16 @@ export const shownStateSlot = defineSlot<ShownState>('rules.shown-state', { keyO
  */
 export interface Admission {
   readonly errors?: readonly ErrorCode[] // of `admit`, for OpenAPI; default: all codes of the plugin
-  /** Returns the ids of the clients on which the user may place rules; `admit` decides which. */
+  /** Returns the ids of the clients on which the user may place rules; `admit` decides which rules. */
   clients(userId: string, em: EntityManager): Promise<readonly string[]>
-  /** Throws a Fault when the owner may not place this rule. Runs in the transaction that saves it. */
+  /** Throws a Fault if the owner must not place this rule. Runs in the transaction that saves it. */
   admit(rule: RuleCore, em: EntityManager): Promise<void>
 }
 
 export const admitSlot = defineSlot<Admission>('rules.admit')
 
 /**
- * Supports rules beyond one TCP port with one target. A rule with a shape that no plugin supports is refused at create;
- * a stored one fails.
+ * Supports rules beyond one TCP port with one target. A new rule with an unsupported shape is refused; a stored one fails.
  */
 export interface ShapeSupport {
   readonly shape: 'udp' | 'range' | 'targets'
@@ -89,15 +88,15 @@ export interface ShapeSupport {
 
 export const shapeSlot = defineSlot<ShapeSupport>('rules.shape', { keyOf: ({ shape }) => shape })
 
-/** A rule with the keys of its fields, from which port sharing is decided. */
+/** A rule with the keys of its fields, for decisions about port sharing. */
 export type RuleWithFields = RuleCore & Pick<Rule, 'fields'>
 
 /** Lets rules share a port. */
 export interface PortSharing {
   readonly errors?: readonly ErrorCode[] // of `mayJoin`, for OpenAPI; default: all codes of the plugin
   /**
-   * Decides whether a new rule, whose fields are saved, may join `others`, which overlap its ports. Throws a Fault when
-   * they conflict by the rules of this plugin. False: this plugin does not apply, and the port is in use.
+   * Returns true if a new rule may share its ports with the overlapping rules; its fields are saved already. Returns false
+   * if this plugin does not apply: then the port is in use. Throws a Fault if the rules conflict.
    */
   mayJoin(rule: RuleWithFields, others: readonly RuleWithFields[], em: EntityManager): Promise<boolean>
 }
@@ -108,7 +107,7 @@ export const portSharingSlot = defineSlot<PortSharing>('rules.sharing', { keyOf:
 export interface TargetView<V extends TSchema = TSchema> {
   readonly key: string // 'health'
   readonly schema: V
-  /** Returns values by rule id, one for each target, in the order of the targets. Every rule must have them. */
+  /** Returns one value for each target of every rule, by rule id, in the order of the targets. */
   load(
     rules: readonly Pick<RuleCore, 'id' | 'clientId' | 'targets'>[]
   ): ReadonlyMap<string, readonly Static<V>[]>
@@ -123,7 +122,7 @@ export interface PushOptions {
     args: Readonly<Record<string, unknown>>,
     api: Api
   ) => Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>
-  /** True if these options say where the rule is: then the command has no argument CLIENT. */
+  /** Returns true if these options place the rule: then the command has no argument CLIENT. */
   readonly places?: (args: Readonly<Record<string, unknown>>) => boolean
 }
 
@@ -132,7 +131,7 @@ export const pushOptionsSlot = defineSlot<PushOptions>('rules.push-options')
 /** Adds a column to `rule list`. */
 export const columnSlot = defineSlot<Column<RuleRecord>>('rules.column')
 
-/** Counts the live connections and flows of a rule, which end when `apply` removes the rule. */
+/** Counts the live connections and flows of a rule. `apply` shows them before it removes the rule. */
 export const liveTrafficSlot = defineSlot<(ruleId: string, api: Api) => Promise<number>>('rules.live-traffic')
 
 export const slots = [

@@ -12,7 +12,7 @@ import {
 const proto = new URL('./rules.proto', import.meta.url)
 
 export { ruleKind } from '../../agent/wire/rule-kind.ts'
-/** The key of this plugin's part of Welcome. */
+/** The key of this plugin's settings in Welcome. */
 export const settingsPart = 'rules'
 
 export const maxTargets = 8
@@ -23,10 +23,10 @@ const Target = Type.Object({ host: Type.String({ maxLength: 255 }), port: Port, 
 const Protocol = Type.Union([Type.Literal('tcp'), Type.Literal('udp')])
 const Removal = Type.Union([Type.Literal('drain'), Type.Literal('cut')])
 
-/** What becomes of the live connections that a change leaves without a target, or with a paused rule. */
+/** The fate of live connections if a change removes their target or pauses their rule. */
 const Existing = Type.Union([Type.Literal('keep'), Type.Literal('drain'), Type.Literal('cut')])
 
-/** Changes of open rules: their targets, ports and names without a broken connection, and pauses. */
+/** The agent changes open rules (targets, ports, names) without breaking connections, and pauses them. */
 export const updateCapability: Capability = { id: 'rule.update', since: '2.1.0' }
 
 export const Settings = defineMessage({
@@ -77,7 +77,7 @@ export const RulesOpen = defineRequest({
   response: defineMessage({ name: 'sluice.rules.RulesOpened', proto, body: Type.Object({}) })
 })
 
-export const maxClosed = 1000 // of one message
+export const maxClosed = 1000 // in one message
 
 export const RulesClosed = defineMessage({
   name: 'sluice.rules.RulesClosed',

@@ -130,7 +130,7 @@ t.test(
     t.match(paris.body, { outcome: 'forwarded', decided_by: { kind: 'rule', id: rule_id } })
     t.match(
       paris.body.steps.find(({ kind }) => kind === 'group'),
-      { text: 'the rule is on 2 clients: this is about one of them' }
+      { text: 'the rule is on 2 clients; this explains one of them' }
     )
     t.match(away.body, {
       outcome: 'unknown',

@@ -1,4 +1,4 @@
-// Changes of many rules by one request: chosen by ids, or by what lists are filtered by.
+// Changes many rules with one request, chosen by ids or by filters of their list.
 import { type Static, Type } from 'typebox'
 import { Fault, invalidSchema, limitReached } from '../../../kernel/base/errors.ts'
 import type { Call } from '../../../kernel/http/route.ts'
@@ -24,21 +24,19 @@ const Bulk = Type.Object({
   ids: Type.Optional(Type.Array(RuleId, { description: `rule_ids, at most ${maxChanged}.`, minItems: 1 })),
   action: Type.Union(
     ['pause', 'resume', 'delete', 'patch'].map(action => Type.Literal(action)),
-    { description: 'What becomes of each rule.', examples: ['pause'] }
+    { description: 'What to do with each rule.', examples: ['pause'] }
   ),
-  dry_run: Type.Optional(
-    Type.Boolean({ description: 'Judge every change by the same code, and make none.', default: false })
-  ),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Check every change, and make none.', default: false })),
   atomic: Type.Optional(
     Type.Boolean({
-      description: 'Change all rules, or none: the first refusal is the answer.',
+      description: 'Change all rules or none: the reply is the first refusal.',
       default: false
     })
   )
 })
 type Bulk = Static<typeof Bulk> & { readonly patch?: PatchBody } & Values
 
-/** Rules are chosen by `ids`, or by parameters of their list that other plugins add, such as `selector`. */
+/** Other plugins add filters to choose rules, such as `selector`. */
 export const bulkBody = (filled: SlotReader) => {
   const { ids, ...options } = Bulk.properties
   const choosing = listFilters.parameters(filled(listFilterSlots.rule))
@@ -58,17 +56,17 @@ export const BulkReply = closed(
       closed({
         rule_id: RuleId,
         status: Type.Integer({
-          description: 'HTTP status that the change by itself would have had.',
+          description: 'HTTP status that the single call would have.',
           examples: [204]
         }),
         error: Type.Optional(
           Type.Object(
             {
               code: Type.String({ description: 'Code of the refusal.' }),
-              message: Type.String({ description: 'What is wrong, and the remedy.' }),
+              message: Type.String({ description: 'What is wrong, and what to do.' }),
               details: Type.Optional(
                 Type.Record(Type.String(), Type.Unknown(), {
-                  description: 'As in the answer of the single call.'
+                  description: 'As in the reply of the single call.'
                 })
               )
             },
@@ -118,7 +116,7 @@ export async function changeMany(
   }
 }
 
-/** Returns at most one id more than may change. A rule that is being removed is chosen by its id only. */
+/** Returns at most one id more than can change. Filters skip rules that are being removed; ids do not. */
 async function selectIds(rules: RulesService, { body, principal }: BulkCall): Promise<readonly string[]> {
   const { ids, action: _, patch: __, dry_run: ___, atomic: ____, ...filter } = body
   const isFiltered = Object.keys(filter).length > 0

@@ -1,38 +1,38 @@
-// What plugins decide about the callers of a rule, for the plugin that is asked why nothing happens.
+// Explanations of plugins: what they decide about a caller of a rule. The plugin `explain` shows them.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineSlot } from '../../../kernel/slot.ts'
 import type { RuleRecord } from './rule-record.ts'
 
 /** One decision about a caller. */
 export interface ExplainStep {
-  readonly kind: string // what decides: 'rule', 'grant', 'quota'
-  readonly id: string // of the object that decides
-  readonly verdict: 'pass' | 'stop' | 'info' // 'stop': the caller comes no further
-  readonly reason: string | null // of a stop the code that the API, states or statistics have for it
-  readonly text: string // a sentence for its user
+  readonly kind: string // of the deciding object: 'rule', 'grant', 'quota'
+  readonly id: string // of the deciding object
+  readonly verdict: 'pass' | 'stop' | 'info' // 'stop': the caller gets no further
+  readonly reason: string | null // the code of a stop in the API, in states or in statistics
+  readonly text: string // a sentence for the user
 }
 
-/** A caller of a port, of whom somebody asks what becomes of them. */
+/** A caller of a port, whose connection is to be explained. */
 export interface ExplainedCaller {
   readonly port: number
-  readonly source: string | null // their address; null: nobody in particular
-  readonly sni: string | null // the TLS server name that they ask for, in lower case; null: none
+  readonly source: string | null // address of the caller; null: any
+  readonly sni: string | null // TLS server name in lower case; null: none
 }
 
-/** A caller of a rule that its reader may see. */
+/** A caller of a rule that the user may see. */
 export interface ExplainedRule extends ExplainedCaller {
   readonly rule: RuleRecord
   readonly clientId: string
-  readonly id: string // of the rule on this client: of one on several clients the id of its part
+  readonly id: string // of the rule on this client; for a group rule, the id of its member
   readonly placedBySuperadmin: boolean
 }
 
 export type RuleChoice = { readonly rule: RuleRecord } | { readonly stop: ExplainStep }
 
 export interface Explainer {
-  /** Of rules that share a port: returns the one that a caller meets, or why there is none. null: they do not share it so. */
+  /** Chooses, among rules that share a port, the one for this caller, or says why there is none. null: does not apply. */
   choose?(rules: readonly RuleRecord[], caller: ExplainedCaller): RuleChoice | null
-  /** Returns what this plugin decides about the caller of a rule that is in force, by what the server knows. */
+  /** Returns the decisions of this plugin about the caller of a rule in force, as far as the server knows. */
   explain?(asked: ExplainedRule, em: EntityManager): Promise<readonly ExplainStep[]>
 }
 

@@ -105,7 +105,7 @@ export const queries: RuleQueries = {
 
 async function countGroupRules(owner: string | null, em: EntityManager) {
   const member = 'exists (select 1 from rules member where member.parent = group_rule.id'
-  const refused = 'exists (select 1 from rules_refused_part refused where refused.parent = group_rule.id)'
+  const refused = 'exists (select 1 from rules_refused_member refused where refused.parent = group_rule.id)'
   const [row] = await em.execute<{ active: number; failed: number }[]>(
     `select count(*) filter (where ${member}) and not ${member} and member.state <> 'active') and not ${refused}) as active,
      count(*) filter (where ${member} and member.state = 'failed') or ${refused}) as failed

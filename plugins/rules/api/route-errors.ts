@@ -1,4 +1,4 @@
-// What the routes of rules refuse with, for OpenAPI: of rules themselves, and of the plugins that fill their slots.
+// Error codes of the routes, for OpenAPI: those of rules, and those of plugins that fill their slots.
 import {
   ackTimeout,
   clientNotFound,
@@ -17,16 +17,22 @@ import { requirementCodes } from '../fields/requirements.ts'
 import { derivedFieldSlot, fieldUnsupported, ruleFieldSlot } from '../fields/rule-field.ts'
 import { admitSlot, clientNotGranted, portSharingSlot, ruleNotFound, shapeSlot } from '../slots.ts'
 
-/** Of an existing rule. */
 export const existingErrors = [ruleNotFound, notOwner]
 
-/** Of a change for which the server waits until the client has applied it. */
+/** For changes that wait for the client. */
 export const waitingErrors = [...existingErrors, ackTimeout, activationFailed, portInUse]
 
 export const createErrors = (filled: SlotReader): ErrorCode[] => [
   ...waitingErrors,
-  ...[clientNotFound, clientNameAmbiguous, clientNotGranted, userNotFound, limitReached],
-  ...[validationProtocol, fieldUnsupported, ...targetCodes, ...requirementCodes],
+  clientNotFound,
+  clientNameAmbiguous,
+  clientNotGranted,
+  userNotFound,
+  limitReached,
+  validationProtocol,
+  fieldUnsupported,
+  ...targetCodes,
+  ...requirementCodes,
   ...slotErrors(filled)
 ]
 
@@ -43,8 +49,10 @@ export const updateErrors = (filled: SlotReader): ErrorCode[] => [
 function slotErrors(filled: SlotReader): ErrorCode[] {
   const required = [...filled(ruleFieldSlot), ...filled(derivedFieldSlot), ...filled(shapeSlot)]
   const declared = [
-    ...[...filled(ruleFieldSlot), ...filled(shapeSlot).filter(({ value }) => value.validate)],
-    ...[...filled(portSharingSlot), ...filled(admitSlot)]
+    ...filled(ruleFieldSlot),
+    ...filled(shapeSlot).filter(({ value }) => value.validate),
+    ...filled(portSharingSlot),
+    ...filled(admitSlot)
   ]
   return [
     ...required.flatMap(({ value }) => ('requires' in value && value.requires ? value.requires.refusal : [])),

@@ -48,7 +48,7 @@ const create = defineRoute({
   status: 201,
   summary: 'Creates a rule.',
   description:
-    'Answers when the client forwards it. If no answer comes in time, the rule stays and settles by itself (504).',
+    'Answers when the client forwards it. If the client does not answer in time (504), the rule stays, and reaches its state later.',
   outcome: 'deferred',
   schema: filled => ({
     query: Wait,
@@ -120,7 +120,7 @@ const replace = defineRoute({
   access: 'user',
   summary: 'Replaces the definition of a rule.',
   description:
-    'Replaces all but client, owner, protocol and ports. The old rule stays until the client has the new one.',
+    'Replaces everything except client, owner, protocol and ports. The old definition stays in force until the client has the new one.',
   outcome: 'deferred',
   schema: filled => ({
     params: RuleParams,
@@ -146,7 +146,7 @@ const patch = defineRoute({
   access: 'user',
   summary: 'Edits a rule while it runs.',
   description:
-    'A JSON Merge Patch (RFC 7396): all but client, protocol and owner may change, and live connections go on. Answers when the client has applied it; one that is not connected applies it when it is back.',
+    'A JSON Merge Patch (RFC 7396): changes everything except client, protocol and owner, and keeps live connections. Answers when the client has applied it; an offline client applies it when it reconnects.',
   outcome: 'deferred',
   schema: filled => ({
     params: RuleParams,
@@ -201,7 +201,7 @@ const bulk = defineRoute({
   action: 'rule.bulk',
   access: 'user',
   summary: 'Changes many rules.',
-  description: `Pauses, resumes, deletes or patches up to ${maxChanged} rules, each on its own or all together, and answers when their clients have. Each change has its entry in the audit log, with the id of this request.`,
+  description: `Pauses, resumes, deletes or patches up to ${maxChanged} rules, each alone or all together, and answers when their clients have. Each change has an entry in the audit log, with the id of this request.`,
   outcome: 'deferred',
   schema: filled => ({
     body: bulkBody(filled),

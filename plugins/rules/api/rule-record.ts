@@ -9,13 +9,13 @@ export const RuleId = Type.String({
 export const Port = Type.Integer({
   minimum: 1,
   maximum: 65535,
-  description: 'Port of the target; of a range the first one.',
+  description: 'Port of the target; the first port of a range.',
   examples: [443]
 })
 export const ListenPort = Type.Integer({
   minimum: 1,
   maximum: 65535,
-  description: 'Port on the client; of a range the first one.',
+  description: 'Port on the client; the first port of a range.',
   examples: [8443]
 })
 export const Priority = Type.Integer({
@@ -34,7 +34,7 @@ export const Weight = Type.Integer({
   examples: [1]
 })
 
-/** The states of this plugin; `rules.shown-state` adds to them. */
+/** Fields add more states with `rules.shown-state`. */
 export const coreStates = ['pending', 'active', 'paused', 'failed', 'draining']
 
 export const stateSchema = (all: readonly string[]) =>
@@ -49,10 +49,10 @@ export const stateSchema = (all: readonly string[]) =>
     )
   )
 
-/** The record without fields of other plugins. */
+/** A record without the fields of other plugins. */
 export const CoreRecord = Type.Object({
   rule_id: RuleId,
-  client_id: orNull(ClientId, { description: 'Null of a rule on several clients.' }),
+  client_id: orNull(ClientId, { description: 'Null for a group rule.' }),
   client_name: orNull(Type.String(), { description: 'Name of the client.', examples: ['paris'] }),
   listen_port: ListenPort,
   listen_port_end: orNull(
@@ -80,7 +80,7 @@ export const CoreRecord = Type.Object({
     description: 'The IPv6 addresses of a name are tried first.',
     examples: [false]
   }),
-  owner: Type.String({ ...UserId, description: 'user_id of the user whose rule it is.' }),
+  owner: Type.String({ ...UserId, description: 'user_id of the owner.' }),
   placed_by: Type.String({
     ...UserId,
     description: 'The owner, or a superadmin: then grants do not limit the rule.'
@@ -92,12 +92,12 @@ export const CoreRecord = Type.Object({
   updated_at: timeOf('When it was changed last.'),
   state_changed_at: timeOf('When its state changed last.'),
   etag: Type.String({
-    description: 'The ETag of the rule, for If-Match: a change gives it another.',
+    description: 'ETag of the rule, for If-Match; each change gives a new one.',
     examples: ['"7"']
   })
 })
 
-/** Values of rule fields by key; their types are known to the plugins that own them. */
+/** Values of rule fields by key. Only the owning plugins know their types. */
 export type Values = Readonly<Record<string, unknown>>
 
 export type RuleRecord = Static<typeof CoreRecord> & Values

@@ -10,8 +10,8 @@ import type { Values } from './rule-record.ts'
 type Version = number | readonly unknown[]
 
 /**
- * A rule in requests. Its version is its revision, or the time of its last change when its client has none of it, and
- * what no agent has of it.
+ * A rule as the resource of a request. Its version is the revision on the client, or the stored definition if the client has
+ * no revision, with the server fields.
  */
 export const ruleResource = (id: string, filled: SlotReader): Resource => ({
   kind: 'rule',
@@ -24,7 +24,7 @@ export const ruleResource = (id: string, filled: SlotReader): Resource => ({
   }
 })
 
-/** Returns what replies have in the header ETag. `values` are those of the fields, by rule. */
+/** Returns ETags by rule id. `values` are those of the fields, by rule id. */
 export async function loadEtags(
   rules: readonly ShownRule[],
   values: ReadonlyMap<string, Values>,
@@ -35,7 +35,7 @@ export async function loadEtags(
   return new Map([...versions].map(([id, version]) => [id, etagText(version)]))
 }
 
-/** Of what has no revision: a whole, whose parts have one, and a rule that no agent holds. */
+/** The version of a rule without a revision: a group rule, or a rule that no agent has. */
 const definitionVersion = ({
   listenFrom,
   listenTo,
@@ -45,9 +45,9 @@ const definitionVersion = ({
   paused,
   fields,
   updatedAt
-}: ShownRule) => [...[updatedAt, listenFrom, listenTo, targets], ...[preferIpv6, placedBy, paused, fields]]
+}: ShownRule) => [updatedAt, listenFrom, listenTo, targets, preferIpv6, placedBy, paused, fields]
 
-/** Returns the columns that count, of a rule: what an agent has of it is in its revision. */
+/** Returns a function from a rule to the columns in its version. The revision covers fields that agents receive. */
 function versionedColumns(filled: SlotReader) {
   const all = columnsIn(filled)
   const own = all.filter(({ isSent }) => !isSent)
@@ -77,9 +77,9 @@ async function loadVersions(
   )
 }
 
-const idsPerQuery = 999 // a statement of more than 1,000 values is not kept
+const idsPerQuery = 999 // statements with more than 1,000 values are not cached
 
-/** Found by the clients of the rules, with which the key of the table begins. */
+/** Joins by client first, because the key of the table begins with it. */
 async function loadRevisions(
   ids: readonly string[],
   em: EntityManager

@@ -76,7 +76,7 @@ const Definition = Type.Object({
 
 const IfOffline = Type.Optional(
   Type.Union([Type.Literal('refuse'), Type.Literal('queue')], {
-    description: 'Of a client that is not connected. queue: the rule is pending until the client is back.',
+    description: 'If the client is offline. queue: the rule is pending until the client reconnects.',
     default: 'refuse'
   })
 )
@@ -85,7 +85,7 @@ const IfOffline = Type.Optional(
 export type DefinitionBody = Static<typeof Definition> & Values
 export type CreateBody = DefinitionBody & { readonly if_offline?: Static<typeof IfOffline> }
 export type UpdateBody = Partial<Static<typeof Definition>> & Values
-/** Null takes a value away. */
+/** Null removes a value. */
 export type PatchBody = Pick<UpdateBody, 'targets' | 'placed_by'> & Values
 
 export const fieldsIn = (filled: SlotReader): LoadedField[] => filled(ruleFieldSlot).map(({ value }) => value)
@@ -98,13 +98,13 @@ export const placingIn = (filled: SlotReader): PlacingField | undefined =>
 
 const viewsIn = (filled: SlotReader): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
 
-/** `x-requires`: the document tells what an agent must be capable of, so that forms offer what it can do. */
+/** `x-requires` names the capability that an agent needs, so that forms offer only what it supports. */
 const optionalValue = (field: RuleField) =>
   Type.Optional(orNull(field.body, isSent(field) ? { 'x-requires': field.requires.capability } : {}))
 
 const example = { client: 'paris', listen_port: 8443, targets: [{ host: '10.0.0.7', port: 443 }] }
 
-/** A rule needs `client` where no field places it on several. */
+/** `client` is required unless a field can place rules on several clients. */
 const clientSchema = (filled: SlotReader): TSchema =>
   placingIn(filled) ? Type.Optional(ClientRef) : ClientRef
 
@@ -141,12 +141,12 @@ export const documentBody = (filled: SlotReader) =>
   )
 
 const Edges = orNull(Type.Array(Edge), {
-  description: 'Of a rule on several clients: its state on each, by their names.'
+  description: 'State of a group rule on each client, by client name; null for other rules.'
 })
 
 const Readonly = Type.Optional(Type.Unknown({ readOnly: true, description: 'Ignored: read-only.' }))
 
-/** Targets as requests give them, or as a record shows them. */
+/** Accepts targets as in a request, or as in a record. */
 function targetsSchema(filled: SlotReader) {
   const views = Object.fromEntries(viewsIn(filled).map(({ key }) => [key, Readonly]))
   const target = Definition.properties.targets.items.properties
@@ -155,7 +155,7 @@ function targetsSchema(filled: SlotReader) {
   })
 }
 
-/** Takes the whole body of create, a record as it was read (read-only properties are ignored), or hot fields alone. */
+/** Accepts the whole body of create, a record (read-only properties are ignored), or hot fields alone. */
 export const updateBody = (filled: SlotReader) => {
   const shown = [...Object.keys(CoreRecord.properties), ...Object.keys(edgesProperty(filled))]
   const readOnly = Object.fromEntries(shown.map(key => [key, Readonly]))
@@ -164,19 +164,17 @@ export const updateBody = (filled: SlotReader) => {
   return withFields<UpdateBody>({ ...readOnly, ...properties }, filled, optionalValue, named('RuleUpdate'))
 }
 
-/** Properties of a record that no request changes. */
+/** Returns the properties of a record that no request changes. */
 export const readOnlyIn = (filled: SlotReader): readonly string[] => [
   ...Object.keys(CoreRecord.properties).filter(key => !(key in Definition.properties)),
   ...Object.keys(edgesProperty(filled))
 ]
 
-/** What records have where a plugin places rules on several clients. */
 const edgesProperty = (filled: SlotReader) => (placingIn(filled) ? { edges: Edges } : {})
 
-/** A JSON Merge Patch. */
 export const patchBody = (filled: SlotReader) => {
   const same = Type.Optional(
-    Type.Unknown({ readOnly: true, description: 'Does not change: taken when equal to what is there.' })
+    Type.Unknown({ readOnly: true, description: 'Cannot change: accepted if equal to the stored value.' })
   )
   const fixed = [...readOnlyIn(filled), 'client', 'protocol', 'owner'].map(key => [key, same])
   const { prefer_ipv6, paused, ...core } = Type.Partial(
@@ -190,7 +188,7 @@ export const patchBody = (filled: SlotReader) => {
   })
 }
 
-/** Returns the schema of a patch: null takes away what is optional, and parts of objects are merged. */
+/** Returns the schema of a JSON Merge Patch: null removes optional values, and objects merge. */
 function patchSchemaOf(schema: TSchema): TSchema {
   if (Type.IsRecord(schema)) {
     const { patternProperties, ...options } = schema
@@ -239,8 +237,7 @@ export const ChangeQuery = closed({
   ...Wait.properties,
   existing: Type.Optional(
     Type.Union([Type.Literal('keep'), Type.Literal('drain'), Type.Literal('cut')], {
-      description:
-        'What becomes of live connections whose target is no longer in the rule, or whose rule is paused; default keep.'
+      description: 'Live connections to removed targets or of a paused rule: keep (default), drain or cut.'
     })
   )
 })
@@ -253,10 +250,10 @@ export const Filter = Type.Object({
   owner: Type.Optional(Type.String({ ...UserId, description: 'user_id of the owner.' }))
 })
 
-/** What a list of rules is filtered by: properties of this plugin, and parameters of others. */
+/** Filters of a list of rules, with the parameters that other plugins add. */
 export type Filter = Static<typeof Filter> & Values
 
-/** A closed object of core properties and fields. Its static type has the core only: fields are known at boot. */
+/** Returns a closed object of core properties and fields. Fields are known at boot, so the static type has only the core. */
 function withFields<T>(
   core: Record<string, TSchema>,
   filled: SlotReader,

@@ -1,4 +1,4 @@
-// The reply to a request that waited for a client.
+// Waits for the answers of clients, and turns them into the reply of the request.
 import { ackTimeout, defineCode, Fault } from '../../../kernel/base/errors.ts'
 import type { ApplyResult } from '../../../kernel/control/managed-objects.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
@@ -9,7 +9,7 @@ import { portInUse } from './new-rule.ts'
 
 export const activationFailed = defineCode('activation_failed', 422, 6)
 
-/** An agent takes its rules one after another, and the server many agents: the last of many has more time. */
+/** Agents apply rules one after another, so many rules get more time. */
 export const defaultAckSecs = (rules: number): number => Math.min(60, 5 + Math.floor(rules / 20))
 
 export interface Answer {
@@ -17,7 +17,7 @@ export interface Answer {
   readonly result: ApplyResult | null // null: no answer came
 }
 
-/** Waits for the results of connected clients; others are woken. */
+/** Waits for the answers of connected clients, and wakes the others. */
 export function waitForAnswers(
   { peers, objects }: Pick<Kernel['control'], 'peers' | 'objects'>,
   rules: readonly Rule[],
@@ -31,7 +31,7 @@ export function waitForAnswers(
   )
 }
 
-/** Throws unless all clients have answered. What one has refused is in the record of the rule. */
+/** Throws unless all clients have answered. The record of the rule shows refusals. */
 export function requireAnswers(ruleId: string, answers: readonly Answer[], ackSecs: number): void {
   const silent = answers.filter(({ result }) => result === null)
   if (silent.length === 0) return
@@ -40,10 +40,7 @@ export function requireAnswers(ruleId: string, answers: readonly Answer[], ackSe
   throw new Fault(ackTimeout, message, { details: { rule_id: ruleId, edges } })
 }
 
-/**
- * Throws unless the client has applied the change; null means that no answer came. `whenRefused`: more details of a
- * refusal.
- */
+/** Throws unless the client has applied the change. `whenRefused` adds details to a refusal. */
 export function requireApplied(
   answer: ApplyResult | null,
   ruleId: string,
@@ -62,6 +59,6 @@ export function requireApplied(
 }
 
 export const removedWhileWaiting = (id: string): Fault =>
-  new Fault(ruleNotFound, `rule ${id} was removed before its client had answered`, {
+  new Fault(ruleNotFound, `rule ${id} was removed before its client answered`, {
     details: { rule_id: id }
   })

@@ -1,6 +1,3 @@
-/**
- * Returns the priority of targets for which a request gives none; undefined: each has its index. Targets over which
- * connections are spread have one.
- */
+/** Returns the default priority of targets: 0 if the rule balances them; undefined: the index of each. */
 export const defaultPriority = ({ balance }: { readonly balance?: unknown }): number | undefined =>
   balance == null || balance === 'priority' ? undefined : 0

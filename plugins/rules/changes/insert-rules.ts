@@ -1,4 +1,3 @@
-// New rules of one definition, each on another client: one rule, or the parts of a whole.
 import { setImmediate } from 'node:timers/promises'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Values } from '../api/rule-record.ts'
@@ -15,8 +14,8 @@ interface InsertCall extends ChangeBy {
 }
 
 /**
- * Stores those rules that their clients can have; after the commit they are sent. Returns why others cannot: of each the
- * first fault, in the order of the checks.
+ * Stores rules with one definition, each on another client: one rule, or the members of a group rule. Returns the first fault
+ * of each rule that its client cannot have; that rule is not stored. After the commit, the others are sent.
  */
 export async function insertRules(
   services: Services,
@@ -45,16 +44,16 @@ export async function insertRules(
   return faults
 }
 
-const atOnce = 32
+const rulesPerTurn = 32
 
-/** Returns the rules that pass the check; the faults of others are added. */
+/** Returns the rules that pass the check, and adds the faults of the others. */
 export async function keepPassing<R extends { readonly id: string }>(
   rules: readonly R[],
   faults: Map<string, Fault>,
   check: (rule: R) => Promise<void>
 ): Promise<R[]> {
   for (const [at, rule] of rules.entries()) {
-    if (at % atOnce === atOnce - 1) await setImmediate() // a transaction of the embedded store does not yield to the event loop
+    if (at % rulesPerTurn === rulesPerTurn - 1) await setImmediate() // a transaction of the embedded store does not yield to the event loop
     await check(rule).catch((error: unknown) => {
       if (!(error instanceof Fault)) throw error
       faults.set(rule.id, error)

@@ -1,4 +1,4 @@
-// A new rule: its body parsed, and the checks of its transaction.
+// Parses a new rule, and checks it in the transaction that stores it.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { defineCode, Fault, limitReached } from '../../../kernel/base/errors.ts'
@@ -59,21 +59,21 @@ export const newRule = (given: NewRule, now: number): Rule => ({
   activatedAt: null
 })
 
-/** Stores a new row; what is computed from it has no column. */
+/** Stores a new row. `placedBySuperadmin` is computed and has no column. */
 export async function insertRule({ placedBySuperadmin: _, ...row }: Rule, em: EntityManager): Promise<void> {
   await em.insert(Rule, row)
 }
 
-/** Why rules are refused, by their ids. */
+/** Reasons of refusals, by rule id. */
 export type Faults = ReadonlyMap<string, Fault>
 
-/** A draining rule no longer reserves its port. */
+/** A draining rule does not reserve its port. */
 const reservesPort = { state: { $ne: 'draining' } } as const
 
 /**
- * Returns the faults of those rules whose ports another rule of their client has. All have the same ports, each on
- * another client. The store has one writer, so a free port stays free until the commit. Rules that have given the port
- * free leave the agent, which may still have it open for them.
+ * Returns a fault for each rule if another rule on its client has the port. All given rules have the same ports, on different
+ * clients. The store has one writer, so a free port stays free until the commit. Removes rules that no longer reserve the
+ * port, such as expired ones, from their agents, which may still have it open.
  */
 export async function takenPorts(
   rules: readonly Rule[],
@@ -82,10 +82,10 @@ export async function takenPorts(
 ): Promise<Faults> {
   const faults = new Map<string, Fault>()
   const overlapping = await loadOverlapping(rules, em)
-  const met = rules.filter(({ clientId }) => overlapping.has(clientId))
-  const shown = await shownStates(filled, [...met, ...[...overlapping.values()].flat()], em)
+  const contested = rules.filter(({ clientId }) => overlapping.has(clientId))
+  const shown = await shownStates(filled, [...contested, ...[...overlapping.values()].flat()], em)
   const isFree = ({ id }: Rule): boolean => shown.get(id)?.port === 'free'
-  for (const rule of met.filter(rule => !isFree(rule))) {
+  for (const rule of contested.filter(rule => !isFree(rule))) {
     const others = overlapping.get(rule.clientId) ?? []
     const holders = others.filter(other => !isFree(other))
     const [holder] = holders
@@ -97,7 +97,7 @@ export async function takenPorts(
   return faults
 }
 
-/** Returns the rules that overlap the ports of these, by client. */
+/** Returns the rules that overlap the ports of the given rules, by client. */
 async function loadOverlapping(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Rule[]>> {
   const [first] = rules
   if (!first) return new Map()
@@ -113,26 +113,26 @@ async function loadOverlapping(rules: readonly Rule[], em: EntityManager): Promi
 }
 
 /**
- * Returns the rules of the clients on one of the ports. Each select has an index that finds them: those that begin on one
- * of the ports, ranges that begin before, and ports that are being left. A client may have thousands of others.
+ * Returns the ids of rules on one of the ports. Each select uses an index, since a client may have thousands of rules: rules
+ * that begin on one of the ports, ranges that begin before, and ports that a pending move leaves.
  */
 async function idsOnPorts(
   { protocol, listenFrom: from, listenTo: to }: Rule,
   clients: readonly string[],
   em: EntityManager
 ): Promise<string[]> {
-  const of = `from rules where client_id in (${clients.map(() => '?')}) and protocol = ?`
+  const source = `from rules where client_id in (${clients.map(() => '?')}) and protocol = ?`
   const values = [...clients, protocol]
   const rows = await em.execute<{ id: string }[]>(
-    `select id ${of} and listen_from between ? and ?
-     union select id ${of} and listen_to > listen_from and listen_to >= ? and listen_from < ?
-     union select id ${of} and moved_from is not null and moved_to >= ? and moved_from <= ?`,
+    `select id ${source} and listen_from between ? and ?
+     union select id ${source} and listen_to > listen_from and listen_to >= ? and listen_from < ?
+     union select id ${source} and moved_from is not null and moved_to >= ? and moved_from <= ?`,
     [...values, from, to, ...values, from, from, ...values, from, to]
   )
   return rows.map(({ id }) => id)
 }
 
-/** Returns why the rule may not share the port with its holders, or null. */
+/** Returns why the rule cannot share the port with its holders, or null. */
 async function refusalToJoin(
   rule: Rule,
   holders: readonly [Rule, ...Rule[]],
@@ -158,11 +158,11 @@ function portTaken(rule: Rule, holder: Rule): Fault {
   })
 }
 
-/** True if the rule overlaps only ports that the holder leaves, but its agent may have yet. */
+/** True if the rule overlaps only ports that the holder leaves, but that its agent may still have. */
 const isMovedFrom = (holder: Rule, { listenFrom, listenTo }: Rule): boolean =>
   holder.listenFrom > listenTo || holder.listenTo < listenFrom
 
-/** Returns the faults of those stored rules, all of one owner, for which the settings have no room on their clients. */
+/** Returns a fault for each stored rule that exceeds a limit on its client. All rules have one owner. */
 export async function overLimits(
   rules: readonly Rule[],
   limits: Static<typeof keys>,
@@ -174,12 +174,12 @@ export async function overLimits(
   const { owner } = first
   const clientId = { $in: rules.map(rule => rule.clientId) }
   const checks = [
-    { of: 'the client', limit: limits.max_rules_per_client, where: {} },
-    { of: `${owner} on the client`, limit: limits.max_rules_per_owner_per_client, where: { owner } }
+    { subject: 'the client', limit: limits.max_rules_per_client, where: {} },
+    { subject: `${owner} on the client`, limit: limits.max_rules_per_owner_per_client, where: { owner } }
   ]
-  for (const { of, limit, where } of checks) {
+  for (const { subject, limit, where } of checks) {
     const counts = await em.countBy(Rule, 'clientId', { where: { ...reservesPort, clientId, ...where } })
-    const message = `${of} has ${limit} rules already; remove one first`
+    const message = `${subject} has ${limit} rules already; remove one first`
     for (const rule of rules)
       if ((counts[rule.clientId] ?? 0) > limit && !faults.has(rule.id))
         faults.set(rule.id, new Fault(limitReached, message, { details: { limit } }))

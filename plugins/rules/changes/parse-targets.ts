@@ -24,11 +24,9 @@ export function parseTargets(given: readonly TargetInput[], defaultPriority?: nu
   if (given.length > maxTargets)
     refuse(targetsTooMany, '/targets', `has ${given.length} entries; ${maxTargets} are the most`, 'maxItems')
   const targets = given.map(({ host, port, priority, weight = 1 }, index) => ({
-    ...{
-      host: parseHost(host, `/targets/${index}/host`),
-      port,
-      priority: priority ?? defaultPriority ?? index
-    },
+    host: parseHost(host, `/targets/${index}/host`),
+    port,
+    priority: priority ?? defaultPriority ?? index,
     ...(weight !== 1 && { weight })
   }))
   refuseWeights(targets)
@@ -46,9 +44,9 @@ export function parseTargets(given: readonly TargetInput[], defaultPriority?: nu
 function refuseWeights(targets: readonly Target[]): void {
   const weights = targets.map(({ weight = 1 }) => weight)
   if (targets.length === 1 && weights[0] !== 1)
-    refuse(targetWeight, '/targets/0/weight', 'has no meaning: there is one target; leave it out', 'single')
+    refuse(targetWeight, '/targets/0/weight', 'has no effect with one target; leave it out', 'single')
   if (weights.every(weight => weight === 0))
-    refuse(targetWeight, '/targets', 'have weight 0 all; give one that takes connections', 'zero')
+    refuse(targetWeight, '/targets', 'all have weight 0; give at least one a weight above 0', 'zero')
 }
 
 /** Parses an IPv4 address, an IPv6 address with or without brackets, or a DNS name. */
@@ -93,7 +91,9 @@ function parseName(text: string, invalid: (why: string) => never): string {
   const labels = name.split('.')
   if (/:\d+$/.test(name)) invalid('contains a port; use the field port')
   if (name.length > 253 || !labels.every(part => label.test(part)))
-    invalid('is neither an IP address nor a DNS name: labels of 1 to 63 letters, digits, - and _, 253 in all')
+    invalid(
+      'is neither an IP address nor a DNS name: labels of 1 to 63 letters, digits, - and _, at most 253 characters'
+    )
   if (numeric.test(labels.at(-1) ?? '')) invalid('ends in a number but is not an IPv4 address of four parts')
   return name
 }

@@ -1,4 +1,4 @@
-// Decides who may place a rule: superadmins on every client and for every user, others where `rules.admit` lets them.
+// Decides who may place a rule: superadmins on every client and for every user, others where `rules.admit` allows it.
 import type { EntityManager } from '@mikro-orm/sql'
 import {
   clientNotFound,
@@ -22,7 +22,7 @@ import { admitSlot, clientNotGranted } from '../slots.ts'
 
 type Placement = Pick<Rule, 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin'>
 
-/** Throws unless the request says where the rule is: on one client, or on those of the field that places rules. */
+/** Throws unless the request names one client, or has the field that places rules on several. */
 export function requirePlace(
   client: string | undefined,
   values: Values,
@@ -38,8 +38,8 @@ export function requirePlace(
 }
 
 /**
- * Returns client, owner and placer of a rule; throws unless the caller may place rules there. Without a client the rule
- * is a whole: each part of it is judged by `admit`.
+ * Returns client, owner and placer of a rule; throws unless the caller may place rules there. Without a client it is a
+ * group rule: `admit` judges each member.
  */
 export async function resolvePlacement(
   { client, owner, placed_by: placer }: Pick<CreateBody, 'client' | 'owner' | 'placed_by'>,
@@ -49,7 +49,8 @@ export async function resolvePlacement(
 ): Promise<Placement> {
   if (role === 'superadmin') {
     const { id: clientId } = client === undefined ? { id: noClient } : await requireClient(client, em)
-    const [placedBy, ruleOwner] = [placer ?? userId, owner ?? userId]
+    const placedBy = placer ?? userId
+    const ruleOwner = owner ?? userId
     await requireUser(ruleOwner, em)
     await requireUser(placedBy, em)
     return { clientId, owner: ruleOwner, placedBy, placedBySuperadmin: await isSuperadmin(placedBy, em) }
@@ -61,17 +62,17 @@ export async function resolvePlacement(
   if (placer !== undefined && placer !== userId)
     throw new Fault(notOwner, 'only a superadmin may say that another user placed a rule: omit placed_by')
   const found = client === undefined ? { id: noClient } : await findClient(client, em, allowed)
-  if (!found) throw new Fault(clientNotGranted, `you may not place rules on a client ${client}`)
+  if (!found) throw new Fault(clientNotGranted, `you are not allowed to place rules on client ${client}`)
   return { clientId: found.id, owner: userId, placedBy: userId, placedBySuperadmin: false }
 }
 
-/** Throws unless all fillers of `rules.admit` let the owner place this rule. */
+/** Throws unless all fillers of `rules.admit` allow the owner to place this rule. */
 export async function admitRule(rule: Rule, filled: SlotReader, em: EntityManager): Promise<void> {
   if (rule.placedBySuperadmin) return
   for (const { value } of filled(admitSlot)) await value.admit(rule, em)
 }
 
-/** Returns the clients on which all fillers let the user place rules; null when there is no filler. */
+/** Returns the clients on which all fillers allow the user to place rules; null without a filler. */
 export async function allowedClients(userId: string, filled: SlotReader, em: EntityManager) {
   let allowed: ReadonlySet<string> | null = null
   for (const { value } of filled(admitSlot)) {
@@ -89,11 +90,11 @@ async function requireUser(id: string, em: EntityManager): Promise<void> {
   throw new Fault(userNotFound, `there is no user ${id}`)
 }
 
-/** Treats text in the form of an id as an id, and any other as a name. */
+/** Text in the form of an id is an id; any other text is a name. */
 export const clientCondition = (client: string): { id: string } | { name: string } =>
   isId(client) ? { id: client } : { name: client }
 
-/** Finds one client by id or name, among all or the `allowed` ones; throws when several have the name. */
+/** Finds one client by id or name, among all or the allowed ones; throws if several have the name. */
 export async function findClient(client: string, em: EntityManager, allowed?: ReadonlySet<string>) {
   const all = await em.find(Client, clientCondition(client), { orderBy: { id: 'asc' } })
   const found = allowed ? all.filter(({ id }) => allowed.has(id)) : all

@@ -1,4 +1,4 @@
-// `rule bulk ACTION`: the same as `rule ACTION`, for scripts that choose the action.
+// `rule bulk ACTION` does the same as `rule ACTION`, for scripts that take the action as an argument.
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import { Type } from '../../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../../kernel/cli/command.ts'

@@ -1,5 +1,4 @@
-// Commands that change rules: `rule set`, `rule edit`, `rule pause` and `rule resume`.
-
+// `rule set`, `rule edit`, `rule pause` and `rule resume`.
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import { Type } from '../../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../../kernel/cli/command.ts'
@@ -13,17 +12,14 @@ import { addedFilters, changeSelected, type SelectionChange, selectionArgs } fro
 
 const Existing = Type.Optional(
   Type.Union([Type.Literal('keep'), Type.Literal('drain'), Type.Literal('cut')], {
-    description:
-      'Live connections that the change leaves without a target, or with a paused rule: keep (default), drain or cut.'
+    description: 'Live connections to removed targets or of paused rules: keep (default), drain or cut.'
   })
 )
 
 /** Splits 'ID... key=value...'. */
 export function splitWords(words: readonly string[]) {
-  const [rule, assignments] = [
-    words.filter(word => !word.includes('=')),
-    words.filter(word => word.includes('='))
-  ]
+  const rule = words.filter(word => !word.includes('='))
+  const assignments = words.filter(word => word.includes('='))
   if (assignments.length === 0)
     throw new Fault(wrongUsage, 'say what to set: key=value, after the rules or a filter')
   return { rule, assignments }
@@ -43,7 +39,7 @@ export const set = defineCommand({
     rule: Type.Array(Type.String(), {
       minItems: 1,
       description:
-        'rule_ids, or a filter; then key=value, as `rule show` names them: key= takes the value away; rate_limit.KEY is a part.',
+        'rule_ids, or a filter; then key=value, with keys as in `rule show`. key= removes the value; rate_limit.KEY sets a part.',
       ...ruleIds
     }),
     existing: Existing
@@ -92,7 +88,6 @@ export const edit = defineCommand({
   }
 })
 
-/** Changes of chosen rules, by their action. */
 export const patchChange = (api: Api, patch: object): SelectionChange => ({
   verb: 'Change',
   done: 'changed',
@@ -128,11 +123,13 @@ const pauseCommand = (action: 'pause' | 'resume', summary: string) =>
 export const pause = pauseCommand('pause', 'Close the ports of rules, and keep the ports for them.')
 export const resume = pauseCommand('resume', 'Open the ports of paused rules again.')
 
-/** Returns the properties that may be edited, as TOML has them: without null. */
+/** Returns the editable properties without null, which TOML does not have. */
 function toEditable(record: RuleRecord, keys: readonly string[]): Record<string, unknown> {
   const values = keys.flatMap(key => ((record[key] ?? null) === null ? [] : [[key, record[key]]]))
   const targets = record.targets.map(({ host, port, priority, weight }) => ({
-    ...{ host, port, priority },
+    host,
+    port,
+    priority,
     ...(weight !== 1 && { weight })
   }))
   return { ...Object.fromEntries(values), targets }
@@ -143,8 +140,8 @@ function editorHead(record: RuleRecord, keys: readonly string[], present: object
   const absent = keys.filter(key => !(key in present))
   return [
     `# Rule ${rule_id} of ${owner} on ${client_name}, ${protocol}: ${state}${reason === null ? '' : ` (${reason})`}.`,
-    '# Save and close: what differs is changed while the rule runs. Without a change nothing is sent.',
-    '# A line that is taken away takes the value away.',
-    ...(absent.length > 0 ? [`# It may also have: ${absent.join(', ')}.`] : [])
+    '# Save and close to change the rule while it runs. Without a change nothing is sent.',
+    '# Delete a line to remove its value.',
+    ...(absent.length > 0 ? [`# More properties: ${absent.join(', ')}.`] : [])
   ].join('\n')
 }

@@ -1,4 +1,4 @@
-// Rules in the document of `apply`, matched by rule_id, or by client, protocol, ports and the fields that distinguish
+// Rules in the document of `apply`. They match by rule_id, or by client, protocol, ports and the fields that distinguish
 // rules on a port.
 import { isDeepStrictEqual } from 'node:util'
 import { Fault, invalidSchema } from '../../../kernel/base/errors.ts'
@@ -90,7 +90,7 @@ function refuseOtherPlace({ id, body }: DocumentItem, { body: next }: DocumentIt
   throw new Fault(invalidSchema, message)
 }
 
-/** An agent that cannot change an open rule takes a definition: it closes and opens the port. */
+/** An agent that cannot change an open rule takes a definition, and closes the port for a moment. */
 async function change(from: DocumentItem, to: DocumentItem, { api }: DocumentContext): Promise<void> {
   try {
     await api.send('PATCH', rulePath(from), makeMergePatch(from.body, to.body) as object)
@@ -106,14 +106,14 @@ async function change(from: DocumentItem, to: DocumentItem, { api }: DocumentCon
 
 type Context = Pick<DocumentContext, 'defaults' | 'distinguishing' | 'filled'>
 
-/** Returns what the entry has in place of `client`, with these words for clients; null: it has nothing. */
+/** Returns the property that the entry has instead of `client`, with mapped clients; null: it has none. */
 function mapPlace(
   entry: DocumentEntry,
   { filled }: Context,
-  wordOf: (client: unknown) => string
+  mapClient: (client: unknown) => string
 ): DocumentEntry | null {
   const place = filled(documentPlaceSlot).find(({ value: { key } }) => (entry[key] ?? null) !== null)?.value
-  return place ? { [place.key]: place.mapClients(entry[place.key], wordOf) } : null
+  return place ? { [place.key]: place.mapClients(entry[place.key], mapClient) } : null
 }
 
 const placeKeys = ({ filled }: Context): string =>
@@ -146,7 +146,7 @@ function toItem(record: DocumentEntry, context: Context): DocumentItem {
     ...context.defaults(name),
     ...Object.fromEntries(Object.entries(record).filter(([key]) => !readOnly.includes(key))),
     ...(record['client_id'] !== null && { client: record['client_id'] }),
-    targets: (record['targets'] as readonly DocumentEntry[]).map(normalizeTarget) // of a rule record: all have a priority
+    targets: (record['targets'] as readonly DocumentEntry[]).map(normalizeTarget) // a record has all priorities
   }
   return { key: itemKey(body, context), body, id: String(record['rule_id']) }
 }

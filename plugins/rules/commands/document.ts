@@ -1,5 +1,5 @@
-// The contract of `apply`: one document lists objects by kind, and each kind belongs to a plugin. It is not defined in
-// `apply`, because every plugin with a kind needs rules anyway and must work without `apply`.
+// The contract of `apply`: one document lists objects by kind, and each kind belongs to a plugin. It is not in `apply`,
+// because plugins with a kind must work without `apply`, and need rules anyway.
 import { isDeepStrictEqual } from 'node:util'
 import type { Api, CommandCall } from '../../../kernel/cli/command.ts'
 import { defineSlot } from '../../../kernel/slot.ts'
@@ -10,7 +10,7 @@ export type DocumentEntry = Readonly<Record<string, unknown>>
 export interface DocumentItem {
   readonly key: string // matches the one in the document with the one on the server
   readonly body: DocumentEntry // as in the request of its create, with client ids
-  readonly id: string // on the server; in the document empty, or that of the object which the entry means
+  readonly id: string // on the server; in the document '', or the id that the entry gives
 }
 
 /** The caller, the server's clients, and what it knows of each kind, read once for each run. */
@@ -25,7 +25,7 @@ export interface DocumentContext {
   clientName(id: unknown): string
   /** Returns what records of a kind show of properties that were left out, by key. */
   defaults(kind: string): DocumentEntry
-  /** Returns properties by which the server tells objects of a kind apart, besides those that the kind knows. */
+  /** Returns the properties that distinguish objects of a kind, besides those that the kind knows. */
   distinguishing(kind: string): readonly string[]
 }
 
@@ -71,11 +71,11 @@ export const documentKindSlot = defineSlot<DocumentKind>('rules.document-kind', 
   keyOf: ({ name }) => name
 })
 
-/** A property of rules in the document that says where they are, in place of `client`. */
+/** A property that places rules of the document instead of `client`. */
 export interface DocumentPlace {
   readonly key: string // 'clients'
-  /** Returns the value with other words for its clients: names for ids, or ids for names. */
-  mapClients(value: unknown, wordOf: (client: unknown) => string): unknown
+  /** Maps the clients in the value: names to ids, or ids to names. */
+  mapClients(value: unknown, mapClient: (client: unknown) => string): unknown
 }
 
 /** Read by commands alone, as `documentKindSlot` is. */

@@ -1,4 +1,4 @@
-// Opens a value as TOML in the operator's editor. What was edited is never lost: a file that is refused is kept.
+// Opens a value as TOML in the operator's editor. A refused file is kept, so that no edit is lost.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,8 +13,8 @@ interface Edited {
 }
 
 /**
- * Runs $VISUAL or $EDITOR (default: vi) until `send` takes the edited value. Refused, it asks at a terminal whether to
- * edit again; else it throws the Fault, with the name of the file that is kept.
+ * Runs $VISUAL or $EDITOR (default: vi) until `send` accepts the edited value. After a refusal, it asks at a terminal
+ * whether to edit again; elsewhere it throws the Fault, with the path of the kept file.
  */
 export async function editText(
   { env, input, confirm }: Pick<CommandCall<object>, 'env' | 'input' | 'confirm'>,
@@ -22,7 +22,7 @@ export async function editText(
   send: (value: unknown) => Promise<void>
 ): Promise<void> {
   const { parse, stringify } = await import('smol-toml')
-  const file = join(mkdtempSync(join(tmpdir(), 'sluice-')), `${name}.toml`) // a folder of the caller alone
+  const file = join(mkdtempSync(join(tmpdir(), 'sluice-')), `${name}.toml`) // a private folder
   writeFileSync(file, `${head}\n\n${stringify(value)}\n`, { mode: 0o600 })
   const isTerminal = 'isTTY' in input && input.isTTY === true
   for (;;) {
@@ -36,7 +36,7 @@ export async function editText(
       const refused = new Fault(code, `${reasonOf(error)}; what you edited is kept in ${file}`, {
         cause: error
       })
-      const isFinal = code.code === 'resource_changed' // another edit of this file would not be sent either
+      const isFinal = code.code === 'resource_changed' // a second edit of this file would fail, too
       if (isFinal || !isTerminal || !(await isWanted(confirm, refused))) throw refused
     }
   }

@@ -1,11 +1,11 @@
-// What may be changed of a rule, as the OpenAPI document of the server says: fields of its plugins are in it, too.
+// Reads from the server's OpenAPI document which properties of a rule can change, with those that plugins add.
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
 import { exactValue } from '../../../platform/exact-value.ts'
 import { parseQuantity } from '../../../platform/quantity.ts'
 import { parseTarget } from './request-parts.ts'
 
-/** The keywords of JSON Schema that say how text is read. */
+/** The JSON Schema keywords that decide how text is parsed. */
 interface Schema {
   readonly $ref?: string
   readonly type?: string
@@ -25,11 +25,11 @@ export interface EditableFields {
   toPatch(assignments: readonly string[]): Readonly<Record<string, unknown>>
 }
 
-/** Throws where the server does not tell. */
+/** Throws if the server has no OpenAPI document. */
 export async function loadEditableFields(api: Api): Promise<EditableFields> {
   const { components } = await api.get<Document>('/v1/openapi.json').catch((error: unknown) => {
     if (!(error instanceof Fault) || error.errorCode.http !== 404) throw error
-    const why = 'the server does not say what rules may have: enable its plugin openapi'
+    const why = 'the server does not describe its rules: enable the plugin openapi'
     throw new Fault(error.errorCode, why, { cause: error })
   })
   const { schemas } = components
@@ -42,7 +42,7 @@ export async function loadEditableFields(api: Api): Promise<EditableFields> {
 
 type Resolve = (schema: Schema) => Schema
 
-/** Follows a reference, and takes the alternative of a nullable schema that is not null. */
+/** Follows references, and unwraps nullable schemas. */
 function resolved(schema: Schema, schemas: Document['components']['schemas']): Schema {
   if (schema.$ref) return resolved(schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}, schemas)
   const options = (schema.anyOf ?? []).filter(({ type }) => type !== 'null')
@@ -65,7 +65,7 @@ interface SchemaPlace {
   readonly resolve: Resolve
 }
 
-/** What the schema does not have is sent as it is: the server names it, and the nearest name. */
+/** Sends unknown keys as they are: the server names them in its error, with the nearest known name. */
 function assign(
   patch: Record<string, unknown>,
   path: string,
@@ -93,6 +93,6 @@ function toValue({ type }: Schema, key: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return text // of a choice of words; the server says what it wants
+    return text // such as a word of an enum; the server validates it
   }
 }

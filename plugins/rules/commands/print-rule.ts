@@ -1,4 +1,4 @@
-// Rules on several clients, as commands show them.
+// Prints rules, with a line for each client of a group rule.
 import { escapeControlChars } from '../../../kernel/base/log.ts'
 import type { Print } from '../../../kernel/cli/command.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
@@ -6,7 +6,7 @@ import type { Edge } from '../group-rules/edges.ts'
 
 const edgesOf = ({ edges }: RuleRecord): readonly Edge[] | null => (edges ?? null) as readonly Edge[] | null
 
-/** The client of a rule, or how many of several have it. */
+/** Returns the client of a rule; for a group rule, on how many of its clients it is active. */
 export function formatClient(rule: RuleRecord): string {
   const edges = edgesOf(rule)
   if (rule.client_name !== null || !edges) return rule.client_name ?? ''
@@ -15,11 +15,10 @@ export function formatClient(rule: RuleRecord): string {
   return active === edges.length ? all : `${active} of ${all}`
 }
 
-/** False for a rule that one of several clients could not take. */
+/** Returns false for a group rule that failed on one of its clients. */
 export const isOnAllClients = (rule: RuleRecord): boolean =>
   (edgesOf(rule) ?? []).every(({ state }) => state !== 'failed')
 
-/** Prints a rule; its state on several clients has a line for each, below the rest. */
 export function printRule(rule: RuleRecord, print: Print): void {
   const edges = edgesOf(rule)
   const columns = Object.keys(rule).filter(key => key !== 'edges')

@@ -1,4 +1,4 @@
-// What the commands of rules have in common.
+// Arguments and request parts that commands of rules share.
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import { Type } from '../../../kernel/cli/args.ts'
 
@@ -31,7 +31,8 @@ export function parseTarget(text: string) {
       `TARGET ${text} is not host:port, host:port@priority or host:port@priority*weight; an IPv6 host is in brackets`
     )
   return {
-    ...{ host, port: Number(port) },
+    host,
+    port: Number(port),
     ...(priority !== undefined && { priority: Number(priority) }),
     ...(weight !== undefined && { weight: Number(weight) })
   }

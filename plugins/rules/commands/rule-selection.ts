@@ -1,4 +1,4 @@
-// Commands that change the rules which are named, or which match filters: `rule pause`, `rule remove` and others.
+// Selects the rules that `rule pause`, `rule remove` and similar commands change: by id, or by filters.
 import { Fault, limitReached, wrongUsage } from '../../../kernel/base/errors.ts'
 import { Type, Yes } from '../../../kernel/cli/args.ts'
 import type { Api, CommandCall, CommandDefinition } from '../../../kernel/cli/command.ts'
@@ -10,8 +10,8 @@ import { formatClient } from './print-rule.ts'
 import { queryText, Wait } from './request-parts.ts'
 import { ruleIds } from './rule-argument.ts'
 
-const mostRules = 1000 // of one request
-const mostShown = 20
+const maxRules = 1000 // in one request
+const maxShown = 20
 
 /** Filters of a list of rules. Plugins add more, such as `--selector`. */
 export const filterArgs = {
@@ -30,7 +30,7 @@ export const addedFilters: Pick<CommandDefinition, 'extraArgs'> & {
 /** The arguments of a command that changes rules. */
 export const selectionArgs = {
   rule: Type.Optional(
-    Type.Array(Type.String(), { description: 'rule_ids; without one, filters such as --client.', ...ruleIds })
+    Type.Array(Type.String(), { description: 'rule_ids; or use filters such as --client.', ...ruleIds })
   ),
   ...filterArgs,
   ack_timeout_secs: Wait,
@@ -59,7 +59,7 @@ export interface SelectionChange {
   readonly verb: string // 'Pause', in the question
   readonly done: string // 'paused'
   readonly body: { readonly action: 'pause' | 'resume' | 'delete' | 'patch'; readonly patch?: object }
-  /** Changes one rule by a request of its own. */
+  /** Changes one rule with a single request. */
   one(id: string, query: string): Promise<unknown>
 }
 
@@ -69,7 +69,7 @@ interface Result {
   readonly error?: { readonly code: string; readonly message: string }
 }
 
-/** Throws where a client does not exist: no rule on it would look as if all was well. */
+/** Returns the rules that match the filters. Throws if the client does not exist: an empty list would hide the mistake. */
 export async function listMatching({ api, args, filled }: Pick<Call<Filter>, 'api' | 'args' | 'filled'>) {
   const { client, owner, state } = args
   const given = { client, owner, ...addedQuery(filled(listOptionSlots.rule), args) }
@@ -79,8 +79,8 @@ export async function listMatching({ api, args, filled }: Pick<Call<Filter>, 'ap
 }
 
 /**
- * Changes the chosen rules: what matches filters only after a question that shows them. A rule that is refused keeps no
- * other back; then it throws, with the code of the first refusal.
+ * Changes the selected rules; filters need a confirmation that lists the matches. A refusal does not stop the other rules:
+ * in the end it throws, with the code of the first refusal.
  */
 export async function changeSelected(call: Call<RuleSelection>, change: SelectionChange): Promise<void> {
   const { api, args, print } = call
@@ -106,16 +106,13 @@ async function selectIds(
   const more = Object.keys(addedQuery(filled(listOptionSlots.rule), args))
   const isFiltered = more.length > 0 || [client, owner, state].some(given => given !== undefined)
   if (isFiltered === rule.length > 0)
-    throw new Fault(
-      wrongUsage,
-      'give either RULE, several if you like, or a filter, such as --client or --state'
-    )
+    throw new Fault(wrongUsage, 'give either RULE (one or more) or a filter, such as --client or --state')
   if (!isFiltered) return [...new Set(rule)]
   const rules = (await listMatching({ api, args, filled })).filter(rule => rule.state !== 'draining')
-  if (rules.length > mostRules)
+  if (rules.length > maxRules)
     throw new Fault(
       limitReached,
-      `${rules.length} rules match; at most ${mostRules} can change at once: choose fewer, for example by --client`
+      `${rules.length} rules match; at most ${maxRules} can change at once: choose fewer, for example by --client`
     )
   if (rules.length > 0 && !args.dry_run)
     await confirm(`${verb} ${rules.length} rule${rules.length === 1 ? '' : 's'}?`, {
@@ -127,9 +124,9 @@ async function selectIds(
 
 function ruleLines(rules: readonly RuleRecord[]): string[] {
   const names = rules
-    .slice(0, mostShown)
+    .slice(0, maxShown)
     .map(rule => `${rule.rule_id}  ${formatClient(rule)}  ${formatListen(rule)}  ${rule.state}`)
-  return rules.length > mostShown ? [...names, `and ${rules.length - mostShown} more`] : names
+  return rules.length > maxShown ? [...names, `and ${rules.length - maxShown} more`] : names
 }
 
 export const formatListen = ({ protocol, listen_port: from, listen_port_end: to }: RuleRecord): string =>

@@ -57,7 +57,7 @@ const members = `
 const refused = `
   select '' as id, member.parent, member.client_id as "clientId", client.name, 'failed' as state, member.code as "stateReason",
     0 as differs
-  from rules_refused_part member join kernel_client client on client.id = member.client_id where member.parent in (?)`
+  from rules_refused_member member join kernel_client client on client.id = member.client_id where member.parent in (?)`
 
 /** Returns the edges of the group rules among `rules`, by id. `shown` has the states that fields give to rules. */
 export async function loadEdges(

@@ -33,7 +33,7 @@ export async function groupRefusal(
   const texts = [
     ...edges.slice(0, shownInMessage).map(({ client_name, message }) => `${client_name}: ${message}`),
     ...(edges.length > shownInMessage ? [`${edges.length - shownInMessage} more`] : []),
-    ...(hidden > 0 ? [`you must not place rules on ${hidden} of its clients`] : [])
+    ...(hidden > 0 ? [`you are not allowed to place rules on ${hidden} of its clients`] : [])
   ]
   const message = `${refused.length} of ${rules.length} clients cannot have the rule, and nothing is changed: ${texts.join('; ')}`
   return new Fault(first, message, { details: { edges } })

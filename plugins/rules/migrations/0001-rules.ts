@@ -38,12 +38,12 @@ export class Rules0001 extends Migration {
     this.addSql('create index "rules_owner_parent_id_index" on "rules" ("owner", "parent", "id")')
     this.addSql('create index "rules_placed_by_index" on "rules" ("placed_by")')
     this.addSql('create index "rules_parent_index" on "rules" ("parent")')
-    this.addSql(`create table "rules_refused_part" (
+    this.addSql(`create table "rules_refused_member" (
       "parent" varchar(26) not null,
       "client_id" varchar(26) not null,
       "code" varchar(64) not null,
       primary key ("parent", "client_id"))`)
-    this.addSql('create index "rules_refused_part_client_id_index" on "rules_refused_part" ("client_id")')
+    this.addSql('create index "rules_refused_member_client_id_index" on "rules_refused_member" ("client_id")')
     this.addSql(`create table "rules_field_value" (
       "rule_id" varchar(26) not null references "rules" ("id") on delete cascade,
       "key" varchar(64) not null,

@@ -208,7 +208,7 @@ t.test('rules are removed by a filter, after a question', async t => {
   t.same(requests, [['/v1/rules'], ['DELETE', '/v1/rules/b']])
   t.same(asked, ['Remove 1 rule?'])
   t.match((await run('rule remove', {})).failure, {
-    message: /either RULE, several if you like, or a filter/
+    message: /either RULE \(one or more\) or a filter/
   })
   t.match((await run('rule remove', { rule: ['a'], owner: 'ann' })).failure, { errorCode: { code: 'usage' } })
 })
