@@ -22,7 +22,7 @@ export const ofSqlite: Readonly<Record<string, string>> = {
   'plugins/cli/test/store-copy.e2e.ts': 'copies before a migration are of the file of SQLite',
   'plugins/certificate/test/rotation.test.ts':
     'has the certificate in files, beside a file of SQLite; test/postgres/certificate.postgres.ts has it in a database',
-  'plugins/doctor/test/server.test.ts':
+  'plugins/doctor/test/server.e2e.ts':
     'finds what is wrong with a file of SQLite, its directory and its backups',
   'test/access/secrets.e2e.ts':
     'looks for the key of the certificate in files; a database has it sealed, as test/postgres/carried-certificate.postgres.ts shows',
