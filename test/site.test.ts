@@ -15,6 +15,7 @@ interface Result {
 
 const dir = t.testdir()
 const paths = await buildSite(dir)
+for (const name of Object.keys(process.env)) if (name.startsWith('ELEVENTY_')) delete process.env[name]
 const read = (file: string): string => readFileSync(join(dir, file), 'utf8')
 
 /** Runs the scripts of the page, without a page. */

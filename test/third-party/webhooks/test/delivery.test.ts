@@ -2,7 +2,15 @@
 import t from 'tap'
 import { testServer } from '../../../../kit/test-server.ts'
 import type { Dispatcher } from '../dispatcher.ts'
-import { plugin, plugins, putEvent, sectionOf, type WebhooksFixture, webhooksFixture } from './fixture.ts'
+import {
+  plugin,
+  plugins,
+  provideSecret,
+  putEvent,
+  sectionOf,
+  type WebhooksFixture,
+  webhooksFixture
+} from './fixture.ts'
 import { openReceiver } from './receiver.ts'
 
 const { Delivery } = await import('../entities.ts') // after the fixture made sluice/plugin available
@@ -128,7 +136,9 @@ t.test('an attempt that a stop interrupts does not count', async t => {
 })
 
 t.test('a slow endpoint does not delay another', async t => {
-  const [slow, quick] = [await openReceiver(t), await openReceiver(t)]
+  provideSecret(t)
+  const slow = await openReceiver(t)
+  const quick = await openReceiver(t)
   slow.answer(() => {})
   const section = sectionOf(slow, {}, { name: 'quick', url: quick.url })
   const fixture = await testServer(t, { plugins: [...plugins, plugin], sections: { webhooks: section } })

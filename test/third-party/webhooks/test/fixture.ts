@@ -29,7 +29,12 @@ export interface FixtureOptions {
 }
 
 const variable = 'TEST_HOOK_SECRET'
-process.env[variable] = secret
+
+/** Sets the variable that the endpoints of `sectionOf` name. */
+export function provideSecret(t: Pick<Test, 'teardown'>): void {
+  process.env[variable] = secret
+  t.teardown(() => delete process.env[variable])
+}
 
 /** Returns the plugin's section with one endpoint for each of `more`, which overrides its settings. */
 export const sectionOf = (hook: Receiver, ...more: readonly object[]): object => ({
@@ -47,6 +52,7 @@ export async function webhooksFixture(
   t: Test,
   { endpoint = {}, ...given }: FixtureOptions = {}
 ): Promise<WebhooksFixture> {
+  provideSecret(t)
   const hook = given.hook ?? (await openReceiver(t))
   const fixture = await rulesFixture(t, {
     plugins: [...plugins, plugin],

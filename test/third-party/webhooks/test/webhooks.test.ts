@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { conform } from '../../../../kit/public.ts'
 import { quotaFixture } from '../../../../plugins/quota/test/fixture.ts'
 import { rulesFixture, until } from '../../../../plugins/rules/test/fixture.ts'
-import { plugin, plugins, secret, sectionOf } from './fixture.ts'
+import { plugin, plugins, provideSecret, secret, sectionOf } from './fixture.ts'
 import { openReceiver, type ReceivedRequest } from './receiver.ts'
 
 const second = 1_000
@@ -23,6 +23,7 @@ function isGenuine({ headers, text }: ReceivedRequest): boolean {
 }
 
 async function openFixture(t: Test) {
+  provideSecret(t)
   const hook = await openReceiver(t)
   const fixture = await rulesFixture(t, {
     plugins: [...plugins, plugin],
@@ -89,6 +90,7 @@ t.test('a failed rule is sent with its reason, a working rule is not', async t =
 })
 
 t.test('a quota is sent at 80 % and at 100 %', async t => {
+  provideSecret(t)
   const hook = await openReceiver(t)
   const fixture = await quotaFixture(t, {
     plugins: [...plugins, plugin],

@@ -1,0 +1,5 @@
+import t from 'tap'
+
+t.test('a test that fails', async t => {
+  t.equal(1, 2)
+})

@@ -1,0 +1,6 @@
+import t from 'tap'
+
+t.test('a test that hangs', { timeout: 100 }, async () => {
+  const timer = setInterval(() => {}, 1000)
+  await new Promise(() => timer.ref())
+})

@@ -1,0 +1,12 @@
+import t from 'tap'
+
+t.test('a test whose timer throws', async () => {
+  await new Promise(() => {
+    setTimeout(() => {
+      throw new Error('thrown by a timer')
+    })
+  })
+})
+t.test('the test after it', async t => {
+  t.pass()
+})

@@ -1,0 +1,9 @@
+import { once } from 'node:events'
+import t from 'tap'
+import { spawnChild } from '../../support/child-process.ts'
+
+t.test('a test whose child does not end', async () => {
+  const child = spawnChild('sleep', ['1000'], { stdio: ['ignore', 'ignore', 'inherit'] })
+  console.error('started')
+  await once(child, 'exit')
+})

@@ -1,0 +1,67 @@
+// The suite names what fails, file and test, and leaves nothing behind when it is cut off.
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { killChild, spawnChild } from '../support/child-process.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+
+function startSuite(t: Test, files: string, more: NodeJS.ProcessEnv = {}) {
+  const env = { ...process.env, TMPDIR: t.testdir(), SUITE: `test/suite/cases/${files}.ts`, ...more }
+  const suite = spawnChild(process.execPath, [join(import.meta.dirname, 'suite.ts')], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
+  t.teardown(() => killChild(suite))
+  return suite
+}
+
+t.test('each failing test is reported with its file, and the next file runs', async t => {
+  const suite = startSuite(t, '{fails,throws,rejects,hangs,exits,leaves,passes}')
+  const closed = once(suite, 'close')
+  const output = await text(suite.stdout)
+
+  t.same(await closed, [1, null])
+  t.match(output, /^ {4}not ok 1 - a test that fails/m)
+  t.match(output, /^not ok \d - test\/suite\/cases\/fails\.ts/m)
+  t.match(output, /^ {8}not ok 1 - thrown by a timer/m)
+  t.match(output, /^ {4}not ok 1 - a test whose timer throws/m)
+  t.match(output, /^ {4}ok 2 - the test after it/m)
+  t.match(output, /^ {8}not ok 1 - not handled/m)
+  t.match(output, /^not ok \d - test\/suite\/cases\/rejects\.ts/m)
+  t.match(output, /^ {8}not ok 1 - timeout!\n +---\n +expired: a test that hangs/m)
+  t.match(output, /^not ok \d - test\/suite\/cases\/hangs\.ts/m)
+  t.match(output, /^ {4}not ok 1 - the process of test\/suite\/cases\/exits\.ts ended: 0/m)
+  t.match(output, /^ok \d - test\/suite\/cases\/passes\.ts/m)
+  for (const left of [
+    'variable SUITE_LEFT',
+    'working directory',
+    '1 TCPServerWrap',
+    '1 ProcessWrap',
+    'file '
+  ])
+    t.match(output, new RegExp(`not ok \\d - test/suite/cases/leaves\\.ts left behind: .*${left}`))
+})
+
+t.test('a file that blocks its process is named, and its process is killed', async t => {
+  const suite = startSuite(t, 'blocks', { SUITE_FILE_MS: '1500' })
+  const closed = once(suite, 'close')
+  const output = await text(suite.stdout)
+
+  t.same(await closed, [1, null])
+  t.match(output, /^not ok \d - test\/suite\/cases\/blocks\.ts/m)
+  t.match(output, /the process of test\/suite\/cases\/blocks\.ts ended: SIGKILL/)
+})
+
+for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const)
+  t.test(`a suite that ends by ${signal} leaves no process behind`, async t => {
+    const suite = startSuite(t, 'waits')
+    const closed = once(suite, 'close') // when nobody can write to its output any more
+    await once(suite.stderr, 'data')
+
+    process.kill(suite.pid!, signal)
+
+    t.not((await closed)[0], 0)
+  })
