@@ -3,7 +3,7 @@ import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, storeOutcomeUnknown, storeUnavailable } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Database } from '../../kernel/store/open.ts'
-import { openWaiting } from '../http/exports.ts'
+import { openStoreWaitServer } from '../http/exports.ts'
 
 interface Options {
   readonly open: () => Promise<Database>
@@ -21,7 +21,7 @@ export async function openPatiently({ open, keys, log, signal }: Options): Promi
   const stopped = whenAborted(signal)
   let reason = 'the store is being opened'
   let loggedAt = Number.NEGATIVE_INFINITY
-  const close = await openWaiting({ keys, clock: systemClock, reason: () => reason })
+  const close = await openStoreWaitServer({ keys, clock: systemClock, reason: () => reason })
   try {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, lastPauseMs)) {
       try {

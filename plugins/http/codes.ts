@@ -1,4 +1,4 @@
-// Errors that only the HTTP host raises.
+// Errors of the HTTP host.
 import { defineCode } from '../../kernel/base/errors.ts'
 
 export const invalidForm = defineCode('invalid_form', 400, 3)

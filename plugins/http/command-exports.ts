@@ -1,4 +1,4 @@
-// The parts of this plugin that commands of other plugins may use. Nothing of the server is loaded with them.
+// Exports for commands of other plugins. They load nothing of the server.
 export {
   addedArgs,
   addedBody,

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
-/** A request with an Idempotency-Key. Without a status: the change was made, its response is unknown. */
+/** A request with an Idempotency-Key. Without a status, the change was made and its response is unknown. */
 export const IdempotencyRecord = defineEntity({
   name: 'IdempotencyRecord',
   tableName: 'http_repeat',
@@ -12,7 +12,7 @@ export const IdempotencyRecord = defineEntity({
     resourceKind: p.string().length(32),
     resourceId: p.string().length(255),
     status: p.integer().nullable(),
-    answer: p.text().nullable(), // the response body as JSON; null with a status: it contained a secret
+    answer: p.text().nullable(), // the response body as JSON; null with a status if it contained a secret
     createdAt: p.bigint('number') // ms
   }
 })

@@ -1,4 +1,4 @@
-// The service `act`, streams, and the record of decisions.
+// Exports for other plugins.
 export type { Act, ActCall } from './change/act-without-request.ts'
 export { type ChangeEach, type Part, PartRefused, type PartResult } from './change/change-each.ts'
 export { CommittedMap } from './change/committed-map.ts'
@@ -15,5 +15,5 @@ export { FormFile } from './request/form-body.ts'
 export { openNetworks } from './request/networks.ts'
 export { bodyRefusal } from './request/request-validator.ts'
 export { parseTime, TimeText } from './request/time-text.ts'
-export { openWaiting } from './server/store-wait-server.ts'
+export { openStoreWaitServer } from './server/store-wait-server.ts'
 export { defineStream, type ServerEvent } from './streams/stream-route.ts'

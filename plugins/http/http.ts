@@ -13,7 +13,7 @@ import { type Declared, errorCodesOf } from './openapi/errors.ts'
 import { requestSchemas } from './openapi/operation.ts'
 import { openSite } from './pages/site.ts'
 import { openPipeline } from './pipeline/pipeline.ts'
-import { validator } from './request/request-validator.ts'
+import { openRequestValidator } from './request/request-validator.ts'
 import { addressOf, listenAt, openServer, serveCertificate } from './server/server.ts'
 import { type HttpOptions, type Keys, openTls } from './settings.ts'
 
@@ -25,8 +25,8 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   addCodes([...kernelCodes, ...Object.values(httpCodes)])
 
   const app = openServer(options)
-  app.setValidatorCompiler(validator(codes))
-  await app.register(cookie, { hook: false }) // cookies are read where a request has some
+  app.setValidatorCompiler(openRequestValidator(codes))
+  await app.register(cookie, { hook: false }) // cookies are parsed on demand
   const stepsOf = openPipeline(app, options, await openSite(app, options.site))
   if (options.tls) options.httpMetrics.setCertificate(serveCertificate(app.server, options.tls))
 
@@ -70,7 +70,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   return { app, mount, document, listen, renewCertificate: renewalOf(app, options), close: () => app.close() }
 }
 
-/** Makes a value when it is first needed, so that a start does not wait for it. */
+/** Returns a function that calls `make` on its first call and caches the result. */
 function once<T>(make: () => T): () => T {
   let made: T | undefined
   return () => {
@@ -84,7 +84,7 @@ function originOf(app: FastifyInstance, { tls }: HttpOptions): string {
   return `${tls ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${port}`
 }
 
-/** A certificate that appears or disappears needs another server. */
+/** Replaces the certificate. Switching between HTTP and HTTPS needs a restart. */
 const renewalOf =
   (app: FastifyInstance, { tls: served, httpMetrics }: HttpOptions) =>
   (config: object): string | null => {

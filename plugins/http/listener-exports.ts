@@ -1,3 +1,3 @@
-// The part of this plugin that other HTTP servers, also those of the agent, may use. Nothing of the server is loaded with it.
+// Exports for other HTTP servers, including those of the agent. They load nothing of the server.
 export { boundConnections, receiveLimits } from './server/connection-bounds.ts'
 export { type Answer, type Check, live, readinessOf } from './server/health.ts'

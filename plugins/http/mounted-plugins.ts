@@ -1,12 +1,12 @@
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
 
-/** A plugin that the server runs, with its settings in force. */
+/** A running plugin and its settings. */
 export interface Mounted {
   readonly plugin: Plugin
   readonly config: Kernel['config']
 }
 
-/** The plugins of this server, in the order of their starts. The host adds each as it mounts it. */
+/** The plugins of this server in start order. The host adds each one when it mounts it. */
 export interface MountedPlugins {
   add(one: Mounted): void
   all(): readonly Mounted[]

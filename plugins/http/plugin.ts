@@ -42,7 +42,7 @@ export default definePlugin<Deps>({
   slots: [decisionSlot, siteSlot],
   fills: [
     hostSlot.fillWith(({ config, httpMetrics, recorder, mountedPlugins, filled }: Deps) => async options => {
-      const { openHttp } = await import('./http.ts') // commands load this file, too, and do not need Fastify
+      const { openHttp } = await import('./http.ts') // commands also load this file, and do not need Fastify
       const site = () => filled(siteSlot)[0]?.value
       return openHttp({ ...options, ...settingsOf(config), httpMetrics, recorder, mountedPlugins, site })
     }),

@@ -48,16 +48,22 @@ export const settingsOf = (config: Keys) => ({
   trustedProxies: config.trusted_proxies
 })
 
-/** Reads the certificate and key of the operator API; null if neither path is set. */
+/** PEM texts. */
+export interface Tls {
+  readonly cert: string
+  readonly key: string
+}
+
+/** Reads the certificate and key of the operator API. Returns null if neither path is set. */
 export function openTls({
   operator_http_tls_cert_path: certPath,
   operator_http_tls_key_path: keyPath
-}: Keys) {
+}: Keys): Tls | null {
   if (certPath === undefined && keyPath === undefined) return null
   if (certPath === undefined || keyPath === undefined)
     throw new Fault(
       startupInvalid,
-      'operator_http_tls_cert_path and operator_http_tls_key_path belong together: give both, or none'
+      'operator_http_tls_cert_path and operator_http_tls_key_path must be set together; set both or neither'
     )
   requirePrivateFile(keyPath, 'a private key')
   try {

@@ -96,7 +96,7 @@ const conflicts: readonly [string, Plugin[], RegExp][] = [
         routes: ['/pages', '/pages/x', '/pages.json', '/pagesx'].map(url => ({ ...route, url, action: url }))
       })
     ],
-    /^(?!.*route \/pages[/.:])a: route \/pagesx: begin it with \/v1\//m
+    /^(?!.*route \/pages[/.:])a: route \/pagesx must begin with \/v1\//m
   ],
   [
     'message',

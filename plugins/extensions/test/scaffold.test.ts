@@ -74,8 +74,8 @@ t.test('all problems of a plugin are reported at once', async t => {
   const { problems } = await conform(dir)
 
   t.same(problems, [
-    'acme-bad owns table idle, which does not begin with acme_bad',
-    "acme-bad: route /acme-bad: begin it with /v1/, or with the plugin's own `prefix`",
+    'acme-bad owns table idle; its name must begin with acme_bad',
+    "acme-bad: route /acme-bad must begin with /v1/ or with the plugin's `prefix`",
     'field acme_bad_idle_secs: the agent half does not announce rule.acme-bad',
     'the agent half is named acme-worse, the server half acme-bad',
     'it has no README.md'

@@ -1,4 +1,4 @@
-// Changes that no request makes: a timer, an expiry.
+// Changes without a request, such as timers and expiries.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, internal, roleRequired, unauthenticated, userDisabled } from '../../../kernel/base/errors.ts'
 import { newId } from '../../../kernel/base/id.ts'
@@ -11,11 +11,10 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import { type Decision, decisionOf, isUnavailable, type Recorder } from './decision.ts'
 
 /**
- * Runs `work` with what services take from the call of a request: `principal`, and `change`, which makes a change and its
- * entry in the audit log one transaction. `actor` is a user, who must exist and be enabled, or the plugin itself, as a
- * superadmin: '_' and its name. `action` is 'rule.expire' and so on. Throws what `work` throws, and `unauthenticated`,
- * `user_disabled` or `role_required`; a refusal has an entry, too. The entry has the id of the request that led to the
- * call, if there is one.
+ * Runs `work` with the parts of a request's call that services need: `principal`, and `change`, which runs a change and
+ * writes its audit entry in one transaction. `actor` is an enabled user, or '_' and the plugin's name for a superadmin.
+ * `action` is for example 'rule.expire'. Throws the errors of `work`, and `unauthenticated`, `user_disabled` or
+ * `role_required`. Refusals are recorded, too. Entries have the id of the current request, if there is one.
  */
 export type Act = <T>(actor: string, action: string, work: (call: ActCall) => Promise<T>) => Promise<T>
 
@@ -54,14 +53,14 @@ export function openAct({ store, clock, recorder }: Deps): Act {
         const resource = typeof of === 'function' ? of(result) : of
         return { result, decision: recorded ?? (await recorder.write(decisionWith(200, null, resource), em)) }
       })
-      recorded = decision // only after the commit
+      recorded = decision // after the commit
       return result
     }
 
     async function recordRefusal(error: unknown): Promise<void> {
       const { http: status, code } = error instanceof Fault ? error.errorCode : internal
       if (!recorder.isNeeded() || isUnavailable(status, code)) return
-      const made = decisionWith(status, code, null) // one, also where the change runs again
+      const made = decisionWith(status, code, null) // once, even if the change is retried
       await store.change(em =>
         recorded ? recorder.complete(recorded, status, code, em) : recorder.write(made, em)
       )
@@ -77,11 +76,11 @@ export function openAct({ store, clock, recorder }: Deps): Act {
   }
 }
 
-/** Judges the actor in the transaction of the change. */
+/** Checks the actor again in the transaction of the change. */
 async function confirm(actor: string, before: Principal | null, em: EntityManager): Promise<void> {
   const { role } = await principalOf(actor, em)
   if (role !== before?.role)
-    throw new Fault(roleRequired, `the role of ${actor} was changed to ${role} meanwhile`)
+    throw new Fault(roleRequired, `the role of ${actor} was changed to ${role} at the same time; try again`)
 }
 
 async function principalOf(actor: string, em: EntityManager): Promise<Principal> {

@@ -1,4 +1,4 @@
-// Several changes of one request, each with an entry of its own in the audit log.
+// Several changes in one request, each with its audit entry.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Fault } from '../../../kernel/base/errors.ts'
@@ -8,27 +8,27 @@ import { faultOf } from '../server/error-body.ts'
 import type { ActCall } from './act-without-request.ts'
 import { type Decision, decisionOf, isUnavailable, type Recorder } from './decision.ts'
 
-/** One change of several, as a request of its own would make it. */
+/** One of several changes, equivalent to a separate request. */
 export interface Part {
   readonly action: string // 'rule.delete', in the audit log
-  readonly status: number // that the request of its own has when it succeeds
+  readonly status: number // of the separate request on success
   run(call: ActCall): Promise<unknown>
 }
 
-/** Why a part was refused; null: it is done. */
+/** The reason for a refusal, or null for success. */
 export type PartResult = Fault | null
 
 export interface EachOptions {
-  /** One transaction for all: the first refusal is thrown, as `PartRefused`. Else a refused part keeps no other back. */
+  /** Runs all parts in one transaction, and throws the first refusal as `PartRefused`. Otherwise parts are independent. */
   readonly isAtomic: boolean
-  /** Every part is judged by the same code, and nothing stays. */
+  /** A dry run: runs every part, then rolls back. */
   readonly isRehearsal: boolean
   readonly resource: Resource // of the request's own entry
 }
 
 /**
- * Runs the parts in their order. Each calls `change` once, perhaps after work of its own, and may then wait for an agent:
- * all wait at the same time. Returns the results in the order of the parts.
+ * Runs the parts in order and returns their results in the same order. Each part calls `change` once and can then wait for
+ * an agent; all parts wait at the same time.
  */
 export type ChangeEach = (
   call: Pick<Call, 'principal' | 'requestInfo' | 'requestId' | 'change'>,
@@ -51,7 +51,7 @@ interface Deps extends Pick<Kernel, 'clock' | 'store' | 'log'> {
   readonly recorder: Recorder
 }
 
-const partsAtOnce = 32 // of one transaction: other changes wait for it
+const partsAtOnce = 32 // per transaction: other changes wait for it
 
 export const openChangeEach =
   (deps: Deps): ChangeEach =>
@@ -65,7 +65,7 @@ export const openChangeEach =
     return Promise.all(results)
   }
 
-/** What a part wants to change; it waits for the transaction of its group. */
+/** A requested change of a part, which waits for the transaction of its group. */
 interface Asked {
   readonly of: Resource | ((made: never) => Resource)
   readonly work: Work<unknown>
@@ -80,19 +80,19 @@ interface Made {
 
 interface Refused {
   readonly fault: Fault
-  readonly error: unknown // the fault, or what it stands for
+  readonly error: unknown // the fault, or its cause
 }
 
-type Outcome = Made | Refused | null // null: the part was refused before it asked
+type Outcome = Made | Refused | null // null: the part was refused before it requested a change
 
 const isRefused = (outcome: Outcome): outcome is Refused => outcome !== null && 'fault' in outcome
 
-/** Undoes a transaction, and ends the parts whose changes do not stay. */
+/** Rolls back a transaction and ends the parts that take part in it. */
 class Undone extends Error {
   readonly outcomes: readonly Outcome[]
 
   constructor(outcomes: readonly Outcome[] = []) {
-    super('the change does not stay')
+    super('the change is rolled back')
     this.outcomes = outcomes
   }
 }
@@ -109,7 +109,7 @@ class Group {
     this.#options = options
   }
 
-  /** Resolves when the changes are made or refused, with promises of the results. */
+  /** Resolves once the changes are made or refused, with promises of the results. */
   async begin(parts: readonly Part[], first: number): Promise<Promise<PartResult>[]> {
     const started = parts.map(part => this.#start(part))
     const asked = await Promise.all(started.map(({ asked }) => asked))
@@ -122,14 +122,15 @@ class Group {
     for (const [at, outcome] of outcomes.entries()) this.#settle(asked[at], outcome)
     return started.map(async ({ result }, at) => {
       const refusal = await result
-      const [part, outcome] = [parts[at], outcomes[at]]
+      const part = parts[at]
+      const outcome = outcomes[at]
       const made = outcome && 'decision' in outcome ? outcome.decision : null
       if (refusal && part && !this.#options.isRehearsal) await this.#recordRefusal(part, refusal, made)
       return refusal
     })
   }
 
-  /** Runs a part until it asks for its change, or is refused before. */
+  /** Runs a part until it requests its change or is refused. */
   #start(part: Part) {
     const asked = Promise.withResolvers<Asked | null>()
     const change = (of: Asked['of'], work: Work<unknown>) =>
@@ -168,7 +169,7 @@ class Group {
     })
   }
 
-  /** Makes one change, with its entry; what is refused is undone by itself. */
+  /** Makes one change and its entry in a savepoint, which a refusal rolls back. */
   async #make(part: Part, { of, work }: Asked, em: EntityManager): Promise<Made | Refused> {
     try {
       return await em.transactional(async em => {
@@ -178,7 +179,7 @@ class Group {
         return { result, decision: await this.#deps.recorder.write(decision, em) }
       })
     } catch (error) {
-      return { error, fault: faultOf(error, this.#call.requestId) } // logged by who waits for it: this may run again
+      return { error, fault: faultOf(error, this.#call.requestId) } // the waiting part logs it: this may be retried
     }
   }
 
@@ -192,7 +193,7 @@ class Group {
     const { store, recorder } = this.#deps
     const { http: status, code: reason } = errorCode
     if (!recorder.isNeeded() || isUnavailable(status, reason)) return
-    const made = this.#decisionOf(part, { status, reason, resource: null }) // one, also where the change runs again
+    const made = this.#decisionOf(part, { status, reason, resource: null }) // once, even if the change is retried
     await store.change(em =>
       decision ? recorder.complete(decision, status, reason, em) : recorder.write(made, em)
     )
@@ -214,7 +215,7 @@ class Group {
     })
   }
 
-  /** An error that is no Fault is logged: the caller learns only the id of the request. */
+  /** Logs errors that are no Faults: the caller learns only the request id. */
   #faultOf(error: unknown): Fault {
     const fault = faultOf(error, this.#call.requestId)
     if (fault !== error)

@@ -1,8 +1,8 @@
-// What a plugin counts in memory in bodies of changes.
+// Counts in memory that changes update.
 import type { EntityManager } from '@mikro-orm/sql'
 import { afterCommit } from '../../../kernel/store/after-commit.ts'
 
-/** A map that a change sees as it has left it itself, and others once that is committed. */
+/** A map in which a change sees its own updates at once, and others see them after the commit. */
 export class CommittedMap<K, V> extends Map<K, V> {
   readonly #own = new WeakMap<EntityManager, Map<K, V>>()
 

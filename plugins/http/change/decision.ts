@@ -5,7 +5,7 @@ import type { FieldChange, Resource } from '../../../kernel/http/route.ts'
 import { defineSlot, type SlotReader } from '../../../kernel/slot.ts'
 import { bootstrapRequired } from '../codes.ts'
 
-/** Records who asked for which action, and its outcome. */
+/** An audited action: its actor, resource and outcome. */
 export interface Decision {
   readonly id: string // ULID
   readonly timestamp: number // ms
@@ -13,26 +13,26 @@ export interface Decision {
   readonly actor: string | null
   readonly role: Role | null
   readonly authMethod: Principal['method']
-  readonly remoteAddr: string | null // null: no request made the change; method and path are empty then
+  readonly remoteAddr: string | null // null without a request; method and path are then empty
   readonly method: string
   readonly path: string
   readonly resourceKind: string | null
   readonly resourceId: string | null
   readonly outcome: 'allow' | 'deny'
-  readonly status: number | null // null: changed, the client's answer is pending
+  readonly status: number | null // null: changed, and the client's answer is pending
   readonly reason: string | null // the code of a refusal
-  readonly changes: readonly FieldChange[] | null // of the resource's fields, where it tells them; bounded
+  readonly changes: readonly FieldChange[] | null // of the resource's fields, if known; bounded
   readonly requestId: string
 }
 
 export interface DecisionSink {
-  /** Writes the decision, in the transaction of the change where there is one. */
+  /** Writes the decision, in the transaction of the change if there is one. */
   write(decision: Decision, em: EntityManager): Promise<void>
   /** Sets the status of a decision that was written with null. */
   complete(id: string, status: number, reason: string | null, em: EntityManager): Promise<void>
 }
 
-/** Receives the decision on every mutation and every denial. */
+/** Sinks receive the decision on every mutation and every denial. */
 export const decisionSlot = defineSlot<DecisionSink>('http.decision')
 
 interface Made extends Omit<Decision, 'id' | 'resourceKind' | 'resourceId' | 'outcome' | 'changes'> {
@@ -49,7 +49,7 @@ export const decisionOf = ({ resource, ...made }: Made): Decision => ({
 })
 
 const maxChanges = 64
-const maxChars = 1000 // of a value as JSON; beyond, the beginning of its JSON is kept
+const maxChars = 1000 // of a value as JSON; longer values are cut
 
 function boundedChanges(changes: readonly FieldChange[] | null): readonly FieldChange[] | null {
   const bounded = (value: unknown): unknown => {
@@ -61,10 +61,16 @@ function boundedChanges(changes: readonly FieldChange[] | null): readonly FieldC
   return some.map(({ field, from, to }) => ({ field, from: bounded(from), to: bounded(to) }))
 }
 
-export type Recorder = ReturnType<typeof openRecorder>
+/** Sends decisions to all sinks. Returns the stored decision. */
+export interface Recorder {
+  write(decision: Decision, em: EntityManager): Promise<Decision>
+  /** Sets the status of a decision that was written without one. */
+  complete(decision: Decision, status: number, reason: string | null, em: EntityManager): Promise<Decision>
+  /** Returns false if there is no sink. */
+  isNeeded(): boolean
+}
 
-/** Sends decisions to all sinks. */
-export function openRecorder({ filled }: { readonly filled: SlotReader }) {
+export function openRecorder({ filled }: { readonly filled: SlotReader }): Recorder {
   const sinks = () => filled(decisionSlot).map(({ value }) => value)
 
   async function write(decision: Decision, em: EntityManager): Promise<Decision> {
@@ -82,13 +88,13 @@ export function openRecorder({ filled }: { readonly filled: SlotReader }) {
 
 const isRefusal = (status: number | null): boolean => status === 401 || status === 403 || status === 429
 
-/** True if access was denied: the outcome of the decision is 'deny'. */
+/** True if access was denied. */
 export const isDenial = (status: number | null, reason: string | null): boolean =>
   isRefusal(status) || reason === bootstrapRequired.code
 
-/** True if the server decided nothing. A flood of such requests must not fill the record or cost writes. */
+/** True if the server made no decision. A flood of such requests must not cost writes. */
 export const isUnavailable = (status: number, reason: string | null): boolean =>
   status === 503 && reason !== bootstrapRequired.code
 
-/** True if a retry may have another outcome: this one is not kept for the Idempotency-Key. */
+/** True if a retry may have another outcome. Such replies are not stored for the Idempotency-Key. */
 export const isTransient = (status: number): boolean => isRefusal(status) || status >= 500

@@ -1,17 +1,17 @@
-// Order and filters of lists. They follow from the schema of the rows, so that every list has them.
+// Sorting and filters of lists. They are derived from the row schema, so that every list has them.
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { Fault, limitReached } from '../../../kernel/base/errors.ts'
 import type { Listing, PagedRows } from '../../../kernel/http/list-route.ts'
 import { asJsonSchema, type JsonSchema } from '../openapi/schemas.ts'
 
 const maxSorted = 10_000 // rows
-const minRead = 1_000 // rows at once, however few of them a filter leaves
+const minRead = 1_000 // rows per read, however few match a filter
 
 type Row = Readonly<Record<string, unknown>>
 
 /**
- * Returns the query parameters of a list: `sort`, by any property that has one value, and a filter for each property with
- * a few known values. `own` are those of the route, which keep their meaning.
+ * Returns the query parameters of a list: `sort` by any scalar property, and a filter for each property with a few known
+ * values. The parameters of the route in `own` take precedence.
  */
 export function listParameters(reply: TSchema, own: TProperties): TProperties {
   const { properties = {} } = asJsonSchema(reply).items ?? {}
@@ -30,7 +30,7 @@ export function listParameters(reply: TSchema, own: TProperties): TProperties {
 
 const sortText = 'Order of the rows; with `-` descending. Null comes last.'
 
-/** Of a nullable property the schema of its value. */
+/** Returns the value schema of a nullable property. */
 const withoutNull = (part: JsonSchema): JsonSchema => {
   const [first, second, ...more] = part.anyOf ?? []
   return first && second?.type === 'null' && more.length === 0 ? first : part
@@ -56,13 +56,13 @@ function filterOf(part: JsonSchema): TSchema | null {
   )
 }
 
-/** What a request asks of a list, beside the route's own parameters. */
+/** Sorting and filters of a request. */
 export interface ListQuery {
   readonly sort?: string
   readonly filters: Row // by name of the property
 }
 
-/** Returns the rows that the query asks for, in its order. */
+/** Applies the filters and the order of the query. */
 export function queried(listing: Listing<unknown>, { sort, filters }: ListQuery): Listing<unknown> {
   const wanted = Object.entries(filters)
   const matches = (row: unknown): boolean => wanted.every(([name, value]) => (row as Row)[name] === value)
@@ -73,7 +73,7 @@ export function queried(listing: Listing<unknown>, { sort, filters }: ListQuery)
 function filtered(listing: Listing<unknown>, matches: (row: unknown) => boolean): Listing<unknown> {
   if (!('page' in listing)) return listing.filter(matches)
   return {
-    /** Reads on until it has enough rows. */
+    /** Reads until it has enough rows. */
     async page(after, take, em) {
       const atOnce = Math.max(take, minRead)
       const found: { key: string; row: unknown }[] = []
@@ -88,7 +88,7 @@ function filtered(listing: Listing<unknown>, matches: (row: unknown) => boolean)
   }
 }
 
-/** Returns a list with pages by position: `all` reads every row. */
+/** Returns a list with pages by offset. `all` reads every row. */
 function sorted(listing: Listing<unknown>, sort: string): Listing<unknown> {
   const isDescending = sort.startsWith('-')
   const name = isDescending ? sort.slice(1) : sort
@@ -98,7 +98,7 @@ function sorted(listing: Listing<unknown>, sort: string): Listing<unknown> {
   return { ...listing, all: async em => inOrder(await allOf(listing, em)) } as SortedRows
 }
 
-/** Rows that are read as a whole. */
+/** Rows that are read completely. */
 export interface SortedRows extends PagedRows<unknown> {
   all(em: Parameters<PagedRows<unknown>['page']>[2]): Promise<readonly unknown[]>
 }
@@ -120,8 +120,9 @@ async function allOf(listing: PagedRows<unknown>, em: Parameters<SortedRows['all
 
 /** Null and absent values come last in both directions. */
 function compare(a: unknown, b: unknown, direction: 1 | -1): number {
-  const [hasA, hasB] = [a !== null && a !== undefined, b !== null && b !== undefined]
+  const hasA = a !== null && a !== undefined
+  const hasB = b !== null && b !== undefined
   if (!hasA || !hasB) return Number(hasB) - Number(hasA)
-  const [x, y] = [a as string | number, b as string | number] // of one type, by the schema
-  return x === y ? 0 : x < y ? -direction : direction
+  if (a === b) return 0
+  return (a as string | number) < (b as string | number) ? -direction : direction // the schema gives both one type
 }

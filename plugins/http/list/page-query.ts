@@ -17,7 +17,7 @@ export const pageQuery = {
   )
 }
 
-/** By `pageQuery`; the other members are filters, and parameters of the route. */
+/** The members of `pageQuery`; the others are filters and parameters of the route. */
 interface PageQuery {
   readonly limit?: number
   readonly cursor?: string
@@ -25,7 +25,7 @@ interface PageQuery {
   readonly [parameter: string]: unknown
 }
 
-/** Returns one page of a list and sets the Link header to the next. Cursors hold the last key, or an offset. */
+/** Returns one page of a list and sets the Link header. Cursors hold the last key or an offset. */
 export async function pageOf(
   listing: Listing<unknown>,
   { query, url, routeOptions }: FastifyRequest,

@@ -1,4 +1,4 @@
-// What the owners of records do with the fields and filters that other plugins add.
+// Helpers for the owners of records: fields and filters that other plugins add.
 import { type EntityManager, raw } from '@mikro-orm/sql'
 import { type TProperties, Type } from 'typebox'
 import type { ErrorCode } from '../../../kernel/base/errors.ts'
@@ -10,13 +10,13 @@ type GivenFields = readonly Filled<GivenField>[]
 type Filters = readonly Filled<ListFilter>[]
 type Values = Readonly<Record<string, unknown>>
 
-/** The fields of one kind of record, for its owner. */
+/** The added fields of one kind of record. */
 export const recordFields = {
   /** Returns the properties of a row. */
   shown: (fields: GivenFields): TProperties =>
     Object.fromEntries(fields.map(({ value: { key, shown } }) => [key, shown])),
 
-  /** Returns the properties of the body that creates a record. */
+  /** Returns the properties of the body of a create. */
   given: (fields: GivenFields): TProperties =>
     Object.fromEntries(fields.map(({ value: { key, given } }) => [key, Type.Optional(given)])),
 
@@ -24,19 +24,19 @@ export const recordFields = {
   patched: (fields: Fields): TProperties =>
     Object.fromEntries(fields.map(({ value: { key, patch } }) => [key, Type.Optional(patch)])),
 
-  /** Returns what records show that have no value, by key. */
+  /** Returns the values, by key, of records without a stored value. */
   absent: (fields: GivenFields): Values =>
     Object.fromEntries(fields.map(({ value: { key, absent } }) => [key, absent])),
 
   errors: (fields: GivenFields): ErrorCode[] => fields.flatMap(({ value }) => value.errors),
 
-  /** Returns the values of a body that creates a record; throws a Fault. */
+  /** Parses the values in the body of a create. Throws Fault. */
   parse(fields: GivenFields, body: Values): Values {
     const given = fields.filter(({ value: { key } }) => body[key] !== undefined)
     return Object.fromEntries(given.map(({ value: { key, parse } }) => [key, parse(body[key], null)]))
   },
 
-  /** Stores parsed values of a new record. */
+  /** Stores the parsed values of a new record. */
   async save(
     fields: Fields,
     id: string,
@@ -54,7 +54,7 @@ export const recordFields = {
     }
   },
 
-  /** Returns a function that gives the fields of a record's row. */
+  /** Returns a function that returns the fields of a row. */
   async load(fields: Fields, ids: readonly string[], em: EntityManager): Promise<(id: string) => Values> {
     const loaded = await Promise.all(
       fields.map(async ({ value }) => [value, await value.load(ids, em)] as const)
@@ -68,14 +68,14 @@ export const recordFields = {
   }
 }
 
-/** The filters of one list, for its owner. */
+/** The added filters of one list. */
 export const listFilters = {
   parameters: (filters: Filters): TProperties =>
     Object.fromEntries(filters.map(({ value: { parameter, schema } }) => [parameter, Type.Optional(schema)])),
 
   errors: (filters: Filters): ErrorCode[] => filters.flatMap(({ value }) => value.errors),
 
-  /** Returns the condition of a query for `find`. */
+  /** Returns the condition for `find`. */
   where(filters: Filters, query: Values): object {
     const conditions = filters.flatMap(({ value: { parameter, condition } }) => {
       const given = query[parameter]

@@ -1,29 +1,29 @@
-// Properties that a plugin adds to the records of others, and parameters by which lists are filtered in SQL. The slots
-// are defined here, not by their owners: whoever fills them needs none of the owners, which may not be loaded.
+// Slots for properties that plugins add to records of others, and for list filters in SQL. They are defined here, so that
+// plugins that fill them do not need the owners, which may not be loaded.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { TProperties, TSchema } from 'typebox'
 import type { ErrorCode } from '../../../kernel/base/errors.ts'
 import type { Column } from '../../../kernel/cli/command.ts'
 import { defineSlot } from '../../../kernel/slot.ts'
 
-/** A property of what becomes a record, such as a client that is yet to be enrolled. */
+/** A property of a future record, such as a client before its enrollment. */
 export interface GivenField {
   readonly key: string // 'labels'
   readonly shown: TSchema
-  readonly given: TSchema // in the body that creates the record
-  readonly absent: unknown // shown for records that `load` does not return
+  readonly given: TSchema // in the body of a create
+  readonly absent: unknown // value of records that `load` does not return
   readonly errors: readonly ErrorCode[] // of `parse`, for OpenAPI
-  /** Returns the value to store, or throws a Fault. `before` is null when the record is created. */
+  /** Returns the value to store. Throws Fault. `before` is null for a new record. */
   parse(given: unknown, before: unknown): unknown
 }
 
-/** A property of the records of one kind: in the body that creates one, in PATCH, and in reads. */
+/** A property of one kind of record: in creates, PATCH and reads. */
 export interface RecordField extends GivenField {
   readonly patch: TSchema // in PATCH
   load(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, unknown>>
-  /** Stores the value in place of an earlier one, in the transaction of the change. */
+  /** Stores or replaces the value in the transaction of the change. */
   save(id: string, value: unknown, em: EntityManager): Promise<void>
-  /** Deletes the values of deleted records, in the same transaction. */
+  /** Deletes the values of deleted records in the same transaction. */
   remove(ids: readonly string[], em: EntityManager): Promise<void>
 }
 
@@ -32,12 +32,12 @@ export interface ListFilter {
   readonly parameter: string // 'selector'
   readonly schema: TSchema
   readonly errors: readonly ErrorCode[] // of `condition`, for OpenAPI
-  /** Returns SQL that is true for the wanted records. Throws a Fault. */
+  /** Returns SQL that is true for matching records. Throws Fault. */
   condition(given: unknown): SqlCondition
 }
 
 export interface SqlCondition {
-  sql(id: string): string // of the column with the records' ids
+  sql(id: string): string // `id` is the column with the record ids
   readonly params: readonly (string | number)[]
 }
 
@@ -47,10 +47,10 @@ const fieldSlot = <F extends GivenField = RecordField>(owner: string) =>
 const filterSlot = (owner: string) =>
   defineSlot<ListFilter>(`${owner}.filter`, { ifOwnerMissing: 'inert', keyOf: ({ parameter }) => parameter })
 
-/** Fields of rules are `rules.ruleFieldSlot`. */
+/** Rules have their own slot: `rules.ruleFieldSlot`. */
 export const recordFieldSlots = {
   client: fieldSlot('clients'),
-  /** Values of clients that are yet to be enrolled. The slot of clients must have the same fields. */
+  /** Values for clients before their enrollment. The slot of clients must have the same fields. */
   enrollment: fieldSlot<GivenField>('enrollment'),
   user: fieldSlot('users'),
   grant: fieldSlot('grants')
@@ -63,14 +63,14 @@ export const listFilterSlots = {
   rule: filterSlot('rules')
 }
 
-/** What the document of `apply` has of one kind of object: the server judges its entries, and commands ask for the rest. */
+/** One kind of object in the document of `apply`. The server validates its entries; commands ask for the rest. */
 export interface DocumentSchema {
-  readonly name: string // of the list in the document: 'rules'
+  readonly name: string // name of the list in the document: 'rules'
   /** Returns the schema of an entry. */
   entry(): TSchema
-  /** Returns what records show of properties that were left out, by key. */
+  /** Returns the values of omitted properties, by key. */
   defaults?(): Readonly<Record<string, unknown>>
-  /** Returns properties that tell objects apart, besides those that the kind always compares. */
+  /** Returns properties that identify an object, besides those that the kind always compares. */
   distinguishing?(): readonly string[]
 }
 
@@ -79,13 +79,13 @@ export const documentSchemaSlot = defineSlot<DocumentSchema>('apply.schema', {
   keyOf: ({ name }) => name
 })
 
-/** Options of the command that creates a record; `body` converts them to properties of its request. */
+/** Options of the command that creates a record. `body` converts them to properties of the request. */
 export interface RecordOptions {
   readonly args: TProperties
   body(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
 }
 
-/** Options and columns of the command that lists records; `query` converts options to parameters of its request. */
+/** Options and columns of the command that lists records. `query` converts options to parameters of the request. */
 export interface ListOptions {
   readonly args: TProperties
   query(args: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>
@@ -98,7 +98,7 @@ const optionSlot = (owner: string) =>
 const listOptionSlot = (owner: string) =>
   defineSlot<ListOptions>(`${owner}.list-options`, { ifOwnerMissing: 'inert' })
 
-/** Those of rules are `rules.pushOptionsSlot`. */
+/** Rules have their own slot: `rules.pushOptionsSlot`. */
 export const recordOptionSlots = {
   enrollment: optionSlot('enrollment'),
   user: optionSlot('users'),
@@ -114,15 +114,15 @@ export const listOptionSlots = {
 
 type FilledOptions<O> = readonly { readonly value: O }[]
 
-/** Returns the options that plugins add to a command. */
+/** Returns options that plugins add to a command. */
 export const addedArgs = (options: FilledOptions<{ readonly args: TProperties }>): TProperties =>
   Object.assign({}, ...options.map(({ value }) => value.args))
 
-/** Returns what the added options put into the body of the request. */
+/** Returns properties of the request body from added options. */
 export const addedBody = (options: FilledOptions<RecordOptions>, args: object): object =>
   Object.assign({}, ...options.map(({ value }) => value.body({ ...args })))
 
-/** Returns what the added options put into the query of the request. */
+/** Returns query parameters from added options. */
 export const addedQuery = (
   options: FilledOptions<ListOptions>,
   args: object

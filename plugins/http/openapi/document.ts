@@ -16,7 +16,7 @@ interface Mounted {
   readonly codes: ReadonlyMap<string, ErrorCode>
 }
 
-/** Returns the document: OpenAPI 3.1. Routes outside /v1 are pages and files, and left out. */
+/** Returns OpenAPI 3.1. Omits routes outside /v1: they are pages and files. */
 export function documentOf({ plugins, routes, codes }: Mounted, options: Options): object {
   const named = openNamedSchemas()
   const errors = openErrors(code => codes.get(code))

@@ -1,4 +1,4 @@
-// The errors of each operation: those of the host, which follow from the route, those of its schemas, and its own.
+// Errors of each operation: from the host, from its schemas, and its own.
 import { STATUS_CODES } from 'node:http'
 import type { TSchema } from 'typebox'
 import {
@@ -27,18 +27,18 @@ export interface Declared {
   readonly schemas: Schemas
 }
 
-/** Returns the codes of all error responses that the route may give. */
+/** Returns the codes of all possible error responses. */
 export function errorCodesOf({ route, schemas, codes: ofPlugin }: Declared): ReadonlySet<string> {
   const { errors = ofPlugin, body, query } = schemas
   const found = [...hostErrors(route, schemas), ...errors].map(({ code }) => code)
   return new Set([...found, ...[body, query].flatMap(part => (part ? codesIn(asJsonSchema(part)) : []))])
 }
 
-/** True for what takes an Idempotency-Key. */
+/** True for routes that accept an Idempotency-Key. */
 export const isKeyed = ({ method, url }: Route<Kernel>): boolean =>
   method !== 'GET' && !url.startsWith('/v1/auth/')
 
-/** True for what takes If-Match: changes of a record, a POST below its path among them. */
+/** True for routes that accept If-Match: changes of a record, including a POST below its path. */
 export const isConditional = ({ method, url }: Route<Kernel>): boolean =>
   /^(PUT|PATCH|DELETE)$/.test(method) || (method === 'POST' && url.includes('/:'))
 
@@ -89,7 +89,7 @@ const keyErrors = [
   codes.idempotencyKeyReused
 ]
 
-/** Returns the codes that parts of a schema name. */
+/** Returns the error codes that a schema and its parts set. */
 function codesIn({ code, properties = {}, items, anyOf = [], allOf = [] }: JsonSchema): string[] {
   const parts = [...Object.values(properties), ...(items ? [items] : []), ...anyOf, ...allOf]
   return [...(typeof code === 'string' ? [code] : []), ...parts.flatMap(codesIn)]
@@ -121,7 +121,7 @@ export function openErrors(rowOf: (code: string) => ErrorCode | undefined) {
     }
   }
 
-  /** Returns the error responses of an operation, by status. Those of one code, or of a common set, are shared. */
+  /** Returns the error responses of an operation by status. Responses with one code, or a common set, are shared. */
   function responsesOf(declared: Declared): Record<string, object> {
     const rows = [...errorCodesOf(declared)].flatMap(code => rowOf(code) ?? [])
     const byStatus = [...Map.groupBy(rows, ({ http }) => http)].sort(([a], [b]) => a - b)
@@ -145,7 +145,7 @@ const setOf = (rows: readonly ErrorCode[]): string =>
     .sort()
     .join()
 
-/** Names of the sets that many operations have. */
+/** Names of sets of codes that many operations share. */
 const commonSets: ReadonlyMap<string, string> = new Map([
   [setOf([unauthenticated, userDisabled]), 'Unauthenticated'],
   [setOf([codes.bootstrapRequired, storeUnavailable]), 'Unavailable'],

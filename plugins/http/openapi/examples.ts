@@ -1,9 +1,9 @@
-// Examples of bodies, made of the examples of their properties.
+// Examples of bodies, composed from examples of their properties.
 import type { JsonSchema } from './schemas.ts'
 
 /**
- * Returns an example. 'request': of the optional properties only those that have an example; 'reply': all properties.
- * Reads schemas as their plugins declare them, without references.
+ * Returns an example. For 'request', it omits optional properties without an example; for 'reply', it has all properties.
+ * The schema must have no references.
  */
 export function exampleOf(schema: JsonSchema, of: 'request' | 'reply'): unknown {
   const { examples, type, properties, items, anyOf, allOf } = schema

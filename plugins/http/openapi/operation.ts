@@ -12,7 +12,7 @@ import { asJsonSchema, type JsonSchema, jsonOf, type NamedSchemas, pascalCase } 
 
 const nothing = closed({})
 
-/** Returns the schemas by which the requests of a route are validated. */
+/** Returns the schemas that validate requests of a route. */
 export function requestSchemas(route: Route<Kernel>, schemas: Schemas): FastifySchema {
   const { body = nothing, params, reply } = schemas
   const query = queryOf(route, schemas)
@@ -117,7 +117,7 @@ function descriptionOf({ status, isList, isStream, reply }: Route<Kernel>): stri
   return status === 201 ? 'Created.' : 'Done; the reply shows what is there.'
 }
 
-/** Changes with a reply, and reads of one record, may have an ETag. */
+/** Changes with a reply, and reads of one record, can have an ETag. */
 const hasEtag = (route: Route<Kernel>): boolean =>
   route.reply === 'constant' || (route.status !== 204 && (isKeyed(route) || route.record !== undefined))
 
@@ -134,7 +134,7 @@ function contentOf({ isStream, isList, reply: format }: Route<Kernel>, reply: Js
   return { 'application/json': { schema, example } }
 }
 
-/** An object without a name of its own is named after its operation: clients get a type for it. */
+/** Names an unnamed object after its operation, so that generated clients get a type. */
 function namedAs(what: string, schema: JsonSchema, { plugin, action, named }: Within): JsonSchema {
   const shown = named.shown(plugin, schema)
   return shown.type === 'object' ? named.name(`${pascalCase(action)}${what}`, plugin, shown) : shown

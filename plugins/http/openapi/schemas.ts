@@ -1,7 +1,7 @@
-// Schemas as the document shows them. OpenAPI 3.1 takes JSON Schema as it is; what is named becomes a reference.
+// Schemas of the document. OpenAPI 3.1 accepts JSON Schema; named schemas become references.
 import type { TSchema } from 'typebox'
 
-/** JSON Schema, as far as the document changes it. */
+/** The parts of JSON Schema that the document changes. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown
   readonly $id?: string
@@ -26,23 +26,28 @@ export const jsonOf = (schema: TSchema): JsonSchema => JSON.parse(JSON.stringify
 
 export const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 
-/** 'rule.stats-stream' is 'RuleStatsStream'. */
+/** Converts 'rule.stats-stream' to 'RuleStatsStream'. */
 export const pascalCase = (text: string): string =>
   text
     .split(/[^A-Za-z0-9]+/)
     .map(word => word.slice(0, 1).toUpperCase() + word.slice(1))
     .join('')
 
-export type NamedSchemas = ReturnType<typeof openNamedSchemas>
-
 /** Collects the named schemas of a document. */
-export function openNamedSchemas() {
+export interface NamedSchemas {
+  /** Returns the schema of a plugin, with references instead of its named parts. */
+  shown(plugin: string, schema: JsonSchema): JsonSchema
+  /** Returns a reference. If another plugin has the name, it is prefixed with the plugin's name. */
+  name(wanted: string, plugin: string, schema: JsonSchema): JsonSchema
+  all(): Record<string, JsonSchema>
+}
+
+export function openNamedSchemas(): NamedSchemas {
   const named = new Map<
     string,
     { readonly plugin: string; readonly text: string; readonly schema: JsonSchema }
   >()
 
-  /** Returns a reference. Of equal names of two plugins the second gets the name of its plugin, too. */
   function name(wanted: string, plugin: string, schema: JsonSchema): JsonSchema {
     const text = JSON.stringify(schema)
     for (const free of [wanted, `${pascalCase(plugin)}${wanted}`]) {
@@ -55,10 +60,9 @@ export function openNamedSchemas() {
     throw new TypeError(`${plugin} gives the $id ${JSON.stringify(wanted)} to a schema; others have taken it`)
   }
 
-  /** Returns the schema of a plugin, its named parts replaced by references. */
   function shown(plugin: string, schema: JsonSchema): JsonSchema {
     const inner = (part: JsonSchema) => shown(plugin, part)
-    // `code` is of the validator; an alternative tells of both where the other one is null
+    // `code` is for the validator only
     const {
       $id,
       code: _,
@@ -84,7 +88,7 @@ export function openNamedSchemas() {
   return {
     shown,
     name,
-    all: (): Record<string, JsonSchema> =>
+    all: () =>
       Object.fromEntries(
         [...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, { schema }]) => [key, schema])
       )
@@ -94,14 +98,15 @@ export function openNamedSchemas() {
 const mapped = (parts: Readonly<Record<string, JsonSchema>>, inner: (part: JsonSchema) => JsonSchema) =>
   Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, inner(part)]))
 
-/** A record of any keys: generators of clients read `additionalProperties`. */
+/** Uses `additionalProperties` for records with any keys: client generators expect it. */
 function mapOf(
   patterns: JsonSchema['patternProperties'],
   others: JsonSchema['additionalProperties'],
   inner: (part: JsonSchema) => JsonSchema
 ): JsonSchema {
-  const [[pattern, values] = ['', undefined], ...more] = Object.entries(patterns ?? {})
-  if (values && more.length === 0 && others === undefined && ['^.*$', '^(.*)$'].includes(pattern))
+  const entries = Object.entries(patterns ?? {})
+  const [pattern, values] = entries[0] ?? ['']
+  if (values && entries.length === 1 && others === undefined && ['^.*$', '^(.*)$'].includes(pattern))
     return { additionalProperties: inner(values) }
   return {
     ...(patterns && { patternProperties: mapped(patterns, inner) }),
@@ -109,7 +114,7 @@ function mapOf(
   }
 }
 
-/** Constants are an `enum`; what a nullable value means stands beside it, not within. */
+/** Converts constants to an `enum`, and moves the description of a nullable value out of the alternative. */
 function alternatives(
   anyOf: readonly JsonSchema[],
   rest: JsonSchema,

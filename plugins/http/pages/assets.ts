@@ -1,4 +1,4 @@
-// Files for browsers: scripts, styles, pictures. Each has a hash of its content in its name, so that it may be kept for good.
+// Files for browsers: scripts, styles, pictures. Names include a hash of the content, so that caches can keep them forever.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, extname } from 'node:path'
@@ -8,13 +8,13 @@ import { defineRoute, type Route } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 
 export interface Assets {
-  /** For the plugin's `routes`: public, one for each file. */
+  /** One public route per file, for the plugin's `routes`. */
   readonly routes: readonly Route<Kernel>[]
-  /** Returns the path of a file by its name: '/status/page-9f86d081884c7d65.js' for 'page.js'. */
+  /** Returns the path of a file: '/status/page-9f86d081884c7d65.js' for 'page.js'. */
   path(name: string): string
 }
 
-/** Reads the files of a folder, without those in folders of it. `prefix` is the plugin's own: '/status'. */
+/** Reads the files of a folder, without subfolders. `prefix` is that of the plugin: '/status'. */
 export function openAssets(folder: URL, prefix: `/${string}`): Assets {
   const files = readdirSync(folder, { withFileTypes: true })
     .filter(entry => entry.isFile())

@@ -1,7 +1,7 @@
 import { htmlEscape } from 'escape-goat'
 import type { Media } from '../../../kernel/http/route.ts'
 
-/** A part of a page, in which every value is escaped. */
+/** A fragment of a page with escaped values. */
 export class Html {
   readonly #text: string
 
@@ -15,13 +15,13 @@ export class Html {
 }
 
 /**
- * Tags a template of HTML. Values are escaped for text and for attributes in quotes; Html stands as it is; arrays are joined;
- * null, undefined and false are empty. Scripts and styles belong in assets: escaping is not made for them.
+ * Tags an HTML template. Values are escaped for text and for quoted attributes. Html is inserted unchanged, arrays are
+ * joined, and null, undefined and false are empty. Put scripts and styles into assets: they need other escaping.
  */
 export const html = (parts: TemplateStringsArray, ...values: readonly unknown[]): Html =>
   new Html(parts.map((part, at) => part + (at < values.length ? textOf(values[at]) : '')).join(''))
 
-/** Returns the page as the reply of a route with `reply: 'media'`. */
+/** Returns the page as a reply for `reply: 'media'`. */
 export const page = (content: Html, status = 200): Media => ({
   status,
   type: 'text/html; charset=utf-8',

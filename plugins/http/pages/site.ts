@@ -1,4 +1,4 @@
-// Pages of a plugin at '/': what a browser gets for a path that no route has.
+// Pages of a plugin at '/': browsers get them for paths without a route.
 import { existsSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
@@ -7,7 +7,7 @@ import { sendMedia } from '../pipeline/responder.ts'
 import { pathOf } from '../request/request-context.ts'
 import type { Site } from './site-slot.ts'
 
-/** Sends a file or the page. Throws the refusal if the request is for neither. */
+/** Sends a file or the page. Throws the refusal for other requests. */
 export type SendSite = (request: FastifyRequest, reply: FastifyReply, refusal: () => Error) => Promise<void>
 
 const forGood = { 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' }
@@ -29,10 +29,10 @@ export async function openSite(app: FastifyInstance, site: () => Site | undefine
   }
 }
 
-/** A browser that opens a path names HTML. Programs do not: for them a wrong path stays an error. */
+/** Browsers accept HTML explicitly. For programs, which do not, an unknown path is an error. */
 const isNavigation = ({ headers: { accept = '' } }: FastifyRequest): boolean => accept.includes('text/html')
 
-/** Returns the function that lists a folder, once: nothing else of the disk is ever sent. */
+/** Returns a function that lists the folder once. Only these files are ever sent. */
 function openNames() {
   const known = new Map<string, ReadonlySet<string>>()
   return ({ href }: URL): ReadonlySet<string> => {

@@ -4,8 +4,14 @@ import type { RequestContext } from '../request/request-context.ts'
 
 const maxInFlight = 256
 
-/** Limits the requests in flight of each principal; unauthenticated callers count by address. */
-export function openConcurrencyLimit() {
+/** Limits the requests in flight per principal; unauthenticated callers count by network. */
+export interface ConcurrencyLimit {
+  /** Throws `rate_limited` at the limit. */
+  enter(context: RequestContext): void
+  leave(context: RequestContext): void
+}
+
+export function openConcurrencyLimit(): ConcurrencyLimit {
   const inFlight = new Map<string, number>()
   const keys = new WeakMap<RequestContext, string>()
 

@@ -11,11 +11,22 @@ import * as codes from '../codes.ts'
 import { isForm, isJson, isRead, type RequestContext } from '../request/request-context.ts'
 import type { HttpOptions } from '../settings.ts'
 
-export type Guard = ReturnType<typeof openGuard>
+/** Authenticates callers by their headers and checks their access to routes. */
+export interface Guard {
+  /** Sets `principal`. Throws if the caller has no access. */
+  authorize(context: RequestContext): Promise<void>
+  /** Runs `work` in the transaction of the change. Throws if the caller has lost access or changed role. */
+  confirmed<T>(context: RequestContext, em: EntityManager, work: () => Promise<T>): Promise<T>
+  /** Authorizes the caller of a stream again. Throws if access was lost or the role has changed. */
+  recheck(context: RequestContext): Promise<void>
+}
 
-/** Authenticates callers and checks their access to routes, from the headers alone. */
-export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store' | 'identity' | 'filled'>) {
-  /** `em`: of the change that is to be made, if there is one. A token that is known costs no read of the store. */
+export function openGuard({
+  store,
+  identity,
+  filled
+}: Pick<HttpOptions, 'store' | 'identity' | 'filled'>): Guard {
+  /** Inside a change, pass its `em`. A cached token costs no read. */
   async function authenticate(requestInfo: RequestInfo, em?: EntityManager): Promise<AuthenticatedCaller> {
     const { authorization } = requestInfo
     if (authorization !== undefined) return identity.authenticate(authorization, em)
@@ -30,7 +41,6 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
     throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
   }
 
-  /** Sets `principal`. */
   async function authorize(context: RequestContext): Promise<void> {
     if (context.route.access === 'public') return
     const isBootstrapped = await identity.isBootstrapped()
@@ -47,22 +57,20 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
     refuseAccess(context, caller)
   }
 
-  /** Runs `work` in the transaction of the change; refuses who was authorized before and is not now, also one of another role. */
   async function confirmed<T>(context: RequestContext, em: EntityManager, work: () => Promise<T>) {
     const confirming = confirm(context, em)
     if (context.requestInfo.authorization === undefined) await confirming
-    return madeFor(confirming, work()) // a token is one question, which goes out with the first of `work`
+    return madeFor(confirming, work()) // both start at once: the token costs one query
   }
 
   async function confirm(context: RequestContext, em: EntityManager): Promise<void> {
     if (context.route.access === 'public') return
     const caller = await authenticate(context.requestInfo, em)
-    if (caller.admit) throw new Fault(unauthenticated, 'the user was deleted meanwhile')
+    if (caller.admit) throw new Fault(unauthenticated, 'the user has been deleted')
     refuseAccess({ ...context, principal: caller.principal }, caller)
     refuseOtherRole(context.principal, caller.principal)
   }
 
-  /** Authorizes the caller of a stream again; what it was shown depended on its role. */
   async function recheck(context: RequestContext): Promise<void> {
     const { principal } = context
     await authorize(context)
@@ -72,7 +80,7 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
   return { authorize, confirmed, recheck }
 }
 
-/** What was made for one who is refused is undone, whatever came of it. */
+/** Waits for both. A refusal of the caller takes precedence, and rolls back the change. */
 async function madeFor<T>(confirming: Promise<void>, making: Promise<T>): Promise<T> {
   const [caller, made] = await Promise.allSettled([confirming, making])
   if (caller.status === 'rejected') throw caller.reason
@@ -80,14 +88,14 @@ async function madeFor<T>(confirming: Promise<void>, making: Promise<T>): Promis
   return made.value
 }
 
-/** What fails in `admit` has failed in the authenticator. */
+/** Attributes failures of `admit` to the authenticator. */
 function admittedBy(caller: AuthenticatedCaller, plugin: string): AuthenticatedCaller {
   if (!caller.admit) return caller
   const by = { slot: authenticatorSlot.id, filled_by: plugin }
   return { ...caller, admit: () => attributed(by, async () => caller.admit?.()) }
 }
 
-/** The methods that the kernel gives; a plugin must not claim that a token was shown. */
+/** Methods of the kernel, which plugins must not use: no plugin can claim that a token was presented. */
 const kernelMethods = new Set<string>([
   'operator_token',
   'api_token',
@@ -101,7 +109,7 @@ function requireOwnMethod(caller: AuthenticatedCaller, plugin: string): Authenti
   throw new TypeError(`the authenticator of ${plugin} gave the method ${JSON.stringify(method.slice(0, 40))}`)
 }
 
-/** A disk that takes no changes must not refuse reads: the time of the last use is stored by a later request. */
+/** Ignores an unavailable store, so that reads still work on a full disk. A later request stores the last use. */
 function ignoreUnavailable(error: unknown): void {
   if (!(error instanceof Fault && error.errorCode === storeUnavailable)) throw error
 }
@@ -111,7 +119,7 @@ function refuseOtherRole(before: Principal, { role }: Principal): void {
     throw new Fault(roleRequired, `your role was changed to ${role} meanwhile; send the request again`)
 }
 
-/** A form cannot send a header: the Origin that its browser sends is the proof. */
+/** Forms cannot send the CSRF header, so the browser's Origin must match. */
 function refuseForgery(context: RequestContext): void {
   const { originHeader, ownOrigin, csrfHeader, hasBody } = context.requestInfo
   if (originHeader === undefined)

@@ -10,20 +10,27 @@ interface Durations {
   sum: number
 }
 
-export type HttpMetrics = ReturnType<typeof openHttpMetrics>
+export interface HttpMetrics {
+  /** Counts a response. Requests without a route share one label, so that unknown paths add no series. */
+  countResponse(request: FastifyRequest, reply: FastifyReply): void
+  /** Counts failed authentication: every 401, and every 429 of a public route. */
+  countRefusal(context: RequestContext, code: ErrorCode): void
+  /** Takes the expiry of the API's certificate; null without TLS. */
+  setCertificate(validTo: Date | null): void
+  readonly collect: Metrics
+}
 
-export function openHttpMetrics() {
+export function openHttpMetrics(): HttpMetrics {
   const requests = new Map<string, number>()
   const durations = new Map<string, Durations>()
   const failures = new Map<string, number>()
   let certificate: Date | null = null
 
-  /** Counts a response. Requests without a route share one label, so that unknown paths add no series. */
   function countResponse({ method, requestContext }: FastifyRequest, reply: FastifyReply): void {
     const route = requestContext?.route
     const url = route?.url ?? 'none'
     add(requests, `${method} ${url} ${reply.statusCode}`)
-    if (route?.isStream) return // the caller decides how long it lasts
+    if (route?.isStream) return // the caller decides its duration
     const key = `${method} ${url}`
     const found = durations.get(key) ?? { counts: [...bounds, 0].fill(0), sum: 0 }
     durations.set(key, found)
@@ -34,7 +41,6 @@ export function openHttpMetrics() {
     found.sum += secs
   }
 
-  /** Counts failed authentication: every 401, and every 429 of a public route. */
   function countRefusal({ route }: RequestContext, { code, http }: ErrorCode): void {
     if (http === 401 || (http === 429 && route.access === 'public')) add(failures, code)
   }

@@ -1,5 +1,5 @@
-// Idempotency-Key: a retry gets the first response or, if it was lost, the current state. It never repeats the change.
-// Between servers of one store the record decides, which is written with the change.
+// Idempotency-Key: a retry gets the first response or, if that was lost, the current state. It never repeats the change.
+// The record is written with the change, so that it also decides between the servers of a cluster.
 import { createHmac } from 'node:crypto'
 import type { InferEntity } from '@mikro-orm/core'
 import type { EntityManager } from '@mikro-orm/sql'
@@ -18,13 +18,21 @@ import type { HttpOptions } from '../settings.ts'
 const retentionMs = 24 * 3_600_000
 const maxPerPrincipal = 1000
 
-export type Idempotency = ReturnType<typeof openIdempotency>
+export interface Idempotency {
+  /** Returns null where keys have no effect: reads, unauthenticated callers, and the auth routes. Throws Fault. */
+  claim(context: RequestContext, key: string, body: unknown): Promise<Claim | null>
+  /** Call it when the request has ended. */
+  release(claim: Claim): void
+  /** Call it in the transaction of the change. Throws if another server has made the change. */
+  recordChange(claim: Claim, resource: Resource | null, em: EntityManager): Promise<void>
+  /** Stores the response, unless it contains a secret. */
+  recordOutcome(claim: Claim, context: RequestContext, outcome: Outcome, em: EntityManager): Promise<void>
+}
 
-export function openIdempotency(options: Pick<HttpOptions, 'store' | 'clock'>) {
+export function openIdempotency(options: Pick<HttpOptions, 'store' | 'clock'>): Idempotency {
   const { macOf, findEarlier, recordChange, recordOutcome } = openRecords(options)
-  const running = new Map<string, string>() // claim id to MAC of the body, of the requests that run here
+  const running = new Map<string, string>() // claim id to body MAC, of requests in progress on this server
 
-  /** Returns null where keys have no effect: reads, unauthenticated callers, and the auth routes. */
   async function claim(context: RequestContext, key: string, body: unknown): Promise<Claim | null> {
     const { requestInfo, principal } = context
     if (isRead(context) || principal.method === 'none' || requestInfo.path.startsWith('/v1/auth/'))
@@ -46,7 +54,7 @@ export function openIdempotency(options: Pick<HttpOptions, 'store' | 'clock'>) {
     }
   }
 
-  return { claim, release: ({ id }: Claim) => running.delete(id), recordChange, recordOutcome }
+  return { claim, release: ({ id }) => void running.delete(id), recordChange, recordOutcome }
 }
 
 function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
@@ -74,12 +82,11 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
     return { resource: changed, outcome: { status, reason, body: answer } }
   }
 
-  /** Runs in the transaction of the change, which it ends where another server has made it. */
   async function recordChange(claim: Claim, resource: Resource | null, em: EntityManager): Promise<void> {
     if (!(await insert(claim, resource, em))) throw hadFirst()
   }
 
-  /** Keeps the response, unless it contains a secret. A refusal is none where another server has made the change with this key. */
+  /** A refusal is not stored if another server has made the change with this key. */
   async function recordOutcome(
     claim: Claim,
     { route, decision }: RequestContext,
@@ -98,14 +105,14 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
 function openRows(clock: HttpOptions['clock']) {
   const tooOld = (): number => earliest(clock) - retentionMs
 
-  /** Returns the record that counts: not one of a deleted user of this name. */
+  /** Returns the valid record: records of a deleted user with this name do not count. */
   async function recordOf(id: string, em: EntityManager) {
     const found = await em.findOne(IdempotencyRecord, { id, createdAt: { $gt: tooOld() } })
     const user = found && (await em.findOne(User, { id: found.principal }))
     return user && user.createdAt > found.createdAt ? null : found
   }
 
-  /** Returns false where another server has been first. Deletes records that are too old, and the oldest beyond the maximum. */
+  /** Returns false if another server was first. Deletes expired records, and the oldest beyond the maximum. */
   async function insert({ id, principal, bodyMac }: Claim, resource: Resource | null, em: EntityManager) {
     const createdAt = await nextTime(principal, em)
     await em.nativeDelete(IdempotencyRecord, { principal, createdAt: { $lte: tooOld() } })
@@ -121,7 +128,7 @@ function openRows(clock: HttpOptions['clock']) {
     return true
   }
 
-  /** Later than all that the principal has, and not before its user was made: clocks of servers differ, and step. */
+  /** Returns a time after all records of the principal and after its user's creation: server clocks differ and step. */
   async function nextTime(principal: string, em: EntityManager): Promise<number> {
     const newestFirst = { orderBy: { createdAt: 'desc' }, limit: 1 } as const
     const [[newest], user] = await Promise.all([
@@ -129,7 +136,7 @@ function openRows(clock: HttpOptions['clock']) {
       em.findOne(User, { id: principal })
     ])
     const now = clock.now()
-    const next = Math.min((newest?.createdAt ?? 0) + 1, now + retentionMs) // a clock that was far ahead holds up nothing
+    const next = Math.min((newest?.createdAt ?? 0) + 1, now + retentionMs) // a clock that was far ahead has no lasting effect
     return Math.max(now, next, user?.createdAt ?? 0)
   }
 
@@ -174,7 +181,7 @@ const hadFirst = (): Fault =>
 const keyReused = (): Fault =>
   new Fault(codes.idempotencyKeyReused, 'this Idempotency-Key was used with another body before')
 
-/** Returns the error for a change that was made and whose response cannot be shown again. */
+/** Returns the error for a change that was made if its response cannot be shown again. */
 export const secretSpent = ({ kind, id }: Resource): Fault =>
   new Fault(codes.idempotencySecretSpent, `${kind} ${id} was changed with this key; no response is kept`, {
     details: { resource_kind: kind, resource_id: id }

@@ -1,4 +1,4 @@
-// The steps of every request, in the order in which README.md lists them.
+// The steps of every request, in the order of README.md.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { Route } from '../../../kernel/http/route.ts'
@@ -20,8 +20,8 @@ import { noSuchRoute, refuseMediaType } from './route-refusals.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     route?: Route<Kernel>
-    plugin?: string // which has the route
-    query?: TSchema // of the route itself
+    plugin?: string // of the route
+    query?: TSchema // of the route, without list parameters
     errors?: () => ReadonlySet<string> // codes in the OpenAPI document, if its schema has `errors`
   }
   interface FastifyRequest {
@@ -29,7 +29,7 @@ declare module 'fastify' {
   }
 }
 
-/** Adds the steps to `app`. Returns the function that makes those of one route. */
+/** Adds the steps to `app`. Returns a function that creates the steps of one route. */
 export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSite: SendSite) {
   const { httpMetrics, publicOrigin, log } = options
   const guard = openGuard(options)
@@ -52,7 +52,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSit
     request.requestContext = context
     await guard.authorize(context) // 503, 401, 403
     concurrencyLimit.enter(context) // 429
-    onceClosed(reply.raw, () => concurrencyLimit.leave(context)) // the caller has it all, or has left
+    onceClosed(reply.raw, () => concurrencyLimit.leave(context)) // sent completely, or the caller disconnected
     refuseMediaType(context) // 415
   })
 
@@ -89,14 +89,14 @@ interface Claiming {
   readonly responder: Responder
 }
 
-/** Returns the step between the body of a change and its validation. */
+/** Returns the step between reading and validating the body of a change. */
 const claimer =
   ({ guard, idempotency, responder }: Claiming) =>
   async (request: FastifyRequest, reply: FastifyReply) => {
     const { requestContext: context, headers } = request
     if (!context) return
     if (request.body === undefined) request.body = {}
-    if (context.requestInfo.hasBody) await guard.authorize(context) // the body may have come much later: 401, 403
+    if (context.requestInfo.hasBody) await guard.authorize(context) // the body can take long to arrive: 401, 403
     const key = headers['idempotency-key']
     if (key !== undefined) context.claim = await idempotency.claim(context, String(key), request.body) // 400, 409, 422
     const earlier = context.claim?.earlier

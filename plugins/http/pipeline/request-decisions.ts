@@ -11,14 +11,15 @@ interface Options extends Pick<HttpOptions, 'store' | 'clock' | 'recorder'> {
   readonly idempotency: Idempotency
 }
 
-export type Decisions = ReturnType<typeof openDecisions>
+/** Sends one decision about every mutation and every denial to `http.decision`. */
+export interface Decisions {
+  /** Returns `change` of a call. It checks the caller, runs the work and writes the records in one transaction. */
+  changeOf(context: RequestContext): Call['change']
+  /** Records the rest before the response: denials, refusals, other outcomes, and responses for the Idempotency-Key. */
+  complete(context: RequestContext, outcome: Outcome): Promise<void>
+}
 
-/**
- * Sends one decision about every mutation and every denial to `http.decision`:
- * in the transaction of the change, or before the response if nothing was changed.
- */
-export function openDecisions({ store, clock, recorder, guard, idempotency }: Options) {
-  /** Returns `change` of a call: caller's check, work, decision and idempotency record are one transaction. */
+export function openDecisions({ store, clock, recorder, guard, idempotency }: Options): Decisions {
   function changeOf(context: RequestContext): Call['change'] {
     const change: Call['change'] = async (of, work) => {
       const { result, ...recorded } = await store.change(async em => {
@@ -30,7 +31,7 @@ export function openDecisions({ store, clock, recorder, guard, idempotency }: Op
         if (context.isRefused) throw new Error('the change was too late: an error response was already sent')
         const { decision: earlier, claim, route } = context
         if (earlier) return { result }
-        if (conditions) requireMatch(conditions, before) // after what `work` refuses: 404, 403
+        if (conditions) requireMatch(conditions, before) // after the refusals of `work`: 404, 403
         const resource = typeof of === 'function' ? of(result) : of
         const status = route.outcome === 'deferred' ? null : route.status
         const [decision, etag] = await Promise.all([
@@ -40,13 +41,12 @@ export function openDecisions({ store, clock, recorder, guard, idempotency }: Op
         ])
         return { result, resource, decision, etag: etag || null }
       })
-      Object.assign(context, recorded) // only after the commit
+      Object.assign(context, recorded) // after the commit
       return result
     }
     return change
   }
 
-  /** Records what `change` did not: a denial, a refusal, another outcome, and the response for its Idempotency-Key. */
   async function complete(context: RequestContext, outcome: Outcome): Promise<void> {
     const { decision, claim } = context
     const { status, reason } = outcome
@@ -54,7 +54,7 @@ export function openDecisions({ store, clock, recorder, guard, idempotency }: Op
     const isRecorded = decision ? decision.status === status : needsNone
     const keptClaim = claim && !claim.earlier && !isTransient(status) ? claim : null
     if (!keptClaim && (isRecorded || !recorder.isNeeded())) return
-    const made = decisionAbout(context, status, reason, clock.now()) // one, also where the change runs again
+    const made = decisionAbout(context, status, reason, clock.now()) // once, even if the change is retried
     context.decision = await store.change(async em => {
       if (keptClaim) await idempotency.recordOutcome(keptClaim, context, outcome, em)
       if (isRecorded) return decision

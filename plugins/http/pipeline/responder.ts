@@ -11,10 +11,21 @@ import { errorJson, faultOf, jsonType, sendFault, textType, toJson } from '../se
 import type { HttpOptions } from '../settings.ts'
 import type { Decisions } from './request-decisions.ts'
 
-export type Responder = ReturnType<typeof openResponder>
+/** Sends results and errors once the decision about the request is recorded. */
+export interface Responder {
+  send(context: RequestContext, reply: FastifyReply, outcome: Outcome, type?: string): Promise<FastifyReply>
+  sendResult(
+    result: unknown,
+    context: RequestContext,
+    request: FastifyRequest,
+    reply: FastifyReply
+  ): Promise<FastifyReply>
+  sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
+  /** Warns once about an error of a route that its OpenAPI document lacks. */
+  reportUndeclared(request: FastifyRequest, error: unknown): void
+}
 
-/** Sends results and errors, after the decision about the request is recorded. */
-export function openResponder({ store, log, httpMetrics }: HttpOptions, decisions: Decisions) {
+export function openResponder({ store, log, httpMetrics }: HttpOptions, decisions: Decisions): Responder {
   const reportUndeclared = openUndeclared(log)
   const sendText = openTextSender()
 
@@ -76,8 +87,8 @@ export function setCommonHeaders({ id }: FastifyRequest, reply: FastifyReply): v
 }
 
 /**
- * Compresses what is long. Not what has an ETag: a strong one may not name two encodings, and weak ones never match. Nor
- * what has secrets: its length would tell of them.
+ * Compresses long bodies, except those with an ETag, since a strong ETag must not name two encodings and weak ones never
+ * match, and those with secrets, since the compressed length would reveal information about them.
  */
 function openTextSender() {
   const compress = openCompression()
@@ -89,7 +100,7 @@ function openTextSender() {
   }
 }
 
-/** `plugin` owns the route; attributionOf names the plugin whose slot value failed. */
+/** `plugin` owns the route; attributionOf names the plugin that filled a failing slot. */
 function logFailure(log: HttpOptions['log'], request: FastifyRequest, { cause }: Fault): void {
   log.error('request.failed', `${request.method} ${pathOf(request.url)} failed`, {
     request_id: request.id,
@@ -99,7 +110,7 @@ function logFailure(log: HttpOptions['log'], request: FastifyRequest, { cause }:
   })
 }
 
-/** Returns a function that tells the author of a route, once for each code, that the OpenAPI document lacks it. */
+/** Returns a function that warns about errors missing from the OpenAPI document, once per route and code. */
 function openUndeclared(log: HttpOptions['log']) {
   const reported = new Set<string>() // 'rule.create port_in_use'
   return ({ routeOptions: { config } }: FastifyRequest, error: unknown): void => {
@@ -114,7 +125,7 @@ function openUndeclared(log: HttpOptions['log']) {
   }
 }
 
-/** A page may load and send only to this server, and may not be shown within another site. */
+/** Pages load from and send to this server only, and no other site can frame them. */
 const contentSecurityPolicy =
   "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
@@ -134,10 +145,10 @@ export function sendMedia(
 
 const pieceBytes = 64 * 1024
 
-/** Sends a long body in pieces: the connection of a slow reader, who takes one after another, is not cut. */
+/** Sends a long body in chunks, so that the connection of a slow reader counts as active. */
 export function sendBody(reply: FastifyReply, body: string | Buffer): FastifyReply {
-  if (typeof body === 'string' && !isLong(body)) return reply.send(body) // one write, with the headers
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body // a socket encodes a long text more slowly
+  if (typeof body === 'string' && !isLong(body)) return reply.send(body) // a single write, with the headers
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body // a socket encodes long strings more slowly
   if (bytes.length <= pieceBytes) return reply.send(bytes)
   const starts = Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, i) => i * pieceBytes)
   const pieces = starts.map(start => bytes.subarray(start, start + pieceBytes))

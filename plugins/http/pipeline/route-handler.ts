@@ -11,7 +11,7 @@ import { secretSpent } from './idempotency.ts'
 import type { Decisions } from './request-decisions.ts'
 import type { Responder } from './responder.ts'
 
-const timeoutSecs = 90 // more than a route waits for agents: at most 60 s, beside its own work
+const timeoutSecs = 90 // routes wait for agents for at most 60 s
 
 type Services = Readonly<{
   decisions: Decisions
@@ -32,7 +32,7 @@ export const routeHandler =
     if (route.isStream)
       return runAs(plugin, () => streams.open(context, reply, call.ended, () => eventsOf(route, deps, call)))
     const record = route.record?.(request.params, deps.filled)
-    if (record) context.etag = (await deps.store.read(em => etagOf(record, em))) ?? null // never newer than the reply
+    if (record) context.etag = (await deps.store.read(em => etagOf(record, em))) ?? null // read first, so that it is never newer than the reply
     const run = () =>
       withTimeout(timeoutSecs, route.action, () => runAs(plugin, () => runRoute(deps, context, call))).catch(
         (error: unknown) => {
@@ -44,10 +44,7 @@ export const routeHandler =
     return responder.sendResult(await run(), context, request, reply)
   }
 
-/**
- * No literal: V8 gives one with a getter no shape that it shares with others, and keeps the request with it until the next
- * collection of all memory.
- */
+/** A class, because V8 gives object literals with getters unshared shapes, which retain the request until a major GC. */
 class RouteCall implements Call {
   readonly body: unknown
   readonly query: unknown
@@ -84,12 +81,12 @@ class RouteCall implements Call {
   }
 
   get ended(): AbortController {
-    this.#ended ??= endOf(this.#response, this.#route) // few routes ask
+    this.#ended ??= endOf(this.#response, this.#route) // few routes use it
     return this.#ended
   }
 }
 
-/** Aborts when the caller leaves early; that of a stream in any case: a HEAD of one ends with its headers. */
+/** Aborts when the caller disconnects early. For streams it always aborts: a HEAD ends with the headers. */
 function endOf(response: ServerResponse, { isStream }: Route<Kernel>): AbortController {
   const ended = new AbortController()
   onceClosed(response, () => {

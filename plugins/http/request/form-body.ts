@@ -1,9 +1,9 @@
-// Bodies of forms, as browsers send them: https://html.spec.whatwg.org/#form-submission-algorithm
+// Bodies of HTML forms: https://html.spec.whatwg.org/#form-submission-algorithm
 import { type Static, Type } from 'typebox'
 import { Fault } from '../../../kernel/base/errors.ts'
 import { invalidForm } from '../codes.ts'
 
-/** The types of a form's body: without and with files. */
+/** Content types of forms without and with files. */
 export const formTypes = ['application/x-www-form-urlencoded', 'multipart/form-data'] as const
 
 const formType = new RegExp(`^(${formTypes.join('|')})\\s*(;|$)`, 'i')
@@ -12,7 +12,7 @@ export const isFormType = (contentType: string | undefined): boolean => formType
 
 const maxFields = 200
 
-/** A file that a form sends. `name` and `type` are what the caller says. */
+/** A file in a form. `name` and `type` come from the caller, unverified. */
 export const FormFile = Type.Object(
   { name: Type.String(), type: Type.String(), bytes: Type.Unsafe<Uint8Array>({}) },
   { additionalProperties: false }
@@ -21,7 +21,7 @@ export type FormFile = Static<typeof FormFile>
 
 type Value = string | FormFile
 
-/** Returns the fields of a form: each a string or a FormFile, or an array of them where it is repeated. Throws Fault. */
+/** Returns the fields of a form: strings or FormFiles, or arrays of them for repeated fields. Throws Fault. */
 export async function parseForm(body: Buffer, contentType: string): Promise<Record<string, Value | Value[]>> {
   const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } })
     .formData()

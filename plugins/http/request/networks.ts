@@ -2,12 +2,12 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * Returns a function that tells whether an address is in one of the networks: '192.0.2.7', '192.0.2.0/24', '2001:db8::/32'.
- * An IPv4-mapped address is an IPv4 address. Throws TypeError for other text.
+ * Returns a function that returns true for addresses in one of the networks: '192.0.2.7', '192.0.2.0/24', '2001:db8::/32'.
+ * IPv4-mapped addresses count as IPv4. Throws TypeError for malformed networks.
  */
 export function openNetworks(networks: readonly string[]): (address: string) => boolean {
   const ranges = networks.map(text => {
-    const isExact = isIP(text.split('/', 1)[0] ?? '') !== 0 // ipaddr takes 127.1, too
+    const isExact = isIP(text.split('/', 1)[0] ?? '') !== 0 // ipaddr also accepts 127.1
     if (isExact && ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text)
     if (isIP(text) === 0) throw new TypeError(`${text} is not an address or a network such as 192.0.2.0/24`)
     const address = ipaddr.process(text)

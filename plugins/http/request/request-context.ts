@@ -18,7 +18,7 @@ export interface RequestContext {
   decision: Decision | null // as recorded
   etag: string | null // of the record in the response
   claim: Claim | null
-  isRefused: boolean // an error was sent; a change that still runs must not commit
+  isRefused: boolean // an error was sent, so a running change must not commit
 }
 
 /** The response to a request. */
@@ -28,19 +28,19 @@ export interface Outcome {
   readonly body: string // JSON or text; may be empty
 }
 
-/** The claim of a request to its Idempotency-Key, from the look-up to the end of the request. */
+/** A request's claim to its Idempotency-Key, until the request ends. */
 export interface Claim {
   readonly id: string
   readonly principal: string
   readonly bodyMac: string
-  /** An earlier request with this key, and what it changed. Without an outcome, its response was lost. */
+  /** An earlier request with this key and its changed resource. Without an outcome, its response was lost. */
   readonly earlier:
     | { readonly resource: Resource | null; readonly outcome: Outcome }
     | { readonly resource: Resource; readonly outcome: null }
     | null
 }
 
-/** Runs `work` once the response has left, or its caller has. */
+/** Runs `work` once the response is sent or the caller has disconnected. */
 export function onceClosed(response: ServerResponse, work: () => void): void {
   if (response.closed) work()
   else response.once('close', work)
@@ -52,20 +52,20 @@ const anonymous: Principal = { userId: '', role: 'user', method: 'none' }
 export const isRead = ({ requestInfo: { method } }: Pick<RequestContext, 'requestInfo'>): boolean =>
   method === 'GET' || method === 'HEAD'
 
-/** The type of a patch that merges (RFC 7396), as every PATCH of the API does. */
+/** Content type of a JSON merge patch (RFC 7396), the format of every PATCH. */
 export const mergePatchType = 'application/merge-patch+json'
 
 export const isJson = ({ method, contentType = '' }: Pick<RequestInfo, 'method' | 'contentType'>): boolean =>
   /^application\/json\s*(;|$)/i.test(contentType) ||
   (method === 'PATCH' && /^application\/merge-patch\+json\s*(;|$)/i.test(contentType))
 
-/** True for the body of a page's form, on a route that takes it. */
+/** True for a form body on a route that accepts forms. */
 export const isForm = ({ route, requestInfo }: Pick<RequestContext, 'route' | 'requestInfo'>): boolean =>
   route.takesForm === true && isFormType(requestInfo.contentType)
 
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? url
 
-/** Undefined once the connection is closed. An IPv4 address that is mapped into IPv6 is returned as IPv4. */
+/** Returns undefined once the connection is closed. Converts IPv4-mapped addresses to IPv4. */
 const plainAddress = (address: string | undefined): string =>
   (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
 

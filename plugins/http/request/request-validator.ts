@@ -1,4 +1,4 @@
-// Validates requests with TypeBox, like configuration and messages. Fastify's Ajv would drop unknown fields.
+// Validates requests with TypeBox, like configuration and messages. Fastify's Ajv drops unknown fields.
 import type { FastifySchemaCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -10,8 +10,8 @@ import { unknownField, unknownParameter } from '../codes.ts'
 
 type Codes = Pick<ReadonlyMap<string, ErrorCode>, 'get'>
 
-/** Compiles validators. A schema may name the `code` of its error; the default is `validation.schema`. */
-export const validator =
+/** Compiles validators. A schema can set the `code` of its error; the default is `validation.schema`. */
+export const openRequestValidator =
   (codes: Codes): FastifySchemaCompiler<TSchema> =>
   ({ schema, httpPart }) =>
   input => {
@@ -21,7 +21,7 @@ export const validator =
     return error ? { error } : { value }
   }
 
-/** Returns why a route refuses a body, or null. */
+/** Returns the reason for refusing a body, or null. */
 export const bodyRefusal = (schema: TSchema, body: unknown, codes: Codes): Fault | null =>
   refusalOf(schema, body, { codes, unknownCode: unknownField })
 
@@ -36,14 +36,14 @@ function refusalOf(
 
 const validators = new WeakMap<TSchema, ReturnType<typeof Compile>>()
 
-/** Compiled at the first use of the schema: a start does not wait for those of all routes. */
+/** Compiles the validator of a schema at its first use, which keeps starts fast. */
 function isValid(schema: TSchema, value: unknown): boolean {
   const validator = validators.get(schema) ?? Compile(schema)
   validators.set(schema, validator)
   return validator.Check(value)
 }
 
-/** Converts exact numbers and booleans of a path or query, which are text. */
+/** Converts numbers and booleans in a path or query from text, if the conversion is exact. */
 function convertTexts(schema: TSchema, texts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const properties = Type.IsObject(schema) ? schema.properties : {}
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, convert(properties[key], text)]))
@@ -51,11 +51,11 @@ function convertTexts(schema: TSchema, texts: Readonly<Record<string, unknown>>)
 
 function convert(schema: TSchema | undefined, text: unknown): unknown {
   if (typeof text !== 'string') return text
-  // One that is rounded is refused later, with the bound that it passes.
+  // A rounded integer is refused later, with the bound that it exceeds.
   return Type.IsInteger(schema) && /^-?[1-9]\d{15,}$/.test(text) ? Number(text) : exactValue(schema, text)
 }
 
-/** Returns the error of an integer that may have been rounded when it was parsed, or null. */
+/** Returns the error of an integer that JSON.parse may have rounded, or null. */
 function unsafeInteger(value: unknown, at: string): Fault | null {
   if (typeof value === 'number') {
     if (!Number.isInteger(value) || Number.isSafeInteger(value)) return null
@@ -71,7 +71,7 @@ function unsafeInteger(value: unknown, at: string): Fault | null {
   return null
 }
 
-/** Returns the error of an unknown field or parameter, or null. It is reported before other errors. */
+/** Returns the error of an unknown field or parameter, or null. It takes precedence over other errors. */
 function unknownIn(schema: TSchema, value: unknown, errorCode: ErrorCode): Fault | null {
   for (const { keyword, instancePath, schemaPath, params } of Errors(schema, value)) {
     if (keyword !== 'additionalProperties') continue
@@ -86,7 +86,7 @@ function unknownIn(schema: TSchema, value: unknown, errorCode: ErrorCode): Fault
 
 function errorIn(schema: TSchema, value: unknown, codes: Codes): Fault {
   const found = Errors(schema, value)
-  // For a nullable field, reports the error of the alternative that is not null.
+  // For a nullable field, reports the error of the non-null alternative.
   const error = found.find(({ params }) => !('type' in params && params.type === 'null')) ?? found[0]
   if (!error) throw new TypeError('a value that fails its schema has no error')
   const missing = error.keyword === 'required' ? error.params.requiredProperties[0] : undefined

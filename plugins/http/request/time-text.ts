@@ -1,18 +1,17 @@
-// Times in requests.
 import { Type } from 'typebox'
 import { invalidTimestamp } from '../codes.ts'
 
 const rfc3339 =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(\d{2}))[Tt]((?:[01]\d|2[0-3])(?::[0-5]\d){2})(\.\d+)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
-/** Returns milliseconds since 1970, or null for an invalid time, such as a 30th of February. */
+/** Returns Unix time in ms, or null for an invalid time such as the 30th of February. */
 export function parseTime(text: string): number | null {
   const [, date, day, time, fraction = '', zone = ''] = rfc3339.exec(text) ?? []
   if (date === undefined || new Date(`${date}T00:00:00Z`).getUTCDate() !== Number(day)) return null
   return Date.parse(`${date}T${time}${fraction.slice(0, 4)}${zone.toUpperCase()}`)
 }
 
-/** The schema of a query parameter that `parseTime` takes; another is refused with `invalid_timestamp`. */
+/** Schema of a time in a query. Values that `parseTime` refuses get `invalid_timestamp`. */
 export const TimeText = (description: string) =>
   Type.Refine(
     Type.String({ description: `${description} RFC 3339.`, code: invalidTimestamp.code }),

@@ -1,11 +1,11 @@
-// gzip of responses for callers that accept it.
+// Compresses responses with gzip for callers that accept it.
 import { promisify } from 'node:util'
 import { constants, gzip as gzipWith } from 'node:zlib'
 
 const compress = promisify(gzipWith)
 
-const minBytes = 1024 // a smaller body fits into one packet as it is
-const maxAtOnce = 2 // each takes a thread of four; what is beyond is sent as it is, and nothing waits
+const minBytes = 1024 // a smaller body fits into one packet
+const maxAtOnce = 2 // each occupies one of four threads; others are sent uncompressed instead of waiting
 
 export const acceptsGzip = ({
   'accept-encoding': accepted
@@ -19,7 +19,7 @@ export const acceptsGzip = ({
 export const isLong = (text: string): boolean =>
   text.length >= minBytes || Buffer.byteLength(text) >= minBytes
 
-/** Returns the function that compresses a body, or returns null where it would be too much work. */
+/** Returns a function that compresses a body, or returns null when too many compressions run. */
 export function openCompression() {
   let running = 0
   return async (body: Buffer): Promise<Buffer | null> => {

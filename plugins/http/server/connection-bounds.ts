@@ -1,10 +1,10 @@
-// What the connections of an HTTP server can cost: each holds one response, and is cut when that is not read.
+// Bounds the cost of connections to an HTTP server: one response at a time, and no wait for callers that do not read.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../../kernel/base/clock.ts'
 import { networkOf } from '../../../kernel/base/network.ts'
 
-/** Options of every HTTP server. Without a frequent check the time-outs would fire up to 30 s late. */
+/** Options of every HTTP server. Frequent checks keep the timeouts from firing up to 30 s late. */
 export const receiveLimits = {
   headersTimeout: 10_000,
   handshakeTimeout: 10_000, // of TLS
@@ -12,7 +12,7 @@ export const receiveLimits = {
   connectionsCheckingInterval: 1_000
 }
 
-const maxAhead = 8 // requests; no known client sends any before the response to the last
+const maxAhead = 8 // pipelined requests; no known client pipelines any
 const tickMs = 5_000
 const stalledTicks = 6
 const lastResponseMs = 5_000
@@ -25,8 +25,8 @@ interface Options {
 }
 
 /**
- * Handles the requests of `server`, those of one connection one after another. At `max` connections a new one takes the
- * place of an idle one. Returns the function that closes connections: idle ones at once, others with their response.
+ * Handles the requests of `server`, one at a time per connection. At `max` connections a new one evicts an idle one.
+ * Returns a function that closes connections: idle ones at once, others after their response.
  */
 export function boundConnections({ server, max, clock, handle }: Options): () => void {
   const open = new Set<Connection>() // the longest idle first
@@ -49,14 +49,14 @@ export function boundConnections({ server, max, clock, handle }: Options): () =>
   })
   server.on('secureConnection', (socket: Socket) => {
     const connection = open.values().find(({ socket: raw }) => isSame(raw, socket))
-    if (!connection) return void socket.destroy() // it has already been reset
+    if (!connection) return void socket.destroy() // already reset
     connection.socket = socket
     bySocket.set(socket, connection)
   })
   server.on('request', (request, response) =>
     bySocket.get(request.socket)?.enter(request, response, () => handle(request, response))
   )
-  // An error response now would be taken for the response to the request before the malformed one.
+  // The caller would take an error now for the response to the previous request.
   server.on('clientError', (_error, socket) => {
     if (bySocket.get(socket as Socket)?.isResponding) socket.destroy()
   })
@@ -83,8 +83,8 @@ const isSame = (one: Socket, other: Socket): boolean =>
   one.localAddress === other.localAddress
 
 /**
- * Returns the connection that gives its place to a new one: an idle one, of the network that holds most. If none is idle,
- * the oldest of that network; undefined if that is the network of the new one.
+ * Returns the connection to evict for a new one: an idle one of the network with the most connections or, if none is idle,
+ * the oldest of that network. Returns undefined if the new one comes from that network.
  */
 function nextToClose(open: ReadonlySet<Connection>, newcomer: string): Connection | undefined {
   const held = Map.groupBy(open, ({ network }) => network)
@@ -123,12 +123,12 @@ class Connection {
     return this.#turns.length === 0
   }
 
-  /** True if a request has arrived whole, and its response has not left. */
+  /** True if a complete request waits for its response. */
   get isResponding(): boolean {
     return this.#turns[0]?.request.complete ?? false
   }
 
-  /** Runs `work`, which responds, once the responses before it have left. */
+  /** Runs `work`, which responds, once earlier responses are sent. */
   enter(request: IncomingMessage, response: ServerResponse, work: () => void): void {
     if (this.socket.destroyed) return
     if (this.#turns.push({ request, work }) > maxAhead) return void this.socket.destroy()
@@ -144,7 +144,7 @@ class Connection {
     else this.#onIdle(this)
   }
 
-  /** Cuts a connection whose peer has taken nothing for 30 s of what waits to be sent. */
+  /** Cuts the connection if the caller reads nothing for 30 s while data waits. */
   tick(): void {
     const { bytesWritten, writableLength } = this.socket
     const taken = bytesWritten - writableLength

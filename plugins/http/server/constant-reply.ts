@@ -1,4 +1,4 @@
-// Replies that are the same for all callers: made once, and sent from one buffer however many connections wait for it.
+// Replies that are the same for all callers. They are created once and sent from one buffer.
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip as gzipWith } from 'node:zlib'
@@ -9,7 +9,13 @@ import { sendBody } from '../pipeline/responder.ts'
 import { acceptsGzip } from './compression.ts'
 import { jsonType, toJson } from './error-body.ts'
 
-export type SendConstant = ReturnType<typeof openConstantReplies>
+/** Sends the result of `run`, which is called for the first request of a route only. */
+export type SendConstant = (
+  route: Route<Kernel>,
+  run: () => Promise<unknown>,
+  request: FastifyRequest,
+  reply: FastifyReply
+) => Promise<FastifyReply>
 
 const compress = promisify(gzipWith)
 
@@ -19,8 +25,7 @@ interface Constant {
   readonly gzip: Buffer
 }
 
-/** Returns the function that sends the result of `run`, which is called for the first request only. */
-export function openConstantReplies() {
+export function openConstantReplies(): SendConstant {
   const made = new Map<Route<Kernel>, Promise<Constant>>()
 
   function constantOf(route: Route<Kernel>, run: () => Promise<unknown>): Promise<Constant> {
@@ -28,16 +33,11 @@ export function openConstantReplies() {
     if (known) return known
     const making = makeConstant(run)
     made.set(route, making)
-    making.catch(() => made.delete(route)) // the next request tries again
+    making.catch(() => made.delete(route)) // the next request retries
     return making
   }
 
-  return async (
-    route: Route<Kernel>,
-    run: () => Promise<unknown>,
-    { headers }: FastifyRequest,
-    reply: FastifyReply
-  ): Promise<FastifyReply> => {
+  return async (route, run, { headers }, reply) => {
     const { etag, plain, gzip } = await constantOf(route, run)
     reply.headers({ etag, vary: 'accept-encoding', 'cache-control': 'no-cache' })
     const known = headers['if-none-match']?.split(',').map(tag => tag.trim().replace(/^W\//, ''))
@@ -50,5 +50,5 @@ export function openConstantReplies() {
 async function makeConstant(run: () => Promise<unknown>): Promise<Constant> {
   const plain = Buffer.from(toJson(await run()))
   const hash = createHash('sha256').update(plain).digest('base64url')
-  return { etag: `W/"${hash}"`, plain, gzip: await compress(plain) } // weak: it names both encodings
+  return { etag: `W/"${hash}"`, plain, gzip: await compress(plain) } // weak: it covers both encodings
 }

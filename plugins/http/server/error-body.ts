@@ -16,18 +16,18 @@ export const ErrorBody = Type.Object({
 })
 
 export const jsonType = 'application/json; charset=utf-8'
-export const textType = 'text/plain; version=0.0.4; charset=utf-8' // as Prometheus names its text format
+export const textType = 'text/plain; version=0.0.4; charset=utf-8' // the Prometheus text format
 
-/** Works like JSON.stringify, and writes a bigint as a number with all its digits. */
+/** Works like JSON.stringify, and writes a bigint as a number with all digits. */
 export function toJson(value: unknown): string {
   try {
-    return JSON.stringify(value) // a function for each part would cost more than the rest of a page
+    return JSON.stringify(value) // a replacer would dominate the cost of a page
   } catch {
-    return JSON.stringify(value, withDigits) // throws again for any other reason than a bigint
+    return JSON.stringify(value, withDigits) // throws again if the reason is not a bigint
   }
 }
 const withDigits = (_: string, part: unknown) => (typeof part === 'bigint' ? rawJson(String(part)) : part)
-const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unknown } // not in the types yet
+const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unknown } // missing in the types
 
 export const errorJson = ({ errorCode: { code }, message, details }: Fault): string =>
   toJson({ error: { code, message, ...(details && { details }) } })
@@ -53,7 +53,7 @@ const faults: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [codes.requestTimeout, 'headers have 10 s, the whole request has 30 s']
 }
 
-/** Returns the error as a Fault. An unexpected error becomes `internal`, without details for the caller. */
+/** Converts an error to a Fault. Unexpected errors become `internal`, without details for the caller. */
 export function faultOf(error: unknown, requestId: string): Fault {
   if (error instanceof Fault) return error
   const isFastify = error instanceof Error && 'code' in error && 'statusCode' in error
@@ -64,7 +64,7 @@ export function faultOf(error: unknown, requestId: string): Fault {
   })
 }
 
-/** Answers a malformed or late request directly on the socket, and closes the socket. */
+/** Answers a malformed or late request on the socket and closes it. */
 export function refuseMalformed({ code = '' }: Error & { readonly code?: string }, socket: Duplex): void {
   if (!socket.writable || !(code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT')) {
     socket.destroy()

@@ -1,4 +1,4 @@
-// What /livez and /readyz say, on a server and on an agent.
+// Answers of /livez and /readyz, for server and agent.
 
 export interface Check {
   readonly name: string
@@ -18,10 +18,10 @@ const answerOf = (status: Answer['status'], body: object): Answer => ({
   body: `${JSON.stringify(body)}\n`
 })
 
-/** The process answers: that is all. */
+/** The process answers requests. */
 export const live: Answer = answerOf(200, { status: 'live' })
 
-/** Not ready is 503. */
+/** Returns 503 if a check failed. */
 export function readinessOf(checks: readonly Check[]): Answer {
   const isReady = checks.every(({ status }) => status === 'ok')
   return answerOf(isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', checks })

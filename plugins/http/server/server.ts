@@ -16,12 +16,12 @@ const limits = {
   ...receiveLimits,
   keepAliveTimeout: 72_000,
   maxHeaderSize: 16 * 1024,
-  requireHostHeader: false // else Node refuses with an empty body
+  requireHostHeader: false // otherwise Node refuses with an empty body
 }
 
 type Options = Pick<HttpOptions, 'tls' | 'trustedProxies' | 'clock'>
 
-/** Returns a Fastify instance with the limits, request ids and parsers of the operator API; it has no routes yet. */
+/** Returns a Fastify instance with the limits, request ids and parsers of the operator API, without routes. */
 export function openServer(options: Options): FastifyInstance {
   let closeConnections = (): void => {}
   const app = fastify(options, handle => {
@@ -39,7 +39,7 @@ function fastify({ trustedProxies }: Options, serverFactory: FastifyServerFactor
     return Fastify({
       serverFactory,
       bodyLimit: 2 ** 20,
-      routerOptions: { maxParamLength: limits.maxHeaderSize }, // the plugin answers 404 for a malformed id
+      routerOptions: { maxParamLength: limits.maxHeaderSize }, // plugins answer 404 for malformed ids
       return503OnClosing: false,
       trustProxy: trustedProxies.length > 0 && [...trustedProxies],
       genReqId: ({ headers: { 'x-request-id': id } }) =>
@@ -61,11 +61,11 @@ export function addressOf(listen: string): { readonly host: string; readonly por
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 80) }
 }
 
-/** Listens at the address that the key has. */
+/** Listens on `listen`, the value of the configuration key `key`. */
 export async function listenAt(app: FastifyInstance, key: string, listen: string): Promise<void> {
   const { host, port } = addressOf(listen)
   try {
-    // Node would listen on one address of `localhost` only, and that may be ::1.
+    // For `localhost` Node would listen on one address only, which can be ::1.
     await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port })
   } catch (cause) {
     const why = reasonOf(cause) + lowPortRemedy(cause, port)
@@ -73,7 +73,7 @@ export async function listenAt(app: FastifyInstance, key: string, listen: string
   }
 }
 
-/** Replaces the certificate for connections that begin from now on. Returns until when it is valid. */
+/** Replaces the certificate for new connections. Returns its expiry. */
 export function serveCertificate(server: Server, tls: { readonly cert: string; readonly key: string }): Date {
   try {
     if (server instanceof TlsServer) server.setSecureContext(tls)
@@ -83,7 +83,7 @@ export function serveCertificate(server: Server, tls: { readonly cert: string; r
   }
 }
 
-/** JSON, and forms for the routes that take them. */
+/** Parses JSON, and forms on routes that accept them. */
 function acceptBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
@@ -96,12 +96,12 @@ function acceptBodies(app: FastifyInstance): void {
     app.addContentTypeParser(type, { parseAs: 'buffer' }, async ({ headers }: FastifyRequest, body: Buffer) =>
       parseForm(body, headers['content-type'] ?? type)
     )
-  // refuseMediaType has already refused other types; without a body the type does not matter.
+  // refuseMediaType has refused other types; without a body the type is irrelevant.
   app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: 1 }, (_request, _body, done) => done(null))
   app.setSerializerCompiler(() => JSON.stringify)
 }
 
-/** Closes connections; one whose request ends during the shutdown would else stay open for a next request. */
+/** Closes connections, so that none waits for another request during the shutdown. */
 function closeOnShutdown(app: FastifyInstance, closeConnections: () => void): void {
   let isClosing = false
   app.addHook('preClose', async () => {

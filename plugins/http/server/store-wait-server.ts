@@ -1,34 +1,34 @@
-// What the addresses of a server answer while it waits for its store: that it lives, and why it is not ready.
+// Answers requests while the server waits for its store: it is live, and not ready for a reason.
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../../kernel/base/clock.ts'
 import { Fault, storeUnavailable } from '../../../kernel/base/errors.ts'
 import { type Release, Releases } from '../../../kernel/base/releases.ts'
 import { setCommonHeaders } from '../pipeline/responder.ts'
-import { type Keys, openTls } from '../settings.ts'
+import { type Keys, openTls, type Tls } from '../settings.ts'
 import { sendFault } from './error-body.ts'
 import { type Answer, live, readinessOf } from './health.ts'
 
 interface Options {
-  /** Of the server; validated. */
+  /** Validated keys of the server. */
   readonly keys: object
   readonly clock: Clock
-  /** Why the store cannot be used. Anyone may read it. */
+  /** Returns the reason why the store is unavailable. It is public. */
   readonly reason: () => string
 }
 
 const retryAfterSecs = 2
 
-/** Listens at the addresses of the API and of metrics, until the function that it returns is called. */
-export async function openWaiting({ keys, clock, reason }: Options): Promise<Release> {
-  const own = keys as Keys & { readonly metrics_listen?: string } // none where the plugin metrics is off
-  const { listenAt, openServer } = await import('./server.ts') // commands load this file, too, and do not need Fastify
+/** Listens on the addresses of the API and of metrics until the returned function is called. */
+export async function openStoreWaitServer({ keys, clock, reason }: Options): Promise<Release> {
+  const own = keys as Keys & { readonly metrics_listen?: string } // absent if the metrics plugin is disabled
+  const { listenAt, openServer } = await import('./server.ts') // commands also load this file, and do not need Fastify
   const opened = new Releases()
-  async function open(key: string, listen: string, tls: ReturnType<typeof openTls>): Promise<void> {
+  async function open(key: string, listen: string, tls: Tls | null): Promise<void> {
     const app = openServer({ tls, trustedProxies: own.trusted_proxies, clock })
     opened.defer(() => app.close())
     app.addHook('onRequest', async (request, reply) => {
       setCommonHeaders(request, reply)
-      if (request.is404) return sendFault(reply, awayFor(reason())) // whatever its body is
+      if (request.is404) return sendFault(reply, awayFor(reason())) // regardless of its body
     })
     app.get('/livez', (_, reply) => sendAnswer(reply, live))
     app.get('/readyz', (_, reply) =>

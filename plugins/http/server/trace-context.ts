@@ -6,19 +6,19 @@ import type { HttpOptions } from '../settings.ts'
 
 const traceparent = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/
 
-/** Returns the trace id of a `traceparent` header, or null for one that is malformed; later versions may be longer. */
+/** Returns the trace id of a `traceparent` header, or null if it is malformed. Later versions can be longer. */
 export function traceIdOf(header: string | readonly string[] | undefined): string | null {
   const [, version, traceId, more] = traceparent.exec(String(header)) ?? []
   return traceId === undefined || (version === '00' && more !== undefined) ? null : traceId
 }
 
-/** Runs `next` so that log lines have the request's id and the id of its trace. */
+/** Runs `next` with request id and trace id for its log lines. */
 export function runTraced({ id, headers }: FastifyRequest, next: () => void): void {
   const traceId = traceIdOf(headers['traceparent'])
   currentRequestId.run(id, () => (traceId === null ? next() : currentTraceId.run(traceId, next)))
 }
 
-/** For callers who trace. Names request and trace itself: a response may end outside of the context of its request. */
+/** Logs traced requests. It passes both ids: a response can end outside its request's context. */
 export function logTraced(
   log: HttpOptions['log'],
   { method, url, id, headers }: FastifyRequest,

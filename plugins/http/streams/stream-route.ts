@@ -15,14 +15,14 @@ interface StreamRoute<D, Q extends TSchema, P extends TSchema, E extends TSchema
     readonly params?: P
     readonly event: E
   }
-  /** Throws before the first event to refuse. Must end when `signal` aborts, also because the caller has lost access. */
+  /** Throws before the first event to refuse. Must end when `signal` aborts, for example after a loss of access. */
   run(
     deps: D,
     call: Call<{ query: Q; params: P; reply: TSchema }>
   ): Promise<AsyncIterable<ServerEvent<Static<E>>>>
 }
 
-/** A GET that returns server-sent events. The HTTP host adds ids and keep-alives, and checks the caller's access. */
+/** Defines a GET that returns server-sent events. The host adds ids and keep-alives, and checks access. */
 export function defineStream<D, E extends TSchema, Q extends TSchema = TSchema, P extends TSchema = TSchema>(
   stream: StreamRoute<D, Q, P, E>
 ): Route<D> {

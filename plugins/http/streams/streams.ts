@@ -12,18 +12,27 @@ import type { ServerEvent } from './stream-route.ts'
 const maxPerPrincipal = 16
 const accessCheckMs = 1_000
 const commentMs = 15_000
-const retryMs = 5_000 // how long a caller waits before it reconnects
+const retryMs = 5_000 // the caller's delay before it reconnects
 const maxUnreadBytes = 256 * 1024
 
 type Events = AsyncIterable<ServerEvent<unknown>>
 
-export type Streams = ReturnType<typeof openStreams>
-
 /** Serves server-sent events until the caller disconnects or loses access, or the server stops. */
+export interface Streams {
+  /** Responds with the events of `start`, which is called only if the caller is below its limit of streams. */
+  open(
+    context: RequestContext,
+    reply: FastifyReply,
+    ended: AbortController,
+    start: () => Promise<Events>
+  ): Promise<FastifyReply>
+  endAll(): void
+}
+
 export function openStreams(
   { clock, log }: Pick<HttpOptions, 'clock' | 'log'>,
   guard: Pick<Guard, 'recheck'>
-) {
+): Streams {
   const active = new Map<string, Set<AbortController>>() // by user id
 
   function register({ principal: { userId } }: RequestContext, ended: AbortController): void {
@@ -37,7 +46,7 @@ export function openStreams(
     })
   }
 
-  /** Polls, because there is no event when a session ends, a token is revoked or a user is deleted. */
+  /** Polls: there are no events for ended sessions, revoked tokens or deleted users. */
   function watchAccess(context: RequestContext, ended: AbortController): void {
     let isChecking = false
     const check = async (): Promise<void> => {
@@ -57,7 +66,6 @@ export function openStreams(
     onceAborted(ended.signal, stop)
   }
 
-  /** Responds with the events of `start`, which is called only if the caller may have one more stream. */
   async function open(
     context: RequestContext,
     reply: FastifyReply,
@@ -72,7 +80,7 @@ export function openStreams(
     watchAccess(context, ended)
     return reply
       .type('text/event-stream')
-      .headers({ 'x-accel-buffering': 'no', connection: 'close' }) // keep-alive would delay the stop of the server
+      .headers({ 'x-accel-buffering': 'no', connection: 'close' }) // keep-alive would delay a shutdown
       .send(eventStreamBody(events, ended, clock))
   }
 
@@ -82,15 +90,15 @@ export function openStreams(
   return { open, endAll }
 }
 
-/** Returns the events of a route made by `defineStream`. */
+/** Returns the events of a `defineStream` route. */
 export const eventsOf = (route: Route<Kernel>, deps: Kernel, call: Call): Promise<Events> =>
   route.run(deps, call) as Promise<unknown> as Promise<Events>
 
-/** Returns the body of a response of server-sent events. It is destroyed when a slow reader leaves too much unread. */
+/** Returns a response body of server-sent events. It is destroyed if a slow reader leaves too much unread. */
 function eventStreamBody(events: Events, ended: AbortController, clock: HttpOptions['clock']): Readable {
   const body = new Readable({ read() {} })
   const write = (text: string): void => {
-    if (body.readableLength > maxUnreadBytes) body.destroy() // what the caller has not read is lost, with its connection
+    if (body.readableLength > maxUnreadBytes) body.destroy() // drops the unread data and the connection
     if (!ended.signal.aborted) body.push(text)
   }
   const stopComments = clock.every(commentMs, () => write(': still here\n\n'))
@@ -106,7 +114,7 @@ function eventStreamBody(events: Events, ended: AbortController, clock: HttpOpti
   return body.once('close', () => ended.abort())
 }
 
-/** Runs `work` when the signal aborts; at once if it has: a caller may leave while its stream starts. */
+/** Runs `work` when the signal aborts, or at once if it has: callers can disconnect during the start. */
 function onceAborted(signal: AbortSignal, work: () => void): void {
   if (signal.aborted) work()
   else signal.addEventListener('abort', work)

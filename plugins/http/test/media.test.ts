@@ -89,7 +89,7 @@ t.test('a plugin has one prefix outside /v1, which no other plugin has', t => {
   t.same(problems(plugin('one', '/status'), plugin('two', '/status')), [
     'prefix /status is claimed by one and two'
   ])
-  t.match(problems(plugin('one', '/sta')), [/one: route \/status: begin it with \/v1\/, or with .* `prefix`/])
+  t.match(problems(plugin('one', '/sta')), [/one: route \/status must begin with \/v1\/ or with .* `prefix`/])
   t.match(problems(plugin('two', '/v1')), ['prefix /v1 is claimed by the kernel and two'])
   t.match(problems(plugin('two', '/a/b')), [/two: manifest \/prefix/])
   t.end()

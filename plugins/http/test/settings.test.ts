@@ -44,7 +44,7 @@ t.test(
 
     await t.rejects(start({ operator_http_tls_cert_path: cert }), {
       errorCode: { code: 'startup.config_invalid' },
-      message: /belong together/
+      message: /must be set together/
     })
     await t.rejects(start({ ...both, operator_http_tls_cert_path: `${cert}.none` }), {
       errorCode: { code: 'startup.tls_invalid' },
