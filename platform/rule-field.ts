@@ -12,7 +12,7 @@ export interface DeclaredField<B extends TSchema = TSchema, S extends TSchema = 
    */
   readonly body: B
   /**
-   * What the agent receives: an object. By default the body, without parts that are null; a body that is not an object
+   * Schema of the object that the agent receives. Default: the body without parts that are null; a body that is no object
    * becomes the part `value`. Parts have the numbers 1, 2, ... on the wire: add parts at the end, and give a part that
    * follows a removed one its number as `fieldNumber`.
    */

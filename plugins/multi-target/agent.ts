@@ -62,7 +62,9 @@ function standingChanged(event: TargetEvent, call: AgentCall): void {
   else {
     const until = timestamp(event.until)
     call.log.warn('rule.target.ejected', `${target} is not dialed until ${until}: ${reason}`, {
-      ...{ rule, target, reason },
+      rule,
+      target,
+      reason,
       until
     })
   }
@@ -75,7 +77,7 @@ interface Reported {
   readonly at: number
 }
 
-/** Reports the rules whose health changed. Successes alone wait a minute: each connection is one. */
+/** Reports rules with changed health. Successes alone wait a minute, since each connection is one. */
 function openReporter(stream: ControlStream, { clock, rules, takeSample }: AgentCall): () => void {
   let reported = new Map<string, Reported>()
 
@@ -113,7 +115,7 @@ const targetHealthOf = (
   ...(lastSuccessAt !== null && { last_success_ms: lastSuccessAt })
 })
 
-/** Returns `last`, or what is to be reported in its place. */
+/** Returns `last` if nothing is to be reported, else the new report. */
 function nextOf({ targets, targets_mark }: RuleHealth, last: Reported | undefined, now: number): Reported {
   const health = JSON.stringify([targets_mark, targets.map(({ last_success_ms: _, ...rest }) => rest)])
   const successes = JSON.stringify(targets.map(({ last_success_ms: ms }) => ms))

@@ -24,7 +24,9 @@ const TargetHealth = closed(
     last_failure_at: orNull(timeOf('When a dial failed last.'), { examples: [null] }),
     last_success_at: orNull(timeOf('When a dial succeeded last.')),
     ejected_until: orNull(
-      timeOf('Until when it is not dialed while others are left; null: it is not ejected.'),
+      timeOf(
+        'End of its ejection: until then other targets are dialed, if there are any. Null: it is not ejected.'
+      ),
       {
         examples: [null]
       }
@@ -56,15 +58,26 @@ type Services = Pick<Kernel, 'store' | 'clock' | 'log' | 'control'> & {
   readonly rules: Pick<Rules, 'loadScopes'>
 }
 
-export type Healths = ReturnType<typeof openHealths>
+export interface Healths {
+  /** Stores the health of rules of the client. The number of its rules and targets bounds the memory. */
+  receive(peer: Pick<Peer, 'clientId' | 'sessionId'>, reported: readonly RuleHealth[]): Promise<void>
+  readonly connection: ConnectionHooks
+  readonly view: TargetView
+  forget(rule: { readonly id: string; readonly clientId: string }): void
+  /** Returns the health of each target. A target that a change has added is unknown until the client reports it. */
+  of(rule: Judged): TargetHealth[]
+  /** Returns the ids of the rules with a reported health. */
+  reported(): string[]
+  /** Returns the ejections of each target, as the client counts them. */
+  ejections(rule: Judged): number[]
+}
 
-export function openHealths({ store, clock, log, control, rules }: Services) {
+export function openHealths({ store, clock, log, control, rules }: Services): Healths {
   const sessions: Sessions = new Map()
   const { elsewhere, changed } = openElsewhere(control, sessions)
   const logRefused = openRefusedRows({ clock, log })
   const logEjected = openEjectionLog({ clock, log })
 
-  /** Keeps the health of rules of the client: their number, and that of their targets, bounds what is kept. */
   async function receive(
     { clientId, sessionId }: Pick<Peer, 'clientId' | 'sessionId'>,
     reported: readonly RuleHealth[]
@@ -77,7 +90,7 @@ export function openHealths({ store, clock, log, control, rules }: Services) {
     const refused: RefusedRow[] = []
     for (const health of reported) {
       const rule = found.get(health.rule_id)
-      if (!rule || isOfFormer(health, rule)) continue // deleted meanwhile, or changed
+      if (!rule || isOfFormer(health, rule)) continue // deleted or changed since
       const reason = rule.clientId === clientId ? reasonAgainst(health, rule, now) : 'rule'
       if (reason !== null) refused.push({ report: 'health', reason, rule: health.rule_id })
       else {
@@ -93,7 +106,6 @@ export function openHealths({ store, clock, log, control, rules }: Services) {
     changed(clientId)
   }
 
-  /** A target that a change has added has no row until the client reports it. */
   function reportedOf({ id, clientId, targets }: Judged) {
     const rows = (sessions.get(clientId)?.rules ?? elsewhere.get(clientId))?.get(id)
     return targets.map(target => rows?.get(placeOf(target)))
@@ -109,16 +121,14 @@ export function openHealths({ store, clock, log, control, rules }: Services) {
   const forget = ({ id, clientId }: { readonly id: string; readonly clientId: string }): void =>
     void sessions.get(clientId)?.rules.delete(id)
 
-  /** Returns the ids of the rules of which the health was reported. */
   const reported = (): string[] => [...sessions.values()].flatMap(({ rules }) => [...rules.keys()])
 
-  /** Returns how often each target was ejected, as the client counts it. */
   const ejections = (rule: Judged): number[] => reportedOf(rule).map(target => target?.ejections ?? 0)
 
   return { receive, connection: connectionOf(sessions), view, forget, of, reported, ejections }
 }
 
-/** The health of clients at other servers, and what is to be called when that of one here has changed. */
+/** Mirrors the health of clients at peer servers. Call `changed` when the health of a client of this server changes. */
 function openElsewhere({ servers }: Kernel['control'], sessions: Sessions) {
   const elsewhere = new Map<string, Map<string, Reported>>() // by client and rule
   const changed = servers.mirror<[string, [string, ReportedTarget][]][]>({
@@ -144,7 +154,7 @@ const connectionOf = (sessions: Sessions): ConnectionHooks => ({
 
 type Judged = Pick<RuleCore, 'id' | 'clientId' | 'targets'>
 
-/** The targets are being changed: the report is of those that the rule had. Agents before 2.1 do not say which. */
+/** True if the report is about former targets, while a change is pending. Agents before 2.1 do not say which they mean. */
 const isOfFormer = ({ targets, targets_mark: mark }: RuleHealth, rule: RuleScope): boolean =>
   mark === undefined
     ? rule.former.targets.length > 0 && targets.length !== rule.targets.length
@@ -173,7 +183,7 @@ const untilNow = (
   ...(success !== undefined && { last_success_ms: Math.min(success, now) })
 })
 
-/** Returns the targets in the order in which an agent has them. */
+/** Returns the targets in the order of agents. */
 const inFailoverOrder = (targets: RuleCore['targets']): RuleCore['targets'] =>
   targets.toSorted((a, b) => a.priority - b.priority)
 

@@ -1,6 +1,6 @@
 import { type Explainer, explainSlot } from '../rules/exports.ts'
 
-/** Tells to which port of the targets a port of a range goes. */
+/** Explains which target port a port of a range maps to. */
 export const explains = explainSlot.fill({
   async explain({ rule: { rule_id: id, listen_port: from, listen_port_end: to, targets }, port }) {
     const [first] = targets

@@ -1,4 +1,4 @@
-// Ports from listen_port to listen_port_end; a target's ports count up from its own.
+// Rules with ports from listen_port to listen_port_end. The ports of a target count up from its port.
 import type { Static } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { fieldUnsupported, type ShapeSupport } from '../rules/exports.ts'

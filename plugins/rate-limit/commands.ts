@@ -11,7 +11,9 @@ const url = '/v1/clients/{client_id}/owners/{owner_id}/rate-limit'
 const limitArgs = eachLimit((description, name) =>
   Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description },
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description,
       ...(name.startsWith('bandwidth') && { takesUnits: true })
     })
   )
@@ -60,8 +62,10 @@ const remove = defineCommand({
   async run({ api, args, print }) {
     const { path, client, owner } = await placeOf(api, args)
     await api.call(`DELETE ${url}`, { path })
-    print.done(`the rules of ${owner} on ${client} have no common limit any more`, {
-      ...{ client, owner_id: owner, rate_limit: null }
+    print.done(`the rules of ${owner} on ${client} no longer have a common limit`, {
+      client,
+      owner_id: owner,
+      rate_limit: null
     })
   }
 })

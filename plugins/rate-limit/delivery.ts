@@ -1,5 +1,5 @@
 // Sends owner envelopes to agents.
-import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
+import { defineObjectKind, type ObjectKey, type ObjectKind } from '../../kernel/control/managed-objects.ts'
 import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Envelope } from './entities.ts'
@@ -15,7 +15,13 @@ export const objectKeyOf = ({
   id
 })
 
-export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>) {
+export interface EnvelopeDelivery {
+  readonly kind: ObjectKind
+  /** Marks the envelopes of an agent that joins without the capability as not enforced. */
+  readonly connection: ConnectionHooks
+}
+
+export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>): EnvelopeDelivery {
   const kind = defineObjectKind({
     kind: envelopeKind,
     capability,
@@ -57,7 +63,6 @@ export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>) {
     }
   }
 
-  /** Only a connected agent shows whether it can enforce the envelopes of its client. */
   const connection: ConnectionHooks = {
     joined: peer => void (peer.can(capability) || notEnforced(peer))
   }

@@ -1,4 +1,4 @@
-// The envelope of an owner on a client limits all of the owner's rules there together. It outlives the last rule.
+// The envelope of an owner on a client limits all rules of the owner there together. It outlives the last rule.
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
 import { requireCapability } from '../../kernel/control/peers.ts'
@@ -9,11 +9,11 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
 import type { Users } from '../users/exports.ts'
-import { objectKeyOf, openDelivery } from './delivery.ts'
+import { type EnvelopeDelivery, objectKeyOf, openDelivery } from './delivery.ts'
 import { Envelope } from './entities.ts'
-import { openLifecycle } from './lifecycle.ts'
+import { envelopeJournalEntry } from './envelope-journal-entry.ts'
+import { type Lifecycle, openLifecycle } from './lifecycle.ts'
 import { parseLimits, type RateLimit } from './limits.ts'
-import { noteOf } from './notes.ts'
 import { unsupported } from './requirement.ts'
 import {
   type EnvelopeBody,
@@ -31,9 +31,18 @@ export interface Services extends Kernel {
   readonly users: Users
   readonly rules: Rules
 }
-export type Envelopes = ReturnType<typeof openEnvelopes>
+export interface Envelopes extends EnvelopeDelivery {
+  /** Returns the row when the client has the envelope, or is offline. Throws for unknown owners and clients. */
+  set(at: OwnerParams, body: EnvelopeBody, call: Pick<Call, 'change'>): Promise<EnvelopeRow>
+  /** Succeeds also if there is no envelope. */
+  remove(at: OwnerParams, call: Pick<Call, 'change'>): Promise<void>
+  read(at: OwnerParams, principal: Principal): Promise<EnvelopeRow>
+  /** Returns the owners of rules on the client, and owners with an envelope that has outlived their rules. */
+  owners(clientId: string): Promise<OwnerRow[]>
+  readonly lifecycle: Lifecycle
+}
 
-export function openEnvelopes(deps: Services) {
+export function openEnvelopes(deps: Services): Envelopes {
   const { store, clock, control, clients, users, rules } = deps
   const lifecycle = openLifecycle(deps)
 
@@ -51,7 +60,7 @@ export function openEnvelopes(deps: Services) {
       const envelope = { clientId, ownerId, limits, enforced: false, createdAt, updatedAt: now }
       await em.upsert(Envelope, envelope)
       await control.objects.put(em, objectKeyOf({ clientId, ownerId }))
-      await rules.addJournalEntry(noteOf(envelope, known?.limits ?? null, limits), em)
+      await rules.addJournalEntry(envelopeJournalEntry(envelope, known?.limits ?? null, limits), em)
       const refreshed = known ? () => {} : await rules.refresh({ clientId, owner: ownerId }, em)
       return { row: rowOf(envelope), refreshed }
     })
@@ -60,7 +69,6 @@ export function openEnvelopes(deps: Services) {
     return { ...row, enforced: result?.status === 'applied' }
   }
 
-  /** Succeeds also if there is none. */
   async function remove(at: OwnerParams, { change }: Pick<Call, 'change'>): Promise<void> {
     const { client_id: clientId, owner_id: ownerId } = at
     const refreshed = await change(resourceOf(at), async em => {
@@ -83,7 +91,6 @@ export function openEnvelopes(deps: Services) {
   return { set, remove, read, owners: openOwners(deps), lifecycle, ...openDelivery(deps) }
 }
 
-/** Owners of rules on the client, and owners whose envelope has outlived their rules. */
 const openOwners =
   ({ store, clients, rules }: Services) =>
   (clientId: string): Promise<OwnerRow[]> =>
@@ -102,7 +109,7 @@ const openOwners =
 
 export const resourceOf = ({ client_id: clientId, owner_id: ownerId }: OwnerParams): Resource => ({
   kind: 'owner_rate_limit',
-  id: `${clientId}/${ownerId}`.replaceAll('\0', '\uFFFD'), // whoever has no envelope may have any name
+  id: `${clientId}/${ownerId}`.replaceAll('\0', '\uFFFD'), // the name of an owner without an envelope is not checked
   async version(em) {
     const found = await em.findOne(Envelope, { clientId, ownerId })
     return found && [found.limits, found.createdAt, found.updatedAt]

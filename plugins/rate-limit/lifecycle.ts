@@ -1,4 +1,5 @@
-// Deletes envelopes with their owner or client; at start, those of owners and clients deleted with this plugin off.
+// Deletes envelopes with their owner or client. At start, it deletes those of owners and clients that were deleted while the
+// plugin was disabled.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
@@ -7,7 +8,7 @@ import type { AfterCommit, Rules } from '../rules/exports.ts'
 import type { Removed } from '../users/exports.ts'
 import { objectKeyOf } from './delivery.ts'
 import { Envelope } from './entities.ts'
-import { noteOf } from './notes.ts'
+import { envelopeJournalEntry } from './envelope-journal-entry.ts'
 
 type Pair = Pick<Envelope, 'clientId' | 'ownerId'>
 
@@ -15,13 +16,21 @@ interface Services extends Pick<Kernel, 'control'> {
   readonly rules: Rules
 }
 
-export function openLifecycle({ control, rules }: Services) {
+export interface Lifecycle {
   /** Deletes an envelope, also on the agent, after its rules no longer require it. Returns null if there is none. */
+  remove(envelope: Pair, em: EntityManager): Promise<AfterCommit | null>
+  userRemoved(user: User, em: EntityManager): Promise<Removed>
+  clientRemoved(client: Pick<Client, 'id'>, em: EntityManager): Promise<void>
+  /** Deletes the envelopes of deleted owners and clients. */
+  reconcile(em: EntityManager): Promise<void>
+}
+
+export function openLifecycle({ control, rules }: Services): Lifecycle {
   async function remove({ clientId, ownerId }: Pair, em: EntityManager): Promise<AfterCommit | null> {
     const found = await em.findOne(Envelope, { clientId, ownerId })
     if (!found) return null
     await em.nativeDelete(Envelope, { clientId, ownerId })
-    await rules.addJournalEntry(noteOf(found, found.limits, null), em)
+    await rules.addJournalEntry(envelopeJournalEntry(found, found.limits, null), em)
     const refreshed = await rules.refresh({ clientId, owner: ownerId }, em)
     await control.objects.drop(em, objectKeyOf({ clientId, ownerId }), 'cut')
     return refreshed
@@ -34,10 +43,9 @@ export function openLifecycle({ control, rules }: Services) {
     return { ids: [], afterCommit: wake }
   }
 
-  const clientRemoved = async ({ id: clientId }: Client, em: EntityManager): Promise<void> =>
+  const clientRemoved = async ({ id: clientId }: Pick<Client, 'id'>, em: EntityManager): Promise<void> =>
     void (await em.nativeDelete(Envelope, { clientId }))
 
-  /** Deletes envelopes whose owner or client is gone. */
   async function reconcile(em: EntityManager): Promise<void> {
     const usersSince = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
     const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))

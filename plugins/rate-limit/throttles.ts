@@ -1,4 +1,4 @@
-// How long connections have waited for a rate limit, by rule and owner, summed over restarts of the agent.
+// Time that connections waited for a rate limit, by rule and owner, summed over restarts of the agent.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
@@ -20,14 +20,20 @@ interface Services extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly rules: Rules
 }
 
-export type Throttles = ReturnType<typeof openThrottles>
+/** Sums in memory. After a restart of the server they begin with the reports of running agents. */
+export interface Throttles {
+  /** Counts waits of the client's rules, and of owners with rules or an envelope there: this bounds the memory. */
+  record(peer: Pick<Peer, 'clientId' | 'instanceId'>, waits: readonly Wait[]): Promise<void>
+  all(): readonly (Pick<Wait, 'scope' | 'id' | 'ms'> & { readonly clientId: string })[]
+  forgetOwner(owner: string): void
+  forgetRule(rule: { readonly id: string; readonly clientId: string }): Promise<void>
+  forgetClient(clientId: string): void
+}
 
-/** Keeps the sums in memory. After a restart of the server they begin with what running agents report. */
-export function openThrottles({ store, clock, log, rules }: Services) {
+export function openThrottles({ store, clock, log, rules }: Services): Throttles {
   const clients = new Map<string, Map<string, Sum>>()
   const logRefused = openRefusedRows({ clock, log })
 
-  /** Counts waits of the client's rules, and of owners with rules or an envelope there: they bound what is kept. */
   async function record(
     { clientId, instanceId }: Pick<Peer, 'clientId' | 'instanceId'>,
     waits: readonly Wait[]
@@ -68,7 +74,7 @@ export function openThrottles({ store, clock, log, rules }: Services) {
   }
 }
 
-/** Returns the keys of those waits that the client's agent may report. */
+/** Returns the keys of the waits that the client's agent may report. */
 async function knownOf(
   clientId: string,
   { rules, waits }: { readonly rules: Rules; readonly waits: readonly Wait[] },

@@ -1,4 +1,4 @@
-// Removes rules some time after they have expired. Their agents have closed them already.
+// Removes expired rules after a grace time. Their agents closed them at the time of expiry.
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, Type } from 'typebox'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -21,7 +21,13 @@ interface Deps extends Pick<Kernel<typeof keys>, 'clock' | 'control' | 'store' |
   readonly rules: Rules
 }
 
-export type Expiry = ReturnType<typeof openExpiry>
+export interface Expiry {
+  /** Removes due rules now, and waits for the next. */
+  run(): Promise<void>
+  /** Call when an earlier time may have been set. The transaction that sets it ends before the next run. */
+  reconsider(): void
+  stop(): unknown
+}
 
 const atOnce = 100
 const leastWaitMs = 1000
@@ -29,14 +35,14 @@ const longestWaitMs = 3_600_000 // the wall clock may be set, and the setting ch
 const sharedWaitMs = 10_000 // another server may have set an earlier time
 const retryMs = 60_000 // while the store cannot be read
 
-export function openExpiry(deps: Deps) {
+export function openExpiry(deps: Deps): Expiry {
   const { clock, control, store, log, act, rules } = deps
   const { nextOf, nextDue } = openQueue(deps)
   let cancel: () => unknown = () => {}
   let isRunning = false
   let isChanged = false // while it runs
 
-  /** Removes what is due. A rule that drains, or cannot be removed, keeps none behind it from that. */
+  /** Removes due rules. A rule that drains or cannot be removed does not block the next. */
   async function removeDue(): Promise<void> {
     for (let after = { expiresAt: 0, rule: '' }, isLast = false; !isLast; ) {
       const { rows, due } = await store.read(em => nextOf(after, em))
@@ -76,7 +82,6 @@ export function openExpiry(deps: Deps) {
 
   return {
     run,
-    /** An earlier time may have been set; the transaction that sets it ends before this looks. */
     reconsider(): void {
       isChanged = true
       if (!isRunning) wait(leastWaitMs)
@@ -85,11 +90,11 @@ export function openExpiry(deps: Deps) {
   }
 }
 
-/** The rules that have expired, by the time at which they go. */
+/** Reads expired rules in the order of their removal. */
 function openQueue({ clock, store, config, rules }: Deps) {
   const keepMs = () => (config as Static<typeof keys>).expired_rules_keep_secs * 1000
 
-  /** Returns the next rows that are due, and those of their rules that are not being removed yet. */
+  /** Returns the next due rows, and the rules among them that are not being removed. */
   async function nextOf({ expiresAt, rule }: { expiresAt: number; rule: string }, em: EntityManager) {
     const where = {
       expiresAt: { $lte: clock.now() - keepMs() },

@@ -1,5 +1,5 @@
-// How long connections waited for their TLS names. Counts are summed over agent restarts, so that they never decrease
-// while the server runs.
+// Time that connections waited for their TLS names. Counts are summed over agent restarts, so that they never decrease while
+// the server runs.
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Histogram, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -16,9 +16,14 @@ const nothing: Peeks = { counts: [], sum_ms: 0 }
 const max = Number.MAX_SAFE_INTEGER
 const secsPerMs = 1e-3
 
-export type PeekSums = ReturnType<typeof openPeeks>
+export interface PeekSums {
+  /** Adds the histogram of an agent process; one that decreases or has other buckets is logged and ignored. */
+  receive(peer: Pick<Peer, 'clientId' | 'instanceId'>, reported: Peeks): void
+  readonly metrics: Metrics
+  forgetClient(clientId: string): void
+}
 
-export function openPeeks({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
+export function openPeeks({ clock, log }: Pick<Kernel, 'clock' | 'log'>): PeekSums {
   const sums = new Map<string, Sum>()
   const logRefused = openRefusedRows({ clock, log })
 
@@ -44,7 +49,7 @@ export function openPeeks({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
   return { receive, metrics, forgetClient: (clientId: string): void => void sums.delete(clientId) }
 }
 
-/** A histogram of one agent process never goes back. */
+/** Returns why a histogram is refused, or null. The counts of one agent process never decrease. */
 function reasonAgainst({ counts, sum_ms }: Peeks, before: Peeks): string | null {
   if (counts.length !== boundsMs.length + 1) return 'buckets'
   const isGrown = counts.every((count, at) => count >= (before.counts[at] ?? 0)) && sum_ms >= before.sum_ms

@@ -56,7 +56,8 @@ function rowOf([one = '', two, three]: readonly string[]): [string, readonly str
 
 function rangeOf([one = '', two]: readonly string[]): Range | null {
   if (two === undefined) return rangeOfPrefix(one)
-  const [from, to] = [numberOf(one), numberOf(two)]
+  const from = numberOf(one)
+  const to = numberOf(two)
   if (!from || !to || from.bytes !== to.bytes || to.first < from.first) return null
   return { ...from, last: to.first }
 }

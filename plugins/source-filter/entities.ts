@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 import { ruleKey } from '../rules/exports.ts'
 
-/** What a rule allows and denies, names of lists among the entries; each column is a field of its own. */
+/** Sources that a rule allows and denies, with names of lists among the entries. Each column is a field. */
 export const SourceFilter = defineEntity({
   name: 'SourceFilter',
   tableName: 'source_filter',

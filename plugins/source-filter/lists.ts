@@ -18,7 +18,15 @@ export const listInUse = defineCode('source_list_in_use', 409, 2)
 export interface Services extends Kernel {
   readonly rules: Rules
 }
-export type Lists = ReturnType<typeof openLists>
+
+export interface Lists {
+  /** Replaces the list. Rules that name it change when their clients have taken it. */
+  set(name: string, body: ListBody, call: Pick<Call, 'change'>): Promise<ListRecord>
+  /** Throws `source_list_in_use` while a rule names the list. */
+  remove(name: string, call: Pick<Call, 'change'>): Promise<void>
+  list(): Promise<ListRow[]>
+  read(name: string): Promise<ListRecord>
+}
 
 /** Returns the lists that entries of rules name, by '@name'. */
 export async function listsNamed(
@@ -65,11 +73,10 @@ export const derived = derivedField({
 const bytesIn = (list: SourceList | undefined): Uint8Array[] => (list ? [bytesOf(list)] : [])
 const entriesIn = ({ allow, deny }: SourceFilter): string[] => [...(allow ?? []), ...(deny ?? [])]
 
-export function openLists({ store, clock, rules }: Services) {
+export function openLists({ store, clock, rules }: Services): Lists {
   const usesOf = async (name: string, em: EntityManager): Promise<SourceFilter[]> =>
     (await em.find(SourceFilter, {})).filter(row => entriesIn(row).includes(`@${name}`))
 
-  /** Replaces the list; rules that name it have it when their clients have taken it. */
   async function set(
     name: string,
     { entries: given }: ListBody,
@@ -96,7 +103,6 @@ export function openLists({ store, clock, rules }: Services) {
     return { ...rowOf(list, uses), entries }
   }
 
-  /** Throws `source_list_in_use` while a rule names it. */
   const remove = (name: string, { change }: Pick<Call, 'change'>): Promise<void> =>
     change(resourceOf(name), async em => {
       const [use] = await usesOf(name, em)

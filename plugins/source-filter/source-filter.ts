@@ -23,7 +23,7 @@ interface Packed {
   readonly bytes: Uint8Array // that the length covers
 }
 
-/** What is left of a cut prefix is left out. */
+/** Ignores a truncated prefix at the end. */
 function* prefixesIn(bytes: Uint8Array): Generator<Packed> {
   for (let at = 0; at < bytes.length; ) {
     const first = bytes[at] ?? 0
@@ -43,7 +43,7 @@ export const unpack = (packed: Uint8Array): string[] =>
     return bits === size * 8 ? address : `${address}/${bits}`
   })
 
-/** Tells whether a packed prefix has the address. */
+/** Returns whether a packed prefix contains the address. */
 export function includes(packed: Uint8Array, address: string): boolean {
   const host = ipaddr.process(address).toByteArray()
   for (const { size, bits, bytes } of prefixesIn(packed))

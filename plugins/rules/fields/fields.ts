@@ -22,7 +22,7 @@ import {
 type ValuesByRule = ReadonlyMap<string, Values>
 type FieldKeys = Pick<Rule, 'id' | 'clientId' | 'fields'>
 
-/** What is asked of a field for each rule of a page. */
+/** A field as it is read for a page of rules. */
 interface Column {
   readonly key: string
   readonly absent: unknown
@@ -31,9 +31,9 @@ interface Column {
   readonly field: LoadedField
 }
 
-const columns = new WeakMap<object, readonly Column[]>() // by what fills the slot, which is the same until the server stops
+const columns = new WeakMap<object, readonly Column[]>() // by the values of the slot, which stay the same until the server stops
 
-/** Returns the columns of all fields; made once, because what fills a slot answers through a proxy. */
+/** Returns the columns of all fields; computed once, because values of a slot are proxies. */
 export function columnsIn(filled: SlotReader): readonly Column[] {
   const fields = filled(ruleFieldSlot)
   const found = columns.get(fields) ?? fields.map(({ value }) => columnOf(value))
@@ -75,13 +75,13 @@ export async function loadColumns(
   return byRule
 }
 
-/** Who changes a rule, and the transaction of the change. */
+/** The actor of a change, and its transaction. */
 export interface ChangeBy {
   readonly principal: Principal
   readonly em: EntityManager
 }
 
-/** Who puts back what an agent has refused. */
+/** The actor who restores what an agent has refused. */
 export const server: Principal = { userId: '_rules', role: 'superadmin', method: 'system' }
 
 /** Encoded messages by field key. */
