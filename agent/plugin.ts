@@ -168,7 +168,7 @@ export interface AgentField<B extends TSchema = TSchema> {
 type SentSchema<B extends TSchema, S extends TSchema> = TSchema extends S ? Type.TUnsafe<Sent<Static<B>>> : S
 type Hooks<B extends TSchema> = Omit<AgentField<B>, 'key' | 'message' | 'capability'>
 
-/** Returns the agent half of a field: of a declared one, or of one with a `message` of its own. */
+/** Returns the agent half of a field: of a declared one, or of one with its own `message`. */
 export function defineField<B extends TSchema>(field: AgentField<B>): AgentField<B>
 export function defineField<B extends TSchema, S extends TSchema>(
   field: DeclaredField<B, S> & Hooks<SentSchema<B, S>>
@@ -277,7 +277,7 @@ export interface AgentCall<C = unknown> {
   readonly connections: AgentConnections
   readonly paths: AgentPaths
   /**
-   * Changes a named set of addresses and prefixes in the engine, to which guards in drafts refer. Start the name with the
+   * Changes a named set of addresses and prefixes in the engine. Guards in drafts refer to it. Start the name with the
    * plugin's. The set is not saved. An invalid prefix throws and changes nothing.
    */
   changeAddresses(name: string, change: AddressChange): void

@@ -30,7 +30,7 @@ export async function connectAcceptingAgent(
   return { clientId, agent }
 }
 
-/** Returns the script with all built-in capabilities, whose responses accept every object. */
+/** Returns a script that has all built-in capabilities and accepts every object. */
 export async function acceptingScript<S extends Partial<Script>>(script: S) {
   const { messages, capabilities, responses } = await builtinAgent
   return {

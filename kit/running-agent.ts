@@ -31,17 +31,17 @@ export interface RunningAgentOptions {
 export interface RunningAgent {
   readonly clientId: string
   readonly stateDir: string
-  /** The engine of the present run. */
+  /** The engine of the current run. */
   readonly engine: FakeEngine
-  /** All log lines, of earlier runs, too. */
+  /** All log lines, including those of earlier runs. */
   readonly log: readonly LogLine[]
-  /** Resolves when the control stream is up. 1.5 s pass for each attempt to connect that has failed. */
+  /** Resolves when the control stream is up. Each failed attempt advances the clock by 1.5 s. */
   connected(): Promise<void>
-  /** What `sluice agent status` shows. */
+  /** Returns the result of `sluice agent status`. */
   status(): Promise<AgentStatus>
-  /** Runs a command of an agent half, as `sluice agent <name>` does, and returns its result. */
+  /** Runs a command of an agent half, like `sluice agent <name>`, and returns its result. */
   ask<R extends object>(command: string, args?: Readonly<Record<string, unknown>>): Promise<R>
-  /** Stops the agent as its second signal does: no time passes, and what it has not reported stays in its journal. */
+  /** Stops the agent like its second signal: at once. Unreported counts stay in its journal. */
   stop(): Promise<void>
   /** Starts the agent again from its state directory. Resolves when its saved rules are open, with or without a server. */
   restart(): Promise<void>
@@ -61,11 +61,14 @@ export async function openRunningAgent(
   checkPlugins(plugins)
   const configs = configsOf(plugins, sections)
   const lines = new Lines()
-  const stateDir = mkdtempSync(join(tmpdir(), 'sluice-agent-')) // short, as a socket's path must be
+  const stateDir = mkdtempSync(join(tmpdir(), 'sluice-agent-')) // short: socket paths are limited
   const bundleFile = join(stateDir, 'bundle.json')
   const { control } = server.server
   writeBundle(bundleFile, {
-    ...{ version: 1, client_id: clientId, client_name: name, token: clientId },
+    version: 1,
+    client_id: clientId,
+    client_name: name,
+    token: clientId,
     server_endpoint: `127.0.0.1:${control.port()}`,
     server_cert_sha256: control.fingerprint
   })
@@ -73,13 +76,16 @@ export async function openRunningAgent(
   const start = (engine: FakeEngine, stop: AbortSignal, cut: AbortSignal) =>
     runAgent(
       {
-        ...{ plugins, configs, bundleFile, stateDir, engineName: 'fake', openEngine: engine.start },
-        ...{
-          version: '2.0.0',
-          bind: ['127.0.0.1'],
-          clock: server.clock,
-          log: recordLog(lines.all, lines.added)
-        },
+        plugins,
+        configs,
+        bundleFile,
+        stateDir,
+        engineName: 'fake',
+        openEngine: engine.start,
+        version: '2.0.0',
+        bind: ['127.0.0.1'],
+        clock: server.clock,
+        log: recordLog(lines.all, lines.added),
         resolver: { resolve: async () => ({ ok: true, addresses: ['127.0.0.1'] }) },
         guardrails: openGuardrails(
           { allow_ports: [], allow_targets: [], deny_targets: [], ...guardrails },

@@ -74,7 +74,7 @@ export interface Script extends Endpoint {
   readonly capabilities?: Readonly<Record<string, string>> | null // null: a Hello without the map
   readonly instanceId?: string
   readonly generation?: string // of the inventory
-  /** A function is called with the generation of the server, in which revisions of another one mean nothing. */
+  /** A function gets the generation of the server. Revisions are valid only within one generation. */
   readonly inventory?: readonly InventoryRow[] | ((generation: string) => readonly InventoryRow[])
   readonly digest?: string // overrides the digest of the inventory
   readonly messages?: readonly Message[] // of the plugins under test
@@ -203,10 +203,11 @@ function codecOf(messages: readonly Message[]): Codec {
   return codec
 }
 
-/** Opens TLS and checks the pin before anything is sent, as agents do. */
+/** Opens TLS and checks the pin before sending anything, like agents do. */
 export async function dial({ port, fingerprint, host = '127.0.0.1', localAddress, signal }: Endpoint) {
   const raw = connectRaw({
-    ...{ port, host },
+    port,
+    host,
     ...(localAddress !== undefined && { localAddress }),
     ...(signal && { signal })
   })

@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { engineFault } from './engine-fault.ts'
 
 /**
- * The local addresses from which targets are dialed and probed, by the family of the target's address. null: the system
+ * The local addresses for dials and probes of targets, by the family of the target's address. null: the system
  * chooses. If the host does not have the address, each dial fails with 'source_unavailable'.
  */
 export interface DialFrom {

@@ -18,9 +18,9 @@ interface Position {
 }
 
 /**
- * Two questions are answered: how many bytes an owner has delivered in all, and how many of them a message of the
- * server does not include. The server names the last report that it had committed when it sent the message. Its commits
- * since then do not count, so committed rows stay for 60 more reports.
+ * Counts the bytes that an owner has delivered in all, and those that a message of the server does not include. Each
+ * message names the last report that the server had committed. The agent may have heard of later commits by then, so
+ * committed rows stay for 60 more reports.
  */
 export interface Deliveries {
   /** Adds the bytes of journal rows. Must be called in the transaction that writes the rows. */

@@ -1,4 +1,4 @@
-// The endpoints of the server or the cluster, in the order in which this agent tries them.
+// The endpoints of the server or the cluster, in the order of this agent's attempts.
 import type { Bundle } from './bundle.ts'
 
 /**

@@ -17,7 +17,9 @@ export const compileGuards = (
     const allowed = allow?.map(setOf)
     const includes = (sets: readonly AddressSet[], address: string) => sets.some(set => set.contains(address))
     return {
-      ...{ live, refusal, sets: [...denied, ...(allowed ?? [])] },
+      live,
+      refusal,
+      sets: [...denied, ...(allowed ?? [])],
       refuses: address => includes(denied, address) || (allowed !== undefined && !includes(allowed, address))
     }
   })

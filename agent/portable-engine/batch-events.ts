@@ -1,7 +1,13 @@
 import type { EngineEvent, EngineOptions } from '../engine/engine.ts'
 
-/** Batches events: they are delivered together in a microtask, never from within the call that caused them. */
-export function batchEvents(onEvents: EngineOptions['onEvents']) {
+export interface EventBatch {
+  emit(event: EngineEvent): void
+  /** Delivers the events now. */
+  flush(): void
+}
+
+/** Batches events. They are delivered together in a microtask, never within the call that caused them. */
+export function batchEvents(onEvents: EngineOptions['onEvents']): EventBatch {
   let batch: EngineEvent[] = []
   const flush = () => {
     if (batch.length === 0) return

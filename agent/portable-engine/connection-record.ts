@@ -1,4 +1,4 @@
-// The record of one connection or flow: for those who look at it, and for those who are told of its end.
+// The record of one connection or flow, for queries of open connections and for the report of its end.
 import { systemClock } from '../../kernel/base/clock.ts'
 import type { ConnectionEnd, EndedConnection, SocketAddress } from '../engine/ended-connection.ts'
 import { canonicalAddress } from '../net/address.ts'
@@ -6,7 +6,7 @@ import type { Direction } from './meters/waiter.ts'
 
 let lastId = 0
 
-/** Who is connected to what, and what was delivered. */
+/** The addresses and delivered bytes of a connection or flow. */
 export class ConnectionRecord {
   readonly id = ++lastId
   readonly ruleId: number
@@ -14,7 +14,7 @@ export class ConnectionRecord {
   readonly serverName: string | null
   readonly openedAt = performance.now()
   readonly bytes = { in: 0, out: 0 }
-  activeAt = this.openedAt // when a byte was delivered last
+  activeAt = this.openedAt // time of the last delivered byte
   #listen: SocketAddress
   #target: EndedConnection['target'] = null
   #closed: ConnectionEnd | null = null
@@ -48,17 +48,17 @@ export class ConnectionRecord {
     this.activeAt = performance.now()
   }
 
-  /** Notes an end in order; the first one counts. */
+  /** Records an orderly end. The first one counts. */
   closedBy(end: 'caller_closed' | 'target_closed'): void {
     this.#closed ??= end
   }
 
-  /** Notes any other cause; the first one counts, and more than an end in order. */
+  /** Records any other cause. The first one counts, and takes precedence over an orderly end. */
   because(end: ConnectionEnd, refusal: string | null = null): void {
     this.#cause ??= { end, refusal }
   }
 
-  /** Called when nothing is counted any more. */
+  /** Called when counting has ended. */
   finish(): EndedConnection {
     const durationMs = performance.now() - this.openedAt
     return {

@@ -10,7 +10,7 @@ export class Drain {
     this.#end = end
   }
 
-  /** 0: at once; null: never, unless a call has set a time. */
+  /** 0: at once; null: never, unless another call sets a time. */
   endAfter(ms: number | null): void {
     const endsAt = performance.now() + (ms ?? Number.POSITIVE_INFINITY)
     if (ms === null || endsAt >= this.#endsAt) return

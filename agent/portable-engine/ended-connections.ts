@@ -1,11 +1,11 @@
-// Records of ended connections and flows, for the rules that ask for them.
+// Records of ended connections and flows, for rules with `reportEnds`.
 import type { EndedConnection } from '../engine/ended-connection.ts'
 import type { EngineEvent } from '../engine/engine.ts'
 
-/** A record waits this long for others, so that a batch has more than one. */
+/** How long a record waits for others to share its batch. */
 const delayMs = 100
 
-/** Sends records in batches. None is lost here: they are made on the thread that takes them. */
+/** Sends records in batches. Loses none: they are created and received on one thread. */
 export class EndedConnections {
   readonly #emit: (event: EngineEvent) => void
   #batch: EndedConnection[] = []

@@ -20,6 +20,6 @@ export interface EngineContext {
   readonly sourceLimits: SourceLimits
   addressSet(name: string): AddressSet
   emit(event: EngineEvent): void
-  /** Returns the addresses of a DNS name; asks the agent where they are not known. */
+  /** Returns the addresses of a DNS name. Asks the agent if they are unknown. */
   resolve(ruleId: number, host: string): Promise<Resolved>
 }

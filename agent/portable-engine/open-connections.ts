@@ -1,5 +1,4 @@
-// What is open now, for those who look.
-
+// Queries of open connections and flows.
 import type {
   ConnectionQuery,
   ConnectionSelection,
@@ -11,7 +10,7 @@ import { canonicalAddress, familyOf } from '../net/address.ts'
 import { parsePrefix } from '../net/address-prefix.ts'
 import type { ConnectionRecord } from './connection-record.ts'
 
-/** A connection or flow as it is looked at. */
+/** An open connection or flow, for a query. */
 export interface Live {
   readonly record: ConnectionRecord
   readonly listen: OpenConnection['listen']
@@ -20,8 +19,11 @@ export interface Live {
   end(): void
 }
 
-/** Returns those that are selected. Throws an EngineFault for an invalid prefix. */
-export function selected(all: Iterable<Live>, { ids, rules, source, target }: ConnectionSelection): Live[] {
+/** Throws an EngineFault for an invalid prefix. */
+export function selectConnections(
+  all: Iterable<Live>,
+  { ids, rules, source, target }: ConnectionSelection
+): Live[] {
   const wanted = { ids: ids && new Set(ids), rules: rules && new Set(rules) }
   const prefix = source === null ? null : parsePrefix(source)
   const address = target && canonicalAddress(target.address)
@@ -42,7 +44,7 @@ export function pageOf(
   const now = performance.now()
   const keyOf = keys[sort]
   const { key, id } = after ?? { key: Number.POSITIVE_INFINITY, id: 0 }
-  const found = selected(all, selection)
+  const found = selectConnections(all, selection)
   const sums = { bytesIn: 0, bytesOut: 0 }
   const keyed: Keyed[] = []
   for (const live of found) {
@@ -62,7 +64,7 @@ interface Keyed {
 
 const endOfTime = 9e15 // above every time in ms since 1970
 
-/** The earlier, the larger. It stays as it is while time passes: pages go on where the one before has ended. */
+/** Earlier times have larger keys. Keys do not change with time, so that a page continues where the last one ended. */
 const keyOfTime = (ms: number): number => endOfTime - Math.floor(performance.timeOrigin + ms)
 
 const bytesOf = ({ record: { bytes } }: Live): number => bytes.in + bytes.out
@@ -79,12 +81,18 @@ function rowOf({ live, key }: Keyed, now: number): OpenConnection {
   const { record, listen, activeAt, heldBy } = live
   const { id, ruleId, source, target, bytes } = record
   return {
-    ...{ id, key, ruleId, source, listen, target, heldBy },
+    id,
+    key,
+    ruleId,
+    source,
+    listen,
+    target,
+    heldBy,
     ageMs: ageOf(live, now),
     idleMs: Math.max(0, Math.floor(now - activeAt)),
     bytesIn: bytes.in,
     bytesOut: bytes.out,
-    caller: null, // Node does not tell
+    caller: null, // Node has no TCP figures
     targetLeg: null
   }
 }

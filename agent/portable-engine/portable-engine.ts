@@ -1,9 +1,9 @@
-// The data plane over Node's net and dgram, for any platform. It runs where the native engine does not load, and is
-// the reference that the native engine is tested against.
+// The data plane over Node's net and dgram, for any platform. It runs where the native engine does not load. It is also
+// the reference for tests of the native engine.
 import type { Engine, EngineOptions, EngineRule } from '../engine/engine.ts'
 import { engineFault } from '../engine/engine-fault.ts'
 import { AddressSet } from '../net/address-set.ts'
-import { batchEvents } from './batch-events.ts'
+import { batchEvents, type EventBatch } from './batch-events.ts'
 import { checkRule } from './check-rule.ts'
 import { EndedConnections } from './ended-connections.ts'
 import type { EngineContext } from './engine-context.ts'
@@ -12,9 +12,9 @@ import { Meters } from './meters/meters.ts'
 import { Descriptors } from './net/descriptors.ts'
 import { LocalPorts } from './net/local-ports.ts'
 import { OwnPorts } from './net/own-ports.ts'
-import { pageOf, selected } from './open-connections.ts'
+import { pageOf, selectConnections } from './open-connections.ts'
 import { SourceLimits } from './source-limits.ts'
-import { Names } from './target-names.ts'
+import { TargetNames } from './target-names.ts'
 import { Listeners } from './tcp/listeners.ts'
 import { PeekHistogram } from './tcp/peek-histogram.ts'
 import { TcpRule } from './tcp/tcp-rule.ts'
@@ -22,14 +22,14 @@ import { UdpRule } from './udp/udp-rule.ts'
 
 export const openPortableEngine = (options: EngineOptions): Engine => new PortableEngine(options)
 
-/** All methods are bound: the agent passes some of them on as functions. */
+/** All methods are bound, since the agent passes some of them as functions. */
 class PortableEngine implements Engine {
   readonly #rules = new Map<number, TcpRule | UdpRule>() // open and draining
   readonly #opening = new Set<number>() // rule ids
-  readonly #events: ReturnType<typeof batchEvents>
+  readonly #events: EventBatch
   readonly #meters = new Meters(meterId => this.#events.emit({ kind: 'meter-empty', meterId }))
   readonly #peeks = new PeekHistogram()
-  readonly #names = new Names(event => this.#events.emit(event))
+  readonly #names = new TargetNames(event => this.#events.emit(event))
   readonly #ended = new EndedConnections(event => this.#events.emit(event))
   readonly #addressSets = new Map<string, AddressSet>() // by name
   readonly #tcp: EngineContext
@@ -71,7 +71,7 @@ class PortableEngine implements Engine {
   }
   readonly close: Engine['close'] = async (ruleId, drainMs) => {
     const rule = this.#rules.get(ruleId)
-    if (drainMs !== 0 && rule instanceof TcpRule) await rule.waitingAccepted()
+    if (drainMs !== 0 && rule instanceof TcpRule) await rule.acceptWaiting()
     rule?.close(drainMs)
   }
   readonly resetTargets: Engine['resetTargets'] = (ruleId, targets) =>
@@ -86,7 +86,7 @@ class PortableEngine implements Engine {
   }
   readonly connections: Engine['connections'] = query => pageOf(this.#live(), query)
   readonly endConnections: Engine['endConnections'] = selection => {
-    const ending = selected(this.#live(), selection)
+    const ending = selectConnections(this.#live(), selection)
     for (const live of ending) live.end()
     return ending.length
   }
@@ -114,7 +114,7 @@ class PortableEngine implements Engine {
     return set
   }
 
-  /** Returns a rule, and what opens it in place of `replaced`. */
+  /** Returns a rule, and a function that opens it to replace `replaced`. */
   #newRule(rule: EngineRule, replaced: TcpRule | UdpRule | undefined) {
     if (rule.protocol === 'udp') {
       const old = replaced instanceof UdpRule ? replaced : null

@@ -7,8 +7,8 @@ import { crc32c } from './crc32c.ts'
 /** The result for the bytes so far. Only 'incomplete' changes with more bytes. */
 export interface ProxyHeader {
   readonly kind: 'incomplete' | 'wrong' | 'right'
-  readonly size: number // of the header; 0 unless it is whole and right
-  readonly named: NamedAddresses | null // null: the sender's own addresses are meant
+  readonly size: number // of the header; 0 unless it is complete and right
+  readonly named: NamedAddresses | null // null: the sender's own addresses
 }
 
 export interface NamedAddresses {
@@ -32,7 +32,7 @@ const right = (size: number, named: NamedAddresses | null): ProxyHeader => ({ ki
 export const isBinaryHeader = (bytes: Buffer): boolean =>
   bytes.subarray(0, signature.length).equals(signature)
 
-/** `carrier`: what the header comes in. A stream carries no caller of datagrams. */
+/** A header in a stream cannot name a caller of datagrams. */
 export function parseProxyHeader(bytes: Buffer, carrier: 'stream' | 'datagram'): ProxyHeader {
   if (agree(bytes, textStart)) return bytes.length < textStart.length ? incomplete : parseText(bytes)
   if (agree(bytes, signature))
@@ -66,7 +66,7 @@ function textAddress(family: string, address = '', port = ''): SocketAddress | n
   return isAddress && isPort ? { address: canonicalAddress(address), port: Number(port) } : null
 }
 
-/** Addresses of two families are no connection. */
+/** The addresses must be of one family. */
 function named(size: number, caller: SocketAddress | null, destination: SocketAddress | null): ProxyHeader {
   if (!caller || !destination || familyOf(caller.address) !== familyOf(destination.address)) return wrong
   return right(size, { caller, destination })
@@ -74,7 +74,8 @@ function named(size: number, caller: SocketAddress | null, destination: SocketAd
 
 function parseBinary(bytes: Buffer, carrier: 'stream' | 'datagram'): ProxyHeader {
   const [command = 0x20, kind = 0] = bytes.subarray(signature.length)
-  const [family, transport] = [kind >> 4, kind & 15]
+  const family = kind >> 4
+  const transport = kind & 15
   if (command !== 0x20 && command !== 0x21) return wrong
   const isUnnamed = command === 0x20 || family === 0 // the receiver of a LOCAL command ignores the family
   const isKnown = transport === 1 || (transport === 2 && carrier === 'datagram')
@@ -108,7 +109,8 @@ function areValuesRight(header: Buffer, at: number): boolean {
   for (let next = at; next < header.length; ) {
     const value = next + 3
     if (value > header.length) return false
-    const [type, size] = [header.readUInt8(next), header.readUInt16BE(next + 1)]
+    const type = header.readUInt8(next)
+    const size = header.readUInt16BE(next + 1)
     next = value + size
     if (next > header.length) return false
     if (type === tlv.crc32c && (size !== 4 || !hasChecksum(header, value))) return false

@@ -16,13 +16,13 @@ import type { Waiter } from './meters/waiter.ts'
 import type { Descriptors } from './net/descriptors.ts'
 import type { DialFailure } from './net/dial-failure.ts'
 import type { LocalPorts } from './net/local-ports.ts'
-import { compileFirstRead, type SenderCheck } from './sender-check.ts'
+import { compileSenderCheck, type SenderCheck } from './sender-check.ts'
 import type { Entered } from './source-limits.ts'
 import { TargetChooser } from './target-chooser.ts'
 import { type Attempt, TargetHealth } from './target-health.ts'
 import { writePreamble } from './write-preamble.ts'
 
-/** Returns the addresses of a caller; called only where they are needed. */
+/** Returns the addresses of a caller. Called only if needed. */
 export type Addresses = () => readonly [source: SocketAddress, listen: SocketAddress]
 
 export class RuleState {
@@ -44,7 +44,7 @@ export class RuleState {
   #guards: readonly CompiledGuard[]
   #limits: readonly SourceLimit[]
 
-  /** Throws an EngineFault for an invalid filter or an unknown meter. Targets that `replaced` has keep their health. */
+  /** Throws an EngineFault for an invalid filter or an unknown meter. Targets of `replaced` keep their health. */
   constructor(rule: EngineRule, context: EngineContext, replaced: RuleState | null) {
     this.rule = rule
     this.counters = zeroCounters(rule)
@@ -52,7 +52,7 @@ export class RuleState {
     if (replaced) this.health.continueFrom(replaced.health, indicesIn(rule.targets, replaced.rule.targets))
     this.#chooser = rule.balance && new TargetChooser(rule.balance, rule, this.counters.targets)
     this.meters = context.meters.chain(rule.meters)
-    this.firstRead = rule.firstRead && compileFirstRead(rule.firstRead)
+    this.firstRead = rule.firstRead && compileSenderCheck(rule.firstRead)
     this.descriptors = context.descriptors
     this.localPorts = context.localPorts
     this.#context = context
@@ -67,7 +67,7 @@ export class RuleState {
     this.#limits = filters.sourceLimits
   }
 
-  /** True if a change of the set may end connections. */
+  /** Returns true if a change of the set can end connections. */
   isGuardedBy(set: AddressSet): boolean {
     return this.#guards.some(({ live, sets }) => live === 'reset' && sets.includes(set))
   }
@@ -84,7 +84,7 @@ export class RuleState {
     this.#chooser.shares = shares
   }
 
-  /** Marks targets whose connections and flows end, also those that connect later. */
+  /** Marks targets to reset. Connections and flows that connect to them later end, too. */
   resetTargets(targets: readonly number[]): void {
     for (const target of targets) this.#reset.add(target)
   }
@@ -106,12 +106,12 @@ export class RuleState {
     rejected[reason] = (rejected[reason] ?? 0) + count
   }
 
-  /** Begins the record of a connection or flow. */
+  /** Starts the record of a connection or flow. */
   beginRecord(addresses: Addresses, serverName = ''): ConnectionRecord {
     return new ConnectionRecord(this.rule.id, ...addresses(), serverName)
   }
 
-  /** Returns what the target gets before the caller's first bytes, where the rule asks for it. */
+  /** Returns the preamble for the target, if the rule has one. */
   preambleOf(addresses: Addresses, serverName: string): Buffer | null {
     const { preamble } = this.rule
     if (!preamble) return null
@@ -119,7 +119,7 @@ export class RuleState {
     return writePreamble(preamble, { source, listen, serverName })
   }
 
-  /** Reports its end, where the rule asks for it. */
+  /** Reports the end of a connection or flow, if the rule reports ends. */
   endRecord(record: ConnectionRecord): void {
     if (this.rule.reportEnds) this.#context.ended.add(record.finish())
   }
@@ -128,7 +128,7 @@ export class RuleState {
     return this.#sourceRefusal(address, port, this.#guards)
   }
 
-  /** As `sourceRefusal`, for a connection that is open. */
+  /** Like `sourceRefusal`, for an open connection. */
   liveRefusal(address: string, port: number): string | null {
     const guards = this.#guards.filter(({ live }) => live === 'reset')
     return this.#sourceRefusal(address, port, guards)
@@ -147,13 +147,13 @@ export class RuleState {
     return this.meters.enter(waiter, entered.leave)
   }
 
-  /** Counts a caller among those of its source. A proxy in front is no source. */
+  /** Counts a caller for its source. A proxy in front is not a source. */
   #enterSource(address: string): Entered {
     if (this.#limits.length === 0 || this.firstRead?.trusts(address)) return { leave() {} }
     return this.#context.sourceLimits.enter(this.#limits, canonicalAddress(address), this.#sourceOver)
   }
 
-  /** Counts a caller whose handshake was wrong. */
+  /** Counts a caller with a failed handshake. */
   handshakeFailed(address: string): void {
     if (this.#limits.length === 0 || this.firstRead?.trusts(address)) return
     this.#context.sourceLimits.fail(this.#limits, canonicalAddress(address), this.#sourceOver)
@@ -167,7 +167,7 @@ export class RuleState {
     return isLoop ? 'loop' : this.#filters.target(address, port, host)
   }
 
-  /** Returns the allowed addresses, and the reason of the first one that is not allowed, or null. */
+  /** Returns the allowed addresses, and why the first refused one is refused, or null. */
   allowedAddresses(addresses: readonly string[], port: number, host: string) {
     let refusal: string | null = null
     const allowed = addresses.filter(address => {
@@ -209,6 +209,6 @@ export class RuleState {
   }
 }
 
-/** Returns, for each target, the index of the same one in `others`, or -1. */
+/** Returns for each target its index in `others`, or -1. */
 const indicesIn = (targets: readonly EngineTarget[], others: readonly EngineTarget[]): number[] =>
   targets.map(({ host, port }) => others.findIndex(other => other.host === host && other.port === port))

@@ -3,11 +3,11 @@ import { canonicalAddress, familyOf } from '../net/address.ts'
 import { parsePrefix } from '../net/address-prefix.ts'
 
 export interface SenderCheck extends Pick<FirstRead, 'refusals'> {
-  /** Tells whether the header of this sender is read. */
+  /** Returns true if the header of this sender is read. */
   trusts(address: string): boolean
 }
 
-export function compileFirstRead({ from, refusals }: FirstRead): SenderCheck {
+export function compileSenderCheck({ from, refusals }: FirstRead): SenderCheck {
   const prefixes = from.map(parsePrefix)
   return {
     refusals,

@@ -1,9 +1,9 @@
-// Limits for each source of callers by itself.
+// Limits for each source of callers.
 
 import type { SourceLimit } from '../engine/source-guard.ts'
 import { sourceOf } from '../net/address-set.ts'
 
-/** Sources of all limits together; those that came least recently are forgotten: their buckets are full again. */
+/** The most buckets of all limits together. The least recently used are evicted: those are full again. */
 const maxBuckets = 65_536
 const sayAgainMs = 1_000
 
@@ -13,27 +13,27 @@ interface Bucket {
   saidAt: number
 }
 
-/** A caller that is refused, or what gives its places back. */
+/** A refusal, or a function that releases the caller's places. */
 export type Entered = { readonly refusal: string } | { readonly leave: () => void }
 
 export class SourceLimits {
   readonly #open = new Map<string, number>() // by limit and source; of those that have any
   readonly #buckets = new Map<string, Bucket>() // by limit and source, the least recent first
 
-  /** Counts a caller; `over` is called with each limit that refuses nobody. */
+  /** Counts a caller. Calls `over` for each exceeded limit without a refusal. */
   enter(
     limits: readonly SourceLimit[],
     address: string,
     over: (limit: SourceLimit, source: string) => void
   ): Entered {
     const source = sourceOf(address)
-    const held: string[] = []
+    const entered: string[] = []
     const leave = (): void => {
-      for (const key of held.splice(0)) this.#leave(key)
+      for (const key of entered.splice(0)) this.#leave(key)
     }
     for (const limit of limits) {
       const key = `${limit.name} ${source}`
-      if (limit.of === 'open' && this.#enter(key, limit.max)) held.push(key)
+      if (limit.of === 'open' && this.#enter(key, limit.max)) entered.push(key)
       else if (
         limit.of === 'open' ||
         (limit.of === 'new' && !this.#take(limit, key, () => over(limit, source)))
@@ -46,7 +46,7 @@ export class SourceLimits {
     return { leave }
   }
 
-  /** Counts a caller whose handshake was wrong. */
+  /** Counts a caller with a failed handshake. */
   fail(
     limits: readonly SourceLimit[],
     address: string,

@@ -11,7 +11,7 @@ export class TargetChooser {
   readonly #balance: Balance
   readonly #targets: readonly EngineTarget[]
   readonly #counters: readonly LiveTargetCounters[]
-  #of: Parameters<Choose>[1] = 'in-service' // whom the present choice is among
+  #of: Parameters<Choose>[1] = 'in-service' // candidates of the current choice
   readonly #credits: number[] // by target: of the smooth weighted round robin
 
   constructor(
@@ -27,7 +27,7 @@ export class TargetChooser {
     this.#credits = targets.map(() => 0)
   }
 
-  /** Chooses one of `targets`, which are indices, for a canonical address; undefined: none has a weight, or share. */
+  /** Chooses one of `targets` (indices) for a canonical address; undefined: none has a weight and a share. */
   choose(
     targets: readonly number[],
     source: string,
@@ -50,7 +50,7 @@ export class TargetChooser {
     }
   }
 
-  /** The last resort has no shares: an ejected target has none. */
+  /** Shares do not apply to the last resort: the share of an ejected target is 0. */
   #weight(target: number): number {
     const share = this.#of === 'in-service' ? this.shares[target] : 1
     return (this.weights[target] ?? 0) * (share ?? 1)
@@ -61,7 +61,7 @@ export class TargetChooser {
     return ipv6Prefix < 128 && source.includes(':') ? ipv6Network(source, ipv6Prefix) : source
   }
 
-  /** What the target would have with one more, in proportion to its weight. */
+  /** Returns the load of the target with one more connection, relative to its weight. */
   #load(target: number): number {
     return ((this.#counters[target]?.active ?? 0) + 1) / this.#weight(target)
   }
@@ -93,7 +93,7 @@ export class TargetChooser {
     return candidates.at(-1) ?? 0 // where the sum was rounded
   }
 
-  /** Weighted rendezvous hashing: the nearest target of an address is the same with and without the others. */
+  /** Weighted rendezvous hashing: removing other targets does not change the nearest target of an address. */
   #distance(target: number, source: string): number {
     const { host = '', port = 0 } = this.#targets[target] ?? {}
     return -Math.log((hash(`${source} ${host} ${port}`) + 0.5) / 2 ** 32) / this.#weight(target)

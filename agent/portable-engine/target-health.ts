@@ -13,14 +13,14 @@ export interface Attempt {
   readonly index: number // of the target
   succeeded(): void
   failed(reason: string): void
-  /** The attempt ended without saying anything about the target. */
+  /** The attempt ended without a result for the target. */
   abandoned(): void
 }
 
-/** Chooses one of the targets; undefined: none may be. */
+/** Chooses one of the targets; undefined: none is eligible. */
 export type Choose = (targets: readonly number[], of: 'in-service' | 'any') => number | undefined
 
-/** Keeps the health in `counters`, which are the live counters of the rule's targets. */
+/** Stores the health in `counters`, the live counters of the rule's targets. */
 export class TargetHealth {
   readonly #targets: readonly Target[]
   readonly #protocol: EngineRule['protocol']
@@ -39,7 +39,7 @@ export class TargetHealth {
     })
   }
 
-  /** Begins with what another rule knows of the same targets: for each its index there, or -1. */
+  /** Copies the health of the same targets of another rule. `indices` are the indices there, or -1. */
   continueFrom(other: TargetHealth, indices: readonly number[]): void {
     for (const [index, there] of indices.entries()) {
       const known = other.#targets[there]
@@ -60,8 +60,8 @@ export class TargetHealth {
   }
 
   /**
-   * Yields attempts at the targets that `choose` takes, one after the other, from those that are left: first of those that
-   * are in service, then of those that are ejected and have not failed, then of all.
+   * Yields attempts at the targets that `choose` returns, one after another: first targets in service, then ejected ones
+   * that have not failed, then all that are left.
    */
   *chosenAttempts(choose: Choose): Iterable<Attempt> {
     const left = new Set(this.#targets.keys())
@@ -73,7 +73,7 @@ export class TargetHealth {
     }
   }
 
-  /** Begins an attempt at any target, without a caller. */
+  /** Starts an attempt at any target, without a caller. */
   probe(index: number): Attempt {
     const target = this.#targets[index]
     if (!target) throw new TypeError(`the rule has no target ${index}`)

@@ -1,4 +1,4 @@
-// The addresses of target names, as the agent has answered.
+// The addresses of target names, from the answers of the agent.
 import type { EngineEvent, Resolved } from '../engine/engine.ts'
 
 const maxNames = 4_096
@@ -10,7 +10,7 @@ interface Known {
   isAskedAgain: boolean
 }
 
-export class Names {
+export class TargetNames {
   readonly #emit: (event: EngineEvent) => void
   readonly #questions = new Map<number, (answer: Resolved) => void>() // by token
   readonly #known = new Map<string, Known>()
@@ -35,7 +35,7 @@ export class Names {
     this.#questions.delete(token)
   }
 
-  /** Forgets the questions: nobody waits any more. */
+  /** Drops the open questions: no dial waits for them. */
   stop(): void {
     this.#questions.clear()
   }
@@ -46,11 +46,11 @@ export class Names {
     this.#questions.set(token, resolve)
     this.#emit({ kind: 'resolve', token, ruleId, host })
     const answer = await promise
-    this.#keep(host, answer)
+    this.#store(host, answer)
     return answer
   }
 
-  #keep(host: string, answer: Resolved): void {
+  #store(host: string, answer: Resolved): void {
     const { freshMs = 0, usableMs = 0 } = answer
     const now = performance.now()
     this.#known.delete(host)

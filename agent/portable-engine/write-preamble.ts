@@ -71,8 +71,9 @@ function addressField({ address }: SocketAddress): Field {
 function ipv6Bytes(address: string): number[] {
   const { hostname } = new URL(`http://[${address}]`) // has no dotted groups
   const [head = '', tail = ''] = hostname.slice(1, -1).split('::')
-  const [first, last] = [head, tail].map(text => (text === '' ? [] : text.split(':')))
-  const groups = [...(first ?? []), ...Array<string>(8).fill('0'), ...(last ?? [])]
-  groups.splice(first?.length ?? 0, groups.length - 8)
+  const groupsIn = (text: string) => (text === '' ? [] : text.split(':'))
+  const first = groupsIn(head)
+  const groups = [...first, ...Array<string>(8).fill('0'), ...groupsIn(tail)]
+  groups.splice(first.length, groups.length - 8)
   return groups.map(group => Number.parseInt(group, 16)).flatMap(group => [group >> 8, group & 255])
 }

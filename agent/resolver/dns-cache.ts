@@ -58,8 +58,8 @@ export function openDnsCache(clock: Clock): DnsCache {
   /** Stores an entry. A full cache evicts the entry that expires first. */
   const put = (name: string, entry: Entry) => {
     if (entries.size >= maxNames && !entries.has(name)) {
-      const [earliest] = [...entries].reduce((a, b) => (b[1].expiresAt < a[1].expiresAt ? b : a))
-      entries.delete(earliest)
+      const earliest = [...entries].reduce((a, b) => (b[1].expiresAt < a[1].expiresAt ? b : a))
+      entries.delete(earliest[0])
     }
     entries.set(name, entry)
   }

@@ -45,7 +45,7 @@ t.test('the environment can set lists', async t => {
   t.same(guardrails.filter.deny, [{ cidr: '10.0.0.0/8' }])
 })
 
-t.test('a local address that is none is refused, not ignored', async t => {
+t.test('an invalid local address is refused, not ignored', async t => {
   for (const address of ['nonsense', 'localhost', '300.1.1.1', '127.0.0.1:80'])
     t.throws(() => readAgentConfig({ file: null, env: { SVC_BIND: `127.0.0.1,${address}` } }), {
       errorCode: { code: 'startup.config_invalid' },
@@ -53,7 +53,7 @@ t.test('a local address that is none is refused, not ignored', async t => {
     })
 })
 
-t.test('variables that begin with SVC_AGENT_ are of the agent alone, and win', async t => {
+t.test('variables with the prefix SVC_AGENT_ apply only to the agent, and take precedence', async t => {
   const env = {
     SVC_METRICS_LISTEN: '127.0.0.1:1',
     SVC_AGENT_METRICS_LISTEN: '127.0.0.1:2',

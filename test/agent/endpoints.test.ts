@@ -18,7 +18,7 @@ const loopTurns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise(resolve => setImmediate(resolve))
 }
 
-/** Lets time pass for the agent and the servers, in steps in which heartbeats arrive. */
+/** Advances the clock of the agent and the servers in steps, so that heartbeats arrive. */
 async function pass(clock: FakeClock, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 5_000) {
     await clock.advance(5_000)
@@ -26,7 +26,7 @@ async function pass(clock: FakeClock, ms: number): Promise<void> {
   }
 }
 
-/** Starts servers that have one certificate, and the first of whose endpoints is in the bundle of the enrollment. */
+/** Starts servers with one certificate. The bundle has the endpoint of the first. */
 async function startServers(t: Test, count: number) {
   const dir = t.testdir({ certificate: {}, agent: {} })
   const clock = fakeClock()
@@ -52,7 +52,7 @@ function startAgentWith(
   return startTestAgent(t, { dir: agentDir, server, clock })
 }
 
-t.test('an endpoint that does not answer is left at once for the next', async t => {
+t.test('the agent leaves an endpoint that does not answer for the next one at once', async t => {
   const started = await startServers(t, 1)
   const [server] = started.servers as [ScriptedServer]
   const agent = startAgentWith(t, started, server, [await deadEndpoint(), server.endpoint])
@@ -62,7 +62,7 @@ t.test('an endpoint that does not answer is left at once for the next', async t 
   t.equal(agent.log.count('control.unreachable'), 1)
 })
 
-t.test('where none answers, all are tried, and then the agent waits as for one', async t => {
+t.test('if no endpoint answers, the agent tries all of them and then backs off', async t => {
   const dead = [await deadEndpoint(), await deadEndpoint(), await deadEndpoint()] as const
   const started = await startServers(t, 1)
   const [server] = started.servers as [ScriptedServer]
@@ -78,51 +78,57 @@ t.test('where none answers, all are tried, and then the agent waits as for one',
   await agent.log.until('control.unreachable', 12)
 })
 
-t.test('a server that stops is left for another within a second, whatever time it tells', async t => {
-  const started = await startServers(t, 2)
-  const [first, second] = started.servers as [ScriptedServer, ScriptedServer]
-  const agent = startAgentWith(t, started, first, [first.endpoint, second.endpoint])
+t.test(
+  'the agent leaves a stopping server within a second, whatever retry time the server sends',
+  async t => {
+    const started = await startServers(t, 2)
+    const [first, second] = started.servers as [ScriptedServer, ScriptedServer]
+    const agent = startAgentWith(t, started, first, [first.endpoint, second.endpoint])
 
-  const connection = await first.next()
-  connection.dismiss('shutting_down', { retry_within_ms: 60_000 })
-  await agent.log.until('control.disconnected')
-  await loopTurns(5)
-  await agent.clock.advance(500)
+    const connection = await first.next()
+    connection.dismiss('shutting_down', { retry_within_ms: 60_000 })
+    await agent.log.until('control.disconnected')
+    await loopTurns(5)
+    await agent.clock.advance(500)
 
-  await second.next()
-})
+    await second.next()
+  }
+)
 
-t.test('what Welcome says is kept, and the preferred endpoint is taken again when it is back', async t => {
-  const started = await startServers(t, 2)
-  const { dir, clock, servers } = started
-  const [first, second] = servers as [ScriptedServer, ScriptedServer]
-  const told = [first.endpoint, second.endpoint]
-  first.welcome = welcomeWith(told)
-  second.welcome = welcomeWith(told)
-  const agent = startTestAgent(t, { dir: join(dir, 'agent'), server: first, clock })
-  await first.next()
-  await agent.log.until('control.connected')
-  t.same(agent.bundle()?.server_endpoints, told)
+t.test(
+  'endpoints of Welcome are saved, and the agent returns to the preferred endpoint when it is back',
+  async t => {
+    const started = await startServers(t, 2)
+    const { dir, clock, servers } = started
+    const [first, second] = servers as [ScriptedServer, ScriptedServer]
+    const announced = [first.endpoint, second.endpoint]
+    first.welcome = welcomeWith(announced)
+    second.welcome = welcomeWith(announced)
+    const agent = startTestAgent(t, { dir: join(dir, 'agent'), server: first, clock })
+    await first.next()
+    await agent.log.until('control.connected')
+    t.same(agent.bundle()?.server_endpoints, announced)
 
-  await first.close()
-  await agent.log.until('control.disconnected')
-  await loopTurns(5)
-  await agent.clock.advance(250)
-  await second.next()
-  await agent.log.until('control.connected', 2)
+    await first.close()
+    await agent.log.until('control.disconnected')
+    await loopTurns(5)
+    await agent.clock.advance(250)
+    await second.next()
+    await agent.log.until('control.connected', 2)
 
-  const port = Number(first.endpoint.split(':')[1])
-  const again = await scriptedServer(t, { dir: join(dir, 'certificate'), messages, clock, port })
-  again.welcome = welcomeWith(told)
-  await pass(clock, 120_000)
-  t.match((await agent.log.until('control.returning')).message, first.endpoint)
-  await agent.log.until('control.disconnected', 2)
-  await loopTurns(5)
-  await agent.clock.advance(250)
-  await again.next()
-})
+    const port = Number(first.endpoint.split(':')[1])
+    const again = await scriptedServer(t, { dir: join(dir, 'certificate'), messages, clock, port })
+    again.welcome = welcomeWith(announced)
+    await pass(clock, 120_000)
+    t.match((await agent.log.until('control.returning')).message, first.endpoint)
+    await agent.log.until('control.disconnected', 2)
+    await loopTurns(5)
+    await agent.clock.advance(250)
+    await again.next()
+  }
+)
 
-t.test('an agent stays where it is while the preferred endpoint does not answer', async t => {
+t.test('an agent stays at its endpoint while the preferred one does not answer', async t => {
   const started = await startServers(t, 1)
   const [server] = started.servers as [ScriptedServer]
   const agent = startAgentWith(t, started, server, [await deadEndpoint(), server.endpoint])
@@ -135,7 +141,7 @@ t.test('an agent stays where it is while the preferred endpoint does not answer'
   t.equal(server.hellos.length, 1)
 })
 
-t.test('a server that names endpoints that are none costs the agent nothing', async t => {
+t.test('invalid endpoints from a server do not harm the agent', async t => {
   const { dir, clock, servers } = await startServers(t, 1)
   const [server] = servers as [ScriptedServer]
   server.welcome = welcomeWith(['nonsense', 'host:99999'])
@@ -184,7 +190,7 @@ t.test(
     order.take(bundle)
     t.equal(order.current, 'enrolled:1')
     order.take({ ...bundle, server_endpoints: ['a:1', 'b:1'] })
-    t.equal(order.current, 'enrolled:1', 'the present one goes on')
+    t.equal(order.current, 'enrolled:1', 'the current endpoint does not change')
     t.equal(order.preferred, 'a:1')
     order.next(true)
     t.equal(order.current, 'a:1')
@@ -196,7 +202,7 @@ t.test(
   }
 )
 
-t.test('endpoints of a bundle that was replaced stay as they are', async t => {
+t.test('endpoints of a replaced bundle do not change', async t => {
   const file = join(t.testdir(), 'bundle.json')
   const bundle = bundleOf({ endpoint: 'enrolled:1', fingerprint: 'ab'.repeat(32) }, 'token-two')
   writeBundle(file, bundle)

@@ -77,7 +77,7 @@ t.test(
   }
 )
 
-t.test('a request whose response is lost is repeated with the same token', async t => {
+t.test('a request is retried with the same token if its response is lost', async t => {
   const server = await scriptedServer(t)
   const given = enrollment(t, server)
   let calls = 0
@@ -104,7 +104,7 @@ t.test('the next run continues an interrupted one with the pending token', async
   t.equal((await enroll(given)).token, 'token-before')
 })
 
-t.test('an enrollment whose code an earlier run has redeemed is completed by Hello', async t => {
+t.test('Hello completes an enrollment if an earlier run has redeemed the code', async t => {
   const server = await scriptedServer(t)
   const given = enrollment(t, server)
   const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
@@ -170,7 +170,7 @@ t.test('a refusal has the exit code of the error table', async t => {
   }
 })
 
-t.test('a code that is redeemed twice says that the agent is enrolled already', async t => {
+t.test('a second redeem of a code says that the agent is already enrolled', async t => {
   const server = await scriptedServer(t)
   const given = enrollment(t, server)
   server.onRedeem = async () => redeemed

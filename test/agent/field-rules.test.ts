@@ -1,4 +1,4 @@
-// What a field's agent half sees of its rules, from opened to gone, and what it does with them by its timers.
+// The hooks of a field's agent half from opened to gone, its closings and its timers.
 import t, { type Test } from 'tap'
 import {
   type AgentCall,
@@ -25,7 +25,7 @@ type Hooks = Partial<AgentField<typeof Echo.body>>
 
 const codec = openCodec([Echo])
 
-/** A plugin with the field `mood`, whose value is a text. It notes what its hooks get. */
+/** A plugin with the text field `mood`. It records the arguments of its hooks. */
 function moodPlugin(hooks: Hooks = {}, name = 'mood') {
   const seen: string[] = []
   const note = (hook: string) => (rule: MoodRule) => {
@@ -130,7 +130,7 @@ t.test('a rule without the field is not seen; one that gets and loses it opens a
   t.equal(engine.opened.length, 1, 'the engine never opened it again')
 })
 
-t.test('a rule that cannot be opened is gone, and opened when it can', async t => {
+t.test('a rule that cannot open is gone, and opened when it can', async t => {
   const { plugin, seen } = moodPlugin()
   const { connection, engine } = await start(t, [plugin])
   engine.refuseNextOpen('EADDRINUSE')
@@ -183,7 +183,7 @@ t.test('after a restart without the server a rule is closed before its port acce
 })
 
 t.test(
-  'a closed rule refuses for its reason; live connections go on, are held, or are cut after a drain',
+  'a closed rule refuses with its reason; live connections continue, pause, or are cut after a drain',
   async t => {
     const { plugin, field } = moodPlugin()
     const clock = fakeClock()
@@ -265,7 +265,7 @@ t.test('a timer of a rule follows the server, and ends with the next revision', 
   t.same(fired, ['two'], 'the server is 30 s ahead of this host')
 })
 
-t.test('fields decide anew when the server sets the time back', async t => {
+t.test('fields decide again when the server sets the time back', async t => {
   const clock = fakeClock()
   const { plugin, seen } = moodPlugin()
   const serverTimeMs = clock.now() - 3_600_000
@@ -280,7 +280,7 @@ t.test('fields decide anew when the server sets the time back', async t => {
   t.same(seen, ['opened rule-1 one', 'opened rule-1 one', 'changed rule-1 one'])
 })
 
-t.test('timer work that fails is logged once, and repeated with backoff until it does not', async t => {
+t.test('failing timer work is logged once and retried with backoff until it succeeds', async t => {
   const clock = fakeClock()
   let attempts = 0
   const { plugin } = moodPlugin({
@@ -309,7 +309,7 @@ t.test('timer work that fails is logged once, and repeated with backoff until it
   t.equal(failures.length, 1)
 })
 
-t.test('an interval that fails is logged once, and rests for longer and longer', async t => {
+t.test('a failing interval is logged once and backs off', async t => {
   const clock = fakeClock()
   let rounds = 0
   const plugin: AgentPlugin = {
@@ -332,7 +332,7 @@ t.test('an interval that fails is logged once, and rests for longer and longer',
   t.equal(log.lines.filter(({ event }) => event === 'plugin.failed').length, 1)
 })
 
-t.test('a timer looks once a second, and not more often, while the time stands still', async t => {
+t.test('a timer polls at most once a second while the time does not move', async t => {
   const clock = fakeClock()
   const startMs = clock.now()
   let looks = 0
@@ -359,7 +359,7 @@ t.test('a timer looks once a second, and not more often, while the time stands s
   t.ok(isDone)
 })
 
-t.test('a rule keeps no timer that has fired, and does nothing for a plugin after its end', async t => {
+t.test('a rule drops timers that have fired, and ignores a plugin after its end', async t => {
   const works: (() => unknown)[] = []
   let cancelled = 0
   const closed: string[] = []
@@ -394,7 +394,7 @@ t.test('a rule keeps no timer that has fired, and does nothing for a plugin afte
   t.equal(works.length, 4)
 })
 
-t.test('what a replaced plugin has closed is open for nobody before its successor decides', async t => {
+t.test('a rule that a replaced plugin closed accepts no caller before the new plugin decides', async t => {
   const closed: (string | null)[] = []
   const decisions = [moodPlugin({ opened: rule => rule.close({ mode: 'refuse', reason: 'first' }) })]
   const fieldRules = new FieldRules({

@@ -82,7 +82,7 @@ t.test('a held object waits for the others, and all come into force in one turn'
   ])
 })
 
-t.test('what does not share its port, or is in force, is not held back', async t => {
+t.test('objects that share no port or are in force are not held', async t => {
   const { objects, turns } = open(t)
   await objects.put(object('a', 'name'), 'retry')
 
@@ -108,7 +108,7 @@ t.test('a held object that cannot come into force is reported and retried', asyn
 })
 
 t.test(
-  'objects whose batch was cut off are not applied in part; a start applies all saved ones in one turn',
+  'objects of an interrupted batch are not applied in part; a start applies all saved ones in one turn',
   async t => {
     const first = open(t)
     await first.objects.put(object('a', 'name'), 'held')

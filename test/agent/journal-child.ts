@@ -1,4 +1,4 @@
-// An agent's journal in a process of its own, which a test kills. Prints the counted bytes after each tick.
+// An agent's journal in a separate process that a test kills. Prints the counted bytes after each tick.
 import { openJournal } from '../../agent/journal/journal.ts'
 import { openStateDatabase } from '../../agent/state/state-database.ts'
 import { systemClock } from '../../kernel/base/clock.ts'

@@ -5,7 +5,7 @@ import t from 'tap'
 import { spawnChild } from '../support/child-process.ts'
 import { batches, rowsOf, startJournal } from './journal-fixture.ts'
 
-t.test('after kill -9 nothing that a tick has written is lost', async t => {
+t.test('kill -9 loses nothing that a tick has written', async t => {
   const dir = t.testdir()
   const child = spawnChild(process.execPath, [join(import.meta.dirname, 'journal-child.ts'), dir], {
     stdio: ['pipe', 'pipe', 'inherit']

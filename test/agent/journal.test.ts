@@ -62,7 +62,7 @@ t.test('a slow Welcome moves the server time only as far as it must', async t =>
   journal.setServerTime(noon - 4000, 1000)
   t.equal(journal.now(), noon + 5000, 'it does not go back')
   await clock.advance(7000)
-  t.equal(journal.now(), noon + 5000, 'it stands still until the latest possible time has come')
+  t.equal(journal.now(), noon + 5000, 'it does not move until the latest possible time has come')
   await clock.advance(1)
   t.equal(journal.now(), noon + 5001)
 })

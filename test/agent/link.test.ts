@@ -65,18 +65,18 @@ t.test('reconnects wait a random part of 0.5 s, which doubles up to 30 s', async
   await log.until('control.unreachable', 9)
 })
 
-t.test('an agent that is told when to return waits a random part of that time, of 0.5 to 60 s', async t => {
+t.test('an agent waits a random part of the retry time from the server, bounded to 0.5 to 60 s', async t => {
   const server = await scriptedServer(t)
   const agent = startTestAgent(t, { dir: t.testdir(), server })
 
-  for (const [told, ms] of [
+  for (const [wishedMs, ms] of [
     [8_000, 4_000],
     [0, 250],
     [2 ** 31, 30_000]
   ] as const) {
     const { dismiss } = await server.next()
     const { length } = server.hellos
-    dismiss('shutting_down', { retry_within_ms: told })
+    dismiss('shutting_down', { retry_within_ms: wishedMs })
     await agent.log.until('control.disconnected', length)
     await loopTurns(5)
     await agent.clock.advance(ms - 1)
@@ -177,7 +177,7 @@ t.test('a bundle with another token is not marked as revoked', async t => {
   t.equal(agent.bundle()?.revoked_at, undefined)
 })
 
-t.test('an agent whose token is unknown keeps its rules and retries every 30 s', async t => {
+t.test('an agent with an unknown token keeps its rules and retries every 30 s', async t => {
   const server = await scriptedServer(t, { messages })
   const dir = t.testdir()
   const before = startTestAgent(t, { dir, server })
@@ -213,13 +213,13 @@ t.test('one of two agents with the same bundle waits 30 s', async t => {
   t.equal(server.hellos.length, 2)
 })
 
-t.test('a silent server is disconnected within 30 s', async t => {
+t.test('the agent disconnects from a silent server within 30 s', async t => {
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
   await server.next()
   await agent.log.until('control.connected')
 
-  await agent.clock.advance(30_000) // the server's clock stands still, so that it sends no heartbeat
+  await agent.clock.advance(30_000) // the server's clock does not advance, so it sends no heartbeat
 
   t.match((await agent.log.until('control.disconnected')).fields, { reason: 'silent' })
 })

@@ -73,7 +73,7 @@ t.test('status shows the connection, the rules and the plugins', async t => {
   })
 })
 
-t.test('status says since when and why the agent is not connected', async t => {
+t.test('status shows since when and why the agent is offline', async t => {
   const server = await scriptedServer(t, { messages })
   const dir = stateDir(t)
   const { log } = startTestAgent(t, { dir, server: { ...server, endpoint: await deadEndpoint() } })
@@ -149,7 +149,7 @@ t.test('clients that send too much, nothing or nonsense are cut, and others are 
   t.match(await send('{"command":"status"}\n'), /"ok":true/)
 })
 
-t.test('a directory whose path is too long for a socket has an agent, and a clear error', async t => {
+t.test('an agent runs in a directory with a path too long for a socket, and the error is clear', async t => {
   const server = await scriptedServer(t, { messages })
   const dir = t.testdir({ ['long'.repeat(25)]: {} })
   const { log } = startTestAgent(t, { dir: join(dir, 'long'.repeat(25)), server })

@@ -109,7 +109,7 @@ t.test('an object that was put is applied, saved, and part of the digest', async
   ])
 })
 
-t.test('puts that come together are saved with one sync, before the first of them is applied', async t => {
+t.test('puts that arrive together are saved with one sync before the first is applied', async t => {
   const { objects, applies, refused, db, synced } = open(t)
   refused.set('bad', 'port_in_use')
   const ids = ['one', 'two', 'three', 'four']
@@ -133,7 +133,7 @@ t.test('puts that come together are saved with one sync, before the first of the
   t.match(saved(), [{ id: 'one' }, { id: 'two' }, { id: 'four' }])
 })
 
-t.test('an object that is put, dropped and put again at once is as it was put last', async t => {
+t.test('an object that is put, dropped and put again at once has the last value', async t => {
   const { objects, applied, db } = open(t)
 
   const results = await Promise.all([
@@ -161,7 +161,7 @@ t.test('an object that is put, dropped and put again at once is as it was put la
   ])
 })
 
-t.test('of puts that come together and cannot be saved, none is applied', async t => {
+t.test('puts that arrive together and cannot be saved are not applied', async t => {
   const { objects, applied, db } = open(t)
   await objects.put(testObject(1), 'retry')
   db.exec('pragma query_only = 1')
@@ -197,7 +197,7 @@ t.test('an equal object under a newer revision is saved and not applied again', 
   t.equal(objects.digest(), digestOf('', [testObject(7)]))
 })
 
-t.test('an object that is refused at once is not kept, and the one before it stays', async t => {
+t.test('an object that is refused at once is not saved, and the previous one stays', async t => {
   const { objects, applied, refused, db } = open(t)
   refused.set('bad', 'port_in_use')
 
@@ -321,7 +321,7 @@ t.test(
   }
 )
 
-t.test('a removal without a stream, or on one that was lost, is reported again', async t => {
+t.test('a removal is reported again if there was no stream or the stream was lost', async t => {
   const { objects, clock, sent, channel } = open(t)
   await objects.drop(removalOf(2), 'drain')
   await nextTurn()
@@ -372,7 +372,7 @@ t.test('at a start all saved objects are applied again, and those that fail are 
   t.same([...second.applied.values()].sort(), ['a', 'b'])
 })
 
-t.test('at a start objects with an order are applied in it, and those without all at once', async t => {
+t.test('a start applies ordered objects in order and all others at once', async t => {
   const first = open(t)
   for (const [id, text] of ['a:2', 'b:1', 'plain', 'a:0', 'a:1'].entries())
     await first.objects.put(testObject(id + 1, text, `id-${id}`), 'once')
@@ -418,7 +418,7 @@ t.test('another generation of the store makes all revisions 0 and applies nothin
   t.equal(restarted.objects.digest(), digestOf('g2', [testObject(3)]))
 })
 
-t.test('objects of kinds that the server does not keep are dropped', async t => {
+t.test('objects of kinds that the server does not manage are dropped', async t => {
   const { objects, applied, db } = open(t)
   await objects.put(testObject(1), 'once')
 
@@ -428,7 +428,7 @@ t.test('objects of kinds that the server does not keep are dropped', async t => 
   t.same(db.prepare('select * from managed_object').all(), [])
 })
 
-t.test('an object of a kind that no plugin owns is kept and listed as waiting', async t => {
+t.test('an object of a kind without a plugin stays saved and is listed as waiting', async t => {
   const { objects, db } = open(t)
   db.prepare('insert into managed_object values (?, ?, ?, ?)').run('lost', 'x', 4, Buffer.from('x'))
 

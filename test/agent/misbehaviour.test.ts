@@ -73,7 +73,7 @@ for (const [how, event] of [
   ['throws', bug],
   ['rejects', async () => bug()]
 ] as const)
-  t.test(`a plugin whose event hook ${how} does not prevent a rule from ending`, async t => {
+  t.test(`a rule ends although the event hook of a plugin ${how}`, async t => {
     const { connection, expectLogged, engine } = await startFaultyAgent(t, { event })
     await pushRule(connection, 'rule-1', 1, 8080)
 
@@ -90,7 +90,7 @@ for (const [hook, hooks] of [
   ['plan of mood', fieldPlugin({ plan: bug })],
   ['setMeters of mood', fieldPlugin({ setMeters: value => void (value && bug()) })]
 ] as const)
-  t.test(`a rule whose ${hook} fails is refused with the plugin's name, and others open`, async t => {
+  t.test(`if ${hook} fails, the rule is refused with the plugin's name, and others open`, async t => {
     const { connection, expectLogged, engine } = await startFaultyAgent(t, hooks)
     await pushRule(connection, 'rule-1', 1, 8081)
 
@@ -145,7 +145,7 @@ t.test('a handler that throws refuses the request, and the stream stays up', asy
   await pushRule(connection, 'rule-1', 1, 8080)
 })
 
-/** Returns a plugin's members with an object kind whose objects are pushed with Echo messages. */
+/** Returns the members of a plugin with an object kind that is pushed with Echo messages. */
 const kindPlugin = (hooks: Partial<AgentObjectKind>): Partial<AgentPlugin> => ({
   kinds: [
     {
@@ -172,7 +172,7 @@ t.test('an object that cannot be applied is refused with the name of its plugin'
   await expectLogged('apply of mood')
 })
 
-t.test('an object whose apply hangs is refused after 10 s with the name of its plugin', async t => {
+t.test('an object is refused after 10 s with the name of its plugin if apply hangs', async t => {
   const called = Promise.withResolvers<void>()
   const apply = (): Promise<void> => {
     called.resolve()

@@ -25,7 +25,7 @@ t.test('items stay in order, also in the next process, until they are removed', 
   t.equal(queues('one'), again)
 })
 
-t.test('beyond 10,000 the oldest go', async t => {
+t.test('beyond 10,000 items the oldest are dropped', async t => {
   const db = openStateDatabase(t.testdir(), 'normal')
   t.teardown(() => db.close())
   const queue = openQueues(db, recordLog([]))('one')
@@ -36,7 +36,7 @@ t.test('beyond 10,000 the oldest go', async t => {
   t.equal(queue.first(20_000).length, 10_000)
 })
 
-t.test('what cannot be written is logged, and written with the next', async t => {
+t.test('a failed write is logged and retried with the next push', async t => {
   const db = openStateDatabase(t.testdir(), 'normal')
   t.teardown(() => db.close())
   const log: LogLine[] = []

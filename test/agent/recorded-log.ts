@@ -7,7 +7,7 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** A log whose lines a test can read and wait for. */
+/** A log that records its lines; a test can wait for one. */
 export interface RecordedLog extends Log {
   readonly lines: LogLine[]
   count(event: string): number

@@ -127,7 +127,7 @@ t.test('a rule opens with the settings of its fields and guardrails, bound to th
   t.match(log.lines, [{ event: 'rule.opened', fields: { rule: 'rule-1' } }])
 })
 
-t.test('an equal rule stays open, a different one takes its place while live connections go on', async t => {
+t.test('an equal rule stays open, a different one replaces it while live connections continue', async t => {
   const { engine, rules } = open(t)
   await rules.open(spec())
 
@@ -153,7 +153,7 @@ t.test('a change of filters only does not reopen the rule', async t => {
   t.match(engine.filtersSet, [{ ruleId: 1, filters: { source: { allow: [{ cidr: '10.0.0.0/8' }] } } }])
 })
 
-t.test('a change of weights only does not reopen the rule, any other of its balance does', async t => {
+t.test('a change of weights does not reopen the rule, other changes of its balance do', async t => {
   const weighted: AgentPlugin = {
     ...testFields,
     fields: [
@@ -313,7 +313,7 @@ t.test('a rule that failed to open does not remove limits from later rules', asy
 
 const limits = (connections: number) => ({ bytesIn: null, bytesOut: null, connections, newConnections: null })
 
-t.test('a change that the engine refuses leaves the open rule and its limits as they were', async t => {
+t.test('a change that the engine refuses does not affect the open rule and its limits', async t => {
   const limiting: AgentPlugin = {
     name: 'limiting',
     agent: '^1.0.0',
@@ -339,7 +339,7 @@ t.test('a change that the engine refuses leaves the open rule and its limits as 
   t.match(rules.find(1), { from: 8080 })
 })
 
-t.test('connections of a port that a rule leaves drain; those of a port that it keeps go on', async t => {
+t.test('connections of a removed port drain; those of a remaining port continue', async t => {
   const { engine, rules } = open(t)
   engine.holdDrains()
   await rules.open(spec())
@@ -361,7 +361,7 @@ t.test('connections of a port that a rule leaves drain; those of a port that it 
   )
 })
 
-t.test('a range that shrinks drains the connections of the ports that go', async t => {
+t.test('a shrinking range drains the connections of removed ports', async t => {
   const { engine, rules, clock } = open(t)
   engine.holdDrains()
   await rules.open(spec({ to: 8089 }))
@@ -421,7 +421,7 @@ t.test('filters change for connections of earlier targets, too', async t => {
   t.match(engine.filtersSet, [{ ruleId: 1 }, { ruleId: 2 }])
 })
 
-t.test('a paused rule closes its port and opens it again; live connections go on', async t => {
+t.test('a paused rule closes its port and opens it again; live connections continue', async t => {
   const { engine, rules } = open(t)
   engine.holdDrains()
   await rules.open(spec())
@@ -458,7 +458,7 @@ t.test('a pause that cuts resets connections, one that drains after the drain ti
   )
 })
 
-t.test('a rule that begins paused opens no port, and a refused resume leaves it paused', async t => {
+t.test('a rule that starts paused opens no port, and a refused resume leaves it paused', async t => {
   const { engine, rules } = open(t)
   await rules.open(spec({ paused: true }))
   t.equal(engine.opened.length, 0)
@@ -508,7 +508,7 @@ t.test('a paused UDP rule and a paused TLS name keep their place, and refuse cal
   )
 })
 
-t.test('a port that a field has closed is opened again, as soon as no other process has it', async t => {
+t.test('a port that a field closed opens again once no other process has it', async t => {
   let close = () => {}
   let reopen = () => {}
   const closing: AgentPlugin = {

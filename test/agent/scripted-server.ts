@@ -1,4 +1,4 @@
-// A control server whose answers a test decides.
+// A control server with scripted answers.
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'

@@ -6,7 +6,7 @@ import { recordLog } from './recorded-log.ts'
 const found = () => ({ ok: true, from: '/lib/sluice.node', openEngine: fakeEngine().start }) as const
 const missing = () => ({ ok: false, reason: 'there is no native engine for darwin' }) as const
 
-t.test('the native engine runs where it loads', async t => {
+t.test('the native engine runs if it loads', async t => {
   t.match(selectEngine('auto', found), { engine: 'native', reason: '/lib/sluice.node' })
 })
 

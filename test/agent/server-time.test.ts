@@ -25,7 +25,7 @@ t.test("a step of the agent's clock changes neither the server's time nor the mi
   }
 })
 
-t.test('an agent that starts without its server goes on from the time that it has saved', async t => {
+t.test('an agent that starts without its server continues from the saved time', async t => {
   for (const ms of steps) {
     const dir = t.testdir({})
     const clock = fakeClock(noon)
@@ -73,7 +73,7 @@ t.test(
   }
 )
 
-t.test('after a start of the host, or where its time has begun anew, the time is not known', async t => {
+t.test('the time is unknown after a boot of the host or a reset of its uptime', async t => {
   for (const [id, upMs] of [
     ['two', 100_000],
     ['one', 100]
@@ -107,7 +107,7 @@ t.test('clock.skew is logged once for each change of more than 5 s, not for each
   t.same(skews(), [6, 9 - 40 * 86_400, 9])
 })
 
-t.test('a clock that is set back does not delay the sync of the journal', async t => {
+t.test('setting the clock back does not delay the sync of the journal', async t => {
   const clock = fakeClock(noon)
   const dir = t.testdir()
   const { journal } = startJournal(t, dir, clock)
@@ -123,7 +123,7 @@ t.test('a clock that is set back does not delay the sync of the journal', async 
   t.ok(isSynced())
 })
 
-t.test('rows that were acknowledged are kept for a day, whatever the clock of the agent shows', async t => {
+t.test("acknowledged rows stay for a day, whatever the agent's clock shows", async t => {
   for (const ms of [40 * dayMs, -40 * dayMs]) {
     const clock = fakeClock(noon)
     const { journal, db } = startJournal(t, t.testdir({}), clock)

@@ -1,4 +1,4 @@
-// The meters of one rule, in the order in which traffic passes them.
+// The meters of one rule, in the order that traffic passes them.
 import type { Meter } from './meter.ts'
 import type { Direction, Waiter } from './waiter.ts'
 
@@ -10,8 +10,8 @@ export class MeterChain {
   }
 
   /**
-   * Enters all meters, or none; returns the reason of the refusal. A flow never waits: its `waiter` is null. `onLeave` is
-   * called when the admission ends, or at once where it is refused.
+   * Enters all meters, or returns the reason of the refusal. A flow never waits: its `waiter` is null. `onLeave` is called
+   * when the admission ends, or at once if it is refused.
    */
   enter(waiter: Waiter | null, onLeave: () => void = () => {}): Admission | { readonly refusal: string } {
     for (const meter of this.#meters) {
@@ -32,7 +32,7 @@ export class Admission {
   readonly #retries = { in: () => this.#waiter?.resume('in'), out: () => this.#waiter?.resume('out') }
   readonly #onLeave: () => void
   #hasLeft = false
-  heldBy: number | null = null // id of the meter that let nothing through when it was asked last
+  heldBy: number | null = null // id of the meter that refused the last reservation
 
   constructor(meters: readonly Meter[], waiter: Waiter | null, onLeave: () => void) {
     this.#meters = meters

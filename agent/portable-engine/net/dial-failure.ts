@@ -1,10 +1,10 @@
 /** The reason of a failed dial: 'refused', 'timeout', 'unreachable', 'reset', 'source_unavailable', or the reason of the DNS answer. */
 export interface DialFailure {
   readonly failure: string | null // null: not the target's fault
-  readonly lack?: string | null // what this host has no more of: a reason of `Counters.rejected`
+  readonly lack?: string | null // exhausted resource of this host: a reason of `Counters.rejected`
 }
 
-/** Names the failure of a dial; null for a lack of this host, which says nothing about the target. */
+/** Returns the reason of a failed dial; null: this host lacks a resource, so the target may be healthy. */
 export function failureOf(error: NodeJS.ErrnoException): string | null {
   const { code = '', syscall } = error
   if (lackOf(error) !== null) return null
@@ -21,7 +21,7 @@ const lacks: Readonly<Record<string, string>> = {
   ENOMEM: 'no_memory'
 }
 
-/** Names what this host has no more of, if that is why a dial failed. */
+/** Returns the exhausted resource of this host that made a dial fail, or null. */
 export function lackOf({ code = '', syscall }: NodeJS.ErrnoException): string | null {
   // node:dgram binds before it connects, to a port of the system's choice.
   const ofPorts = syscall === 'bind' ? 'EADDRINUSE' : 'EADDRNOTAVAIL'

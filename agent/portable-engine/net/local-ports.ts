@@ -2,8 +2,8 @@ const restMs = 1_000
 const maxResting = 1_024
 
 /**
- * Destinations to which no local port is left. A dial that finds none looks at all of them, for 10 ms in which nobody else
- * is served: such a destination rests for a second, in which ports become free (TIME_WAIT ends after 60 s).
+ * Destinations without a free local port. A dial to one of them makes the kernel search all ports, which blocks for 10 ms.
+ * So the engine does not dial it again for a second; ports become free when their TIME_WAIT ends (60 s).
  */
 export class LocalPorts {
   readonly #restingUntil = new Map<string, number>() // ms, by performance.now(); the earliest first

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
 import type { SocketAddress } from '../../engine/ended-connection.ts'
 
-/** A caller and what is known of it. */
+/** A caller and its known properties. */
 export interface Caller {
   readonly socket: Socket
   readonly source: SocketAddress
   readonly listen: SocketAddress // the local address of its socket
-  readonly destination: SocketAddress | null // where it has connected, if a header says it
-  readonly serverName: string // for which its TLS has asked, or empty
+  readonly destination: SocketAddress | null // that the caller connected to, from the header
+  readonly serverName: string // from its ClientHello, or empty
 }
 
 export function callerOf(socket: Socket): Caller {

@@ -11,13 +11,13 @@ export interface ConnectedTarget {
   readonly socket: Socket
   readonly index: number // in the rule's targets
   readonly counters: LiveTargetCounters
-  readonly isFailover: boolean // the dial to another target failed before
+  readonly isFailover: boolean // after a failed dial to another target
   readonly host: string // as written in the rule
   readonly address: string
   readonly port: number
 }
 
-/** Connects to the first target that accepts, which is then active. Else returns why this host refused it; null: the targets did. */
+/** Connects to the first target that accepts, and counts it as active. Else returns the refusal of this host; null: the targets refused. */
 export async function connectTarget(
   state: RuleState,
   listenPort: number,

@@ -66,20 +66,20 @@ export class Connection implements Waiter {
     this.#state.endRecord(this.#record)
   }
 
-  /** Returns what those see who look at it. */
+  /** Returns the connection for a query. */
   live(): Live {
     const { listen, activeAt } = this.#record
     const heldBy = this.#relay?.isWaiting ? (this.#admission?.heldBy ?? null) : null
     return { record: this.#record, listen, activeAt, heldBy, end: () => this.reset('operator_closed') }
   }
 
-  /** Applies changed filters. A connection that is still dialing is checked again once it has connected. */
+  /** Applies changed filters. A connection that is still dialing is checked again when it has connected. */
   recheckFilters(): void {
     const refusal = this.#filterRefusal()
     if (refusal !== null) this.#refuse(refusal)
   }
 
-  /** Ends when its target was reset. A connection that is still dialing is checked again once it has connected. */
+  /** Ends if its target was reset. A connection that is still dialing is checked again when it has connected. */
   endIfReset(): void {
     if (this.#target && this.#state.isReset(this.#target.index)) this.reset('rule_closed')
   }
@@ -110,7 +110,8 @@ export class Connection implements Waiter {
   }
 
   #startRelay({ socket, counters: target, isFailover }: ConnectedTarget, admission: Admission): void {
-    const [port, record] = [this.port, this.#record]
+    const port = this.port
+    const record = this.#record
     target.connectionsTotal++
     this.#watchEnds(socket)
     if (isFailover) this.#state.counters.targetFailovers++
@@ -139,7 +140,7 @@ export class Connection implements Waiter {
     socket.uncork()
   }
 
-  /** Notes which side ends first, and how. */
+  /** Records which side ends first, and how. */
   #watchEnds(target: Socket): void {
     const record = this.#record
     if (this.#caller.readableEnded) record.closedBy('caller_closed')
@@ -170,7 +171,7 @@ export class Connection implements Waiter {
 const beginRecord = (state: RuleState, caller: Caller): ConnectionRecord =>
   state.beginRecord(() => [caller.source, caller.listen], caller.serverName)
 
-/** Reports, where the rule asks for it, a caller that got no connection. */
+/** Reports a caller that got no connection, if the rule reports ends. */
 export function reportCaller(
   state: RuleState,
   caller: Caller,

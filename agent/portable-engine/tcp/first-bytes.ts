@@ -4,7 +4,7 @@ import { type ClientHello, maxClientHelloBytes, parseClientHello } from './clien
 
 const limitMs = 3_000
 
-/** What came in place of the awaited bytes: the caller's FIN, its socket closing, or the time limit. */
+/** Why the expected bytes are missing: the caller's FIN, a closed socket, or the time limit. */
 export type Missing = 'ended' | 'closed' | 'timeout'
 
 /** Reads the ClientHello of a caller and puts the bytes back, to be read again. */
@@ -15,14 +15,14 @@ export const peekClientHello = (caller: Socket): Promise<Exclude<ClientHello, 'i
     return bytes.length >= maxClientHelloBytes ? { result: 'not-tls', taken: 0 } : null
   })
 
-/** Reads the header that a sender writes before the caller's bytes. A wrong one is put back. */
+/** Reads the header that a sender writes before the caller's bytes. Puts back a wrong one. */
 export const readProxyHeader = (caller: Socket): Promise<ProxyHeader | Missing> =>
   readFirst(caller, bytes => {
     const header = parseProxyHeader(bytes, 'stream')
     return header.kind === 'incomplete' ? null : { result: header, taken: header.size }
   })
 
-/** Reads until `judge` has a result; null: it needs more. Puts back all bytes but those that are taken. */
+/** Reads until `judge` has a result; null: it needs more. Puts back all bytes that are not taken. */
 function readFirst<Result>(
   caller: Socket,
   judge: (bytes: Buffer) => { readonly result: Result; readonly taken: number } | null

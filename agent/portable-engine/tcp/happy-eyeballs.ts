@@ -86,6 +86,6 @@ export function connectFirst(
 
 const lackIn = ({ errored }: Socket): string | null => errored && lackOf(errored)
 
-/** A dial of a free port of this host may be given that very port (simultaneous open, RFC 9293 section 3.5). */
+/** A dial of a free port of this host can get the same local port (simultaneous open, RFC 9293 section 3.5). */
 const isSelfConnected = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): boolean =>
   localPort !== undefined && localPort === remotePort && localAddress === remoteAddress

@@ -15,7 +15,7 @@ export function startHealthProbes(state: RuleState): () => void {
     const controller = new AbortController()
     const limit = setTimeout(() => controller.abort('timeout'), probeLimitMs)
     const attempt = state.health.probe(index)
-    // `dialTarget` abandons an attempt that the signal ends; the time limit is a failure.
+    // `dialTarget` abandons an attempt that the signal aborts, but the time limit is a failure.
     const abandoned = () =>
       controller.signal.reason === 'timeout' ? attempt.failed('timeout') : attempt.abandoned()
     inProgress.set(index, controller)
@@ -24,7 +24,7 @@ export function startHealthProbes(state: RuleState): () => void {
     inProgress.delete(index)
     if ('socket' in outcome) endProbe(outcome.socket)
   }
-  /** What the target makes of it is no matter: it could be reached. */
+  /** Ignores errors of the target: it was reachable. */
   const endProbe = (socket: Socket) => {
     socket.on('error', () => socket.destroy())
     if (state.rule.preamble?.probe) socket.write(state.rule.preamble.probe)

@@ -1,13 +1,13 @@
-// One direction of a relayed connection: reads no more from its source than meters and destination allow.
+// One direction of a relayed connection. It reads only what meters and destination allow.
 import type { Socket } from 'node:net'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
 
-/** The source is not read while more than this is unsent. Node reads ahead, so a direction buffers up to twice as much. */
+/** The source is not read while more than this is unsent. Node reads ahead, so a direction buffers up to twice this. */
 const maxBufferedBytes = 128 * 1024
 const maxReadBytes = 64 * 1024
 
-/** Admits bytes, and counts them once the kernel has taken them. */
+/** Admits bytes, and counts them when the kernel has accepted them. */
 export type Metering = Pick<Admission, 'reserve' | 'delivered' | 'release'>
 
 export class Pump {
@@ -31,7 +31,8 @@ export class Pump {
   }
 
   run(): void {
-    const [from, to] = [this.#from, this.#to]
+    const from = this.#from
+    const to = this.#to
     this.isWaiting = false
     while (from.readableLength > 0 && to.writableLength <= maxBufferedBytes && !to.destroyed) {
       const bytes = this.#metering.reserve(this.#direction, Math.min(from.readableLength, maxReadBytes))

@@ -6,7 +6,7 @@ import { type Metering, Pump } from './pump.ts'
 import { resetSocket } from './reset-socket.ts'
 import { whenAcknowledged } from './when-acknowledged.ts'
 
-/** When one side fails, the bytes it has sent go on to the other, while some arrive within this time. */
+/** After one side fails, its bytes are still flushed to the other side, unless none is accepted for this long. */
 const flushMs = 5_000
 
 export class Relay {

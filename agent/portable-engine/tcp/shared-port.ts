@@ -10,7 +10,7 @@ import { reportCaller } from './connection.ts'
 import { peekClientHello, readProxyHeader } from './first-bytes.ts'
 import { resetSocket } from './reset-socket.ts'
 
-/** The most callers whose header or ClientHello is awaited at once. */
+/** The most callers that can wait for their header or ClientHello to be read. */
 const maxWaiting = 1_024
 
 /** A rule that takes the callers of a port. */
@@ -34,7 +34,7 @@ export class SharedPort {
   readonly #port: number
   readonly #context: Pick<EngineContext, 'descriptors' | 'peeks'>
   readonly #acceptors = new Map<string, Acceptor>() // by name, oldest first
-  readonly #waiting = new Set<Socket>() // they belong to no rule yet
+  readonly #waiting = new Set<Socket>() // not assigned to a rule yet
 
   constructor(port: number, context: Pick<EngineContext, 'descriptors' | 'peeks'>) {
     this.#port = port
@@ -42,8 +42,8 @@ export class SharedPort {
   }
 
   /**
-   * Puts the rule in the place of `replaced`, or beside the others. Throws an EngineFault when the port or the name is
-   * taken, or where callers begin otherwise than on the port.
+   * Replaces `replaced` with the rule, or adds the rule. Throws an EngineFault if the port or the name is taken, or if its
+   * first read differs from that of the other rules.
    */
   join(acceptor: Acceptor, replaced: Acceptor | null): void {
     const name = nameOf(acceptor)
@@ -54,13 +54,13 @@ export class SharedPort {
     if (others.some(other => !isDeepStrictEqual(rule.firstRead, other.state.rule.firstRead)))
       throw engineFault(
         'EINVAL',
-        `port ${this.#port} is shared: its rules need the same proxies in front (proxy_in, firstRead), and those that it has have others`
+        `port ${this.#port} is shared: all its rules need the same proxies in front (proxy_in, firstRead)`
       )
     if (replaced) this.leave(replaced)
     this.#acceptors.set(name, acceptor)
   }
 
-  /** Returns false when the rule has left before, or another has its place. */
+  /** Returns false if the rule has left before, or was replaced. */
   leave(acceptor: Acceptor): boolean {
     const name = nameOf(acceptor)
     return this.#acceptors.get(name) === acceptor && this.#acceptors.delete(name)
@@ -95,22 +95,22 @@ export class SharedPort {
     else this.#dispatch(found, port)
   }
 
-  /** Resets the callers who wait. */
+  /** Resets the waiting callers. */
   resetWaiting(): void {
     for (const socket of this.#waiting) resetSocket(socket)
   }
 
-  /** True if no rule of the port takes callers from there: none of them takes a place of those who wait. */
+  /** Returns true if every rule of the port refuses this source, so that it cannot fill the waiting places. */
   #isDenied({ source: { address, port } }: Caller): boolean {
     return [...this.#acceptors.values()].every(({ state }) => state.sourceRefusal(address, port) !== null)
   }
 
-  /** The rule without a name, where no other has one. */
+  /** The rule without a name, if it is the only rule. */
   get #only(): Acceptor | undefined {
     return this.#acceptors.size === 1 ? this.#acceptors.get(fallbackName) : undefined
   }
 
-  /** The rule that counts callers which match none: the one without a name, else the oldest. */
+  /** The rule that counts callers without a match: the one without a name, else the oldest. */
   get #unmatched(): Acceptor | undefined {
     const [oldest] = this.#acceptors.values()
     return this.#acceptors.get(fallbackName) ?? oldest
@@ -151,7 +151,7 @@ export class SharedPort {
     return this.#acceptors.get(name) ?? this.#acceptors.get(name.replace(/^[^.]*/, '*'))
   }
 
-  /** The caller's handshake was wrong, or it is gone. */
+  /** Called if the caller's handshake failed, or the caller is gone. */
   #fail(refused: Refused): void {
     const { caller, refusal } = refused
     if (refusal !== null) this.#unmatched?.state.handshakeFailed(caller.source.address)

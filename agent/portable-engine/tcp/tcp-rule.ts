@@ -34,7 +34,7 @@ export class TcpRule implements Acceptor {
     this.#listeners = listeners
   }
 
-  /** `replaces` as in the constructor: a rule does not keep those before it. */
+  /** `replaces` is that of the constructor: a rule holds no reference to it. */
   async open(replaces: TcpRule | null): Promise<void> {
     const shutPort = await this.#listeners.open(this, replaces)
     const endProbes = startHealthProbes(this.state)
@@ -44,16 +44,17 @@ export class TcpRule implements Acceptor {
     }
   }
 
-  /** Resolves when the callers who wait in the queues of the listeners are accepted: a close would reset them. */
-  async waitingAccepted(): Promise<void> {
-    for (let [turn, seen] = [0, -1]; turn < backlog && this.#shut && seen !== this.#arrivals; turn++) {
+  /** Resolves when the callers in the queues of the listeners are accepted. A close would reset them. */
+  async acceptWaiting(): Promise<void> {
+    let seen = -1
+    for (let turn = 0; turn < backlog && this.#shut && seen !== this.#arrivals; turn++) {
       seen = this.#arrivals
       await nextTurn()
       await nextTurn() // a listener accepts one a turn; the first may have begun before
     }
   }
 
-  /** Shuts the port now and resets live connections after `drainMs`; null: never. A later call can only shorten that. */
+  /** Closes the port now and resets live connections after `drainMs`; null: never. A later call can only shorten it. */
   close(drainMs: number | null): void {
     this.#shut?.()
     this.#shut = null
@@ -94,7 +95,7 @@ export class TcpRule implements Acceptor {
     else if (!isOpen) resetSocket(caller.socket)
   }
 
-  /** Begins a connection, or returns the reason why it is refused. */
+  /** Starts a connection, or returns why it is refused. */
   #admit(caller: Caller, port: number): string | null {
     const { descriptors } = this.#context
     const denied = this.state.sourceRefusal(caller.source.address, caller.source.port)

@@ -1,9 +1,9 @@
-// Waits until the peer of a socket has what was written to it, as Linux tells (proc(5)). A reset would drop the rest.
+// Waits until the peer of a socket has acknowledged all bytes, see proc(5). A reset would drop the rest. Linux only.
 import { existsSync, readFileSync, readlinkSync } from 'node:fs'
 import type { Socket } from 'node:net'
 
-const leastPauseMs = 5 // who waits holds descriptors
-const pausePerRead = 10 // where many sockets make it slow, reading takes a tenth of the time
+const leastPauseMs = 5 // short, since waiting sockets hold descriptors
+const pausePerRead = 10 // reading takes at most a tenth of the time
 const tables = ['/proc/self/net/tcp', '/proc/self/net/tcp6']
 
 interface Wait {
@@ -13,12 +13,12 @@ interface Wait {
   left: number // bytes
   since: number // the last progress, in ms
 }
-const waits = new Map<Socket, Wait>() // all are judged by one reading of the tables
+const waits = new Map<Socket, Wait>() // one read of the tables serves all
 let nextCheck: NodeJS.Timeout | undefined
 
 /**
- * Calls `done` later, unless the socket closes before: when the peer has all, when it has got nothing for `limitMs`, or at
- * once where nobody knows.
+ * Calls `done` when the peer has acknowledged all bytes, or none for `limitMs`. Calls it in a microtask if that cannot be
+ * determined. Never calls it after the socket has closed.
  */
 export function whenAcknowledged(socket: Socket, limitMs: number, done: () => void): void {
   if (waits.has(socket)) return
@@ -66,7 +66,7 @@ function readTables(): Map<string, number> {
   )
 }
 
-/** Returns null on a system without /proc, and for a socket that is closed. */
+/** Returns null on a system without /proc, and for a closed socket. */
 function inodeOf(socket: Socket): string | null {
   const { _handle: handle } = socket as Socket & { readonly _handle?: { readonly fd?: number } | null }
   try {

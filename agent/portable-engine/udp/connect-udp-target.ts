@@ -22,7 +22,7 @@ export interface UdpDialRule {
   readonly unreachable: UnreachableAddresses
 }
 
-/** Connects to the first target with a route, which is then active. Else returns why this host refused it; null: the targets did. */
+/** Connects to the first target with a route, and counts it as active. Else returns the refusal of this host; null: the targets refused. */
 export async function connectUdpTarget(
   rule: UdpDialRule,
   listenPort: number,

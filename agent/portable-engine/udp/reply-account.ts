@@ -1,6 +1,6 @@
 import type { ReplyCap } from '../../engine/source-guard.ts'
 
-/** What one flow has asked and was sent, in bytes. */
+/** The bytes of one flow from and to its caller. */
 export class ReplyAccount {
   readonly #cap: ReplyCap
   #asked = 0

@@ -14,25 +14,25 @@ import type { SocketAddress, UdpSocket } from './udp-socket.ts'
 export interface Arrival {
   readonly key: string // of the flow
   readonly port: LivePortCounters
-  readonly source: SocketAddress // of the sender, to which replies go
+  readonly source: SocketAddress // of the sender, which gets the replies
   readonly caller: SocketAddress
-  readonly destination: SocketAddress | null // to which the caller has sent, where a header says it
+  readonly destination: SocketAddress | null // of the caller's datagram, from the header
   readonly socket: UdpSocket // that received it
 }
 
 /** The flow's view of its rule. */
 export interface FlowOwner extends UdpDialRule {
-  /** Called when the target's host has answered with an ICMP error. */
+  /** Called when the target's host has sent an ICMP error. */
   evicted(target: ConnectedUdpTarget, errno: string): void
   /** Asks for calls of `settleOld` until it returns false. */
   settleLater(flow: UdpFlow): void
   flowEnded(flow: UdpFlow): void
 }
 
-/** How long an ICMP error may take: the datagram that it names is not counted as delivered. */
+/** How long an ICMP error can take. The datagram that it refers to is not counted as delivered. */
 export const settleMs = 250
 
-/** Of IPv4; IPv6 would allow a few more. */
+/** The limit of IPv4. IPv6 allows a few more. */
 const maxDatagramBytes = 65_507
 
 export class UdpFlow {
@@ -52,7 +52,7 @@ export class UdpFlow {
   #target: ConnectedUdpTarget | null = null
   #isAttemptReported = false
   #isEvicted = false
-  /** The newest datagram that the system took for the target: ICMP may still name it as refused. */
+  /** The newest datagram that the system accepted for the target. An ICMP error can still refer to it. */
   #unsettled: { readonly bytes: number; readonly sentAt: number } | null = null
 
   constructor(arrival: Arrival, owner: FlowOwner, admission: Admission) {
@@ -74,7 +74,7 @@ export class UdpFlow {
     return this.#ending.signal.aborted
   }
 
-  /** Resolves when nothing is counted for the flow any more. */
+  /** Resolves when counting for the flow has ended. */
   async run(): Promise<void> {
     await this.#run()
     this.#record.arrivedAt(this.#replySocket.local)
@@ -101,7 +101,7 @@ export class UdpFlow {
     await outcome.socket.closed
   }
 
-  /** Handles a datagram of the caller. Replies leave by the socket that received the last one. */
+  /** Handles a datagram of the caller. Replies use the socket that received the last one. */
   receive(bytes: Buffer, socket: UdpSocket): void {
     this.#replySocket = socket
     this.lastSeenAt = performance.now()
@@ -110,19 +110,19 @@ export class UdpFlow {
     else if (!this.#pending.add(bytes)) this.#owner.state.countRejection('pending_overflow')
   }
 
-  /** Returns what those see who look at it. A flow waits for no meter. */
+  /** Returns the flow for a query. Flows never wait for a meter. */
   live(): Live {
     const activeAt = this.lastSeenAt
     const { local: listen } = this.#replySocket
     return { record: this.#record, listen, activeAt, heldBy: null, end: () => this.end('operator_closed') }
   }
 
-  /** Ends the flow when its target was reset. */
+  /** Ends the flow if its target was reset. */
   endIfReset(): void {
     if (this.#target && this.#owner.state.isReset(this.#target.attempt.index)) this.end('rule_closed')
   }
 
-  /** Ends the flow when the filters deny its caller or its target. */
+  /** Ends the flow if the filters deny its caller or its target. */
   recheckFilters(): void {
     const { state } = this.#owner
     const target = this.#target
@@ -177,7 +177,7 @@ export class UdpFlow {
     this.#send('out', bytes)
   }
 
-  /** Counts what was sent at least `settleMs` ago. Returns true if something is still to be counted. */
+  /** Counts datagrams that were sent at least `settleMs` ago. Returns true if some are left to count. */
   settleOld(): boolean {
     if (this.#unsettled && this.#unsettled.sentAt + settleMs <= performance.now()) this.#settle()
     return this.#unsettled !== null
@@ -221,7 +221,7 @@ export class UdpFlow {
     if (errno !== null && direction === 'in') this.#targetFailed(errno)
   }
 
-  /** Holds the newest datagram back. The system took it without an error, so the one before has arrived. */
+  /** Delays counting of the newest datagram. The system accepted it without an error, so the previous one arrived. */
   #hold(bytes: number): void {
     this.#settle()
     this.#unsettled = { bytes, sentAt: performance.now() }
@@ -260,7 +260,7 @@ export class UdpFlow {
   }
 }
 
-/** Errors that ICMP has reported about an earlier datagram. Others concern only the datagram that was sent. */
+/** Errors from ICMP about an earlier datagram. Other errors concern only the datagram that was sent. */
 const icmpErrors = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 const counterNames = { in: ['bytesIn', 'datagramsIn'], out: ['bytesOut', 'datagramsOut'] } as const

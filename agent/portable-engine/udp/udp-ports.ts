@@ -9,10 +9,10 @@ import { bindSocket, type SocketAddress, type UdpSocket } from './udp-socket.ts'
 
 const rescanMs = 5_000
 
-/** `socket` is the one that received the datagram: replies leave by it. */
+/** `socket` received the datagram; replies use it. */
 type OnDatagram = (port: number, bytes: Buffer, from: SocketAddress, socket: UdpSocket) => void
 
-/** The ports of a rule. Another rule may take over some of them: those are no longer closed with it. */
+/** The ports of a rule. Another rule can take over some of them; `close` does not close those. */
 export class UdpPorts {
   readonly #ports = new Map<number, UdpPort>()
 
@@ -64,7 +64,7 @@ const closeAll = async (ports: ReadonlyMap<number, UdpPort>): Promise<void> =>
 
 /**
  * The sockets of one port. A reply must come from the local address that the datagram was sent to, which Node does not
- * report. So every local address has its own socket, and a reply leaves by the socket that received the datagram.
+ * report. So every local address has a socket, and a reply uses the socket that received the datagram.
  */
 class UdpPort {
   readonly #port: number
@@ -80,7 +80,7 @@ class UdpPort {
     this.onDatagram = onDatagram
   }
 
-  /** Binds all addresses. Throws an EngineFault when one fails; `listenUdp` closes what is open by then. */
+  /** Binds all addresses. Throws an EngineFault when one fails; `UdpPorts.open` closes the others. */
   open(bind: readonly string[]): void {
     for (const address of new Set(bind))
       try {
@@ -109,7 +109,7 @@ class UdpPort {
     if (failure !== undefined) throw failure
   }
 
-  /** Returns the first error, if any. An address that is not ready is no error: the wildcard socket receives for it. */
+  /** Returns the first error, if any. Skips addresses that are not ready: the wildcard socket receives for them. */
   #openLocalAddresses(family: Family): unknown {
     let failure: unknown
     for (const address of localAddresses(family).filter(address => !this.#sockets.has(address)))
@@ -132,7 +132,7 @@ class UdpPort {
           this.onDatagram(port, bytes, from, socket)
           if (isWildcard) this.#rescan(familyOf(address))
         },
-        onError() {} // an earlier reply did not arrive: any caller can cause this
+        onError() {} // an earlier reply was lost: any caller can cause this
       })
       this.#sockets.set(address, socket)
     } catch (error) {

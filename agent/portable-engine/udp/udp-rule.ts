@@ -21,12 +21,12 @@ export class UdpRule implements FlowOwner {
   readonly unreachable = new UnreachableAddresses()
   readonly #context: EngineContext
   readonly #ports = new UdpPorts()
-  /** The flows by their keys, also of the rules that have had these ports before: each datagram finds its flow. */
+  /** Flows by key, shared with the earlier rules of these ports, so that each datagram finds its flow. */
   readonly #table: Map<string, UdpFlow>
   readonly #flows = new Set<UdpFlow>() // of this rule
   readonly #unsettled = new Set<UdpFlow>()
   #settling: NodeJS.Timeout | undefined
-  readonly #running = new Set<Promise<void>>() // also of flows that have ended and whose socket is closing
+  readonly #running = new Set<Promise<void>>() // includes ended flows with a closing socket
   #isOpen = false
   #closed: Promise<void> | null = null // resolves when the sockets are closed
   #endSweeps = () => {}
@@ -39,7 +39,7 @@ export class UdpRule implements FlowOwner {
     this.#table = replaces ? replaces.#table : new Map()
   }
 
-  /** `replaces` as in the constructor: a rule does not keep those before it. */
+  /** `replaces` is that of the constructor: a rule holds no reference to it. */
   async open(replaces: UdpRule | null): Promise<void> {
     const { from, to, idleMs } = this.state.rule
     const onDatagram: UdpRule['receive'] = (...datagram) => this.receive(...datagram)
@@ -50,8 +50,8 @@ export class UdpRule implements FlowOwner {
   }
 
   /**
-   * A flow has no end to wait for: it ends with its socket, whatever the drain time. Those whose socket another rule has
-   * taken over end after `drainMs`; null: by themselves.
+   * Ends flows with their socket at once: a flow has no end to drain to. If another rule has taken over the socket, its
+   * flows end after `drainMs`; null: when they are idle.
    */
   close(drainMs: number | null): void {
     if (this.#isOpen) this.#shut()
@@ -130,7 +130,7 @@ export class UdpRule implements FlowOwner {
     receiver?.receive(first.rest, socket)
   }
 
-  /** Takes a header off, which the first datagram of a flow must have where the rule says so. Returns null when it is refused. */
+  /** Removes the header that the first datagram of a flow must have if the rule has a `firstRead`. Returns null if refused. */
   #readFirst(bytes: Buffer, source: SocketAddress, flow: UdpFlow | undefined): NamedDatagram | null {
     const { firstRead } = this.state
     const own = { caller: source, destination: null }
@@ -141,7 +141,7 @@ export class UdpRule implements FlowOwner {
     return { ...own, ...header?.named, rest: bytes.subarray(header?.size) }
   }
 
-  /** Begins a flow. Returns null when it is refused, which is counted, or when the rule is closed. */
+  /** Starts a flow. Returns null if it is refused and counted, or if the rule is closed. */
   #admit(arrival: Arrival): UdpFlow | null {
     if (!this.#isOpen) return null
     const { address, port } = arrival.caller
@@ -193,7 +193,7 @@ export class UdpRule implements FlowOwner {
 /** Calls `sweep` several times per `idleMs`; 0: never. Returns a function that ends the sweeps. */
 function startSweeps(idleMs: number, sweep: () => void): () => void {
   if (idleMs === 0) return () => {}
-  // After a stall, datagrams that have arrived meanwhile are read first: they may keep a flow alive.
+  // After a stall, waiting datagrams are read first: they can keep a flow alive.
   const timer = setInterval(() => setImmediate(sweep), Math.min(idleMs / 4, 5_000))
   return () => clearInterval(timer)
 }

@@ -3,21 +3,21 @@ import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from '
 import { once } from 'node:events'
 import { familyOf } from '../../net/address.ts'
 
-/** Datagrams that the kernel does not take are queued, up to this size. Further ones are dropped. */
+/** Datagrams that the kernel does not accept are queued, up to this size. More are dropped. */
 const maxQueuedBytes = 1024 * 1024
 /** Bursts wait in the kernel while this thread is busy. */
 const receiveBufferBytes = 4 * 1024 * 1024
 
-/** The address as the system writes it: with its zone. */
+/** An address in the notation of the system, with its zone. */
 export type SocketAddress = Pick<RemoteInfo, 'address' | 'port'>
 
 export interface SocketHandlers {
   onMessage(bytes: Buffer, from: RemoteInfo): void
-  /** Called when an earlier datagram of a connected socket did not arrive. */
+  /** Called when an earlier datagram of a connected socket was lost. */
   onError(errno: string): void
 }
 
-/** Throws the system's error. `shared`: other sockets of this user may bind the port, too. */
+/** Throws the system's error. `shared`: other sockets of this user can bind the port, too. */
 export function bindSocket(
   { address, port }: SocketAddress,
   sharing: 'exclusive' | 'shared',
@@ -43,7 +43,7 @@ function bindNow(socket: Socket, { address, port }: SocketAddress): void {
   if (failure) throw failure
 }
 
-/** Rejects with the system's error when there is no route, or no such local address. `from` null: the system chooses. */
+/** Rejects with the system's error if there is no route or no such local address. `from` null: the system chooses. */
 export async function connectSocket(
   { address, port }: SocketAddress,
   from: string | null,
@@ -73,7 +73,7 @@ const open = (address: string, options: Omit<SocketOptions, 'type'> = {}): Socke
 export class UdpSocket {
   /** Resolves when the socket is closed; no `onSent` is called later. */
   readonly closed: Promise<void>
-  readonly local: SocketAddress // to which it was asked to bind
+  readonly local: SocketAddress // requested at the bind
   readonly #socket: Socket
   #isOpen = true
 
@@ -96,7 +96,7 @@ export class UdpSocket {
     } catch {} // the system's own size is good enough
   }
 
-  /** `to` null: the connected address. `onSent` is called once, later: null when the system took it, else an errno. */
+  /** `to` null: the connected address. `onSent` is called once, later, with null if the system accepted the datagram, else an errno. */
   send(bytes: Buffer, to: SocketAddress | null, onSent: (errno: string | null) => void): void {
     const isFull = this.#isOpen && this.#socket.getSendQueueSize() > maxQueuedBytes
     const onDone = (error: Error | null) => onSent(error ? errnoOf(error) : null)
@@ -113,10 +113,10 @@ export class UdpSocket {
   }
 }
 
-/** Compares a sender with the connected address: between bind and connect a socket receives from everybody. */
+/** Compares a sender with the connected address: between bind and connect a socket receives from any sender. */
 const isSame = (a: SocketAddress, b: SocketAddress): boolean => a.port === b.port && a.address === b.address
 
-/** A dial of a free port of this host may be given that very port: nobody else is there. */
+/** A dial of a free port of this host can get the same local port: no other socket is there. */
 const selfConnected = (): Error =>
   Object.assign(new Error('the socket is connected to itself'), { code: 'ECONNREFUSED' })
 
