@@ -12,6 +12,11 @@ const root = join(import.meta.dirname, '..', '..')
 // Packages stay: they take long, and their maker replaces them.
 for (const entry of globSync('dist/*', { cwd: root, exclude: ['dist/packages'] }))
   rmSync(join(root, entry), { recursive: true })
+const types = spawnSync(process.execPath, ['config/build/operation-types.ts'], {
+  cwd: root,
+  stdio: 'inherit'
+})
+if (types.status !== 0) process.exit(types.status ?? 1)
 const { status } = spawnSync('tsc', ['-p', 'config/build/tsconfig.json', '--checkers', '2'], {
   cwd: root,
   stdio: 'inherit'

@@ -140,7 +140,7 @@ function objectOf(
 const additionalOf = (additional: true | Schema): string =>
   additional === true ? 'unknown' : typeOf(additional)
 
-export const operationTypesFile = join(import.meta.dirname, '..', '..', 'platform/api/operator-api.ts')
+const operationTypesFile = join(import.meta.dirname, '..', '..', 'platform/api/operator-api.ts')
 
 if (import.meta.main) {
   const document = (await openapiDocument()) as OpenapiDocument
