@@ -4,7 +4,7 @@ import { count } from '../../format.ts'
 import { Fact, Facts } from '../../parts/Facts.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
-import { Actor, Outcome, Subject } from './columns.tsx'
+import { Actor, Outcome, Subject } from './audit-columns.tsx'
 import type { Entry } from './use-entries.ts'
 
 /** All fields of an entry, with the changes. */

@@ -10,7 +10,7 @@ import { QueryResult } from '../../parts/QueryResult.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { columns } from './columns.tsx'
+import { auditColumns } from './audit-columns.tsx'
 import { EntryDetails } from './EntryDetails.tsx'
 import { FilterForm } from './FilterForm.tsx'
 import { type Entry, type Filters, filterNames, useEntries } from './use-entries.ts'
@@ -83,7 +83,7 @@ function EntryList({ entries, hasOlder, loadOlder }: ListProps) {
         name="audit"
         what={text.audit.what}
         rows={entries}
-        columns={[...columns, detailsColumn]}
+        columns={[...auditColumns, detailsColumn]}
         idOf={({ id }) => id}
         empty={<EmptyState what={text.audit.empty} />}
       />

@@ -12,7 +12,7 @@ import { QueryResult } from '../../parts/QueryResult.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { type Ban, columns } from './columns.tsx'
+import { type Ban, banColumns } from './ban-columns.tsx'
 import { NewBan } from './NewBan.tsx'
 import { UnderAttack } from './UnderAttack.tsx'
 
@@ -61,7 +61,7 @@ export default function Bans() {
             name="bans"
             what={text.bans.what}
             rows={all}
-            columns={[...columns, liftColumn]}
+            columns={[...banColumns, liftColumn]}
             idOf={({ ban_id }) => ban_id}
             empty={
               <EmptyState what={filter === 'all' ? text.bans.emptyAll : text.bans.empty}>{add}</EmptyState>

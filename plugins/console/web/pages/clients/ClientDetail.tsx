@@ -11,9 +11,9 @@ import { StateLabel } from '../../parts/StateLabel.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { columnsOf } from '../rules/columns.tsx'
 import { isOn } from '../rules/filters.ts'
 import { useRules } from '../rules/queries.ts'
+import { ruleColumns } from '../rules/rule-columns.tsx'
 import { ClientActions } from './ClientActions.tsx'
 import { ClientOwners } from './ClientOwners.tsx'
 import { type Client, useClients, useClientsById } from './queries.ts'
@@ -65,7 +65,7 @@ const Missing = () => (
 function Rules({ id }: { readonly id: string }) {
   const rules = useRules()
   const clients = useClientsById()
-  const columns = useMemo(() => columnsOf(clients).filter(column => column.id !== 'client'), [clients])
+  const columns = useMemo(() => ruleColumns(clients).filter(column => column.id !== 'client'), [clients])
   return (
     <Section
       title={text.clients.rules}

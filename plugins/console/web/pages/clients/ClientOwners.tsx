@@ -36,7 +36,7 @@ export function ClientOwners({ client }: { readonly client: Client }) {
         ]}
         rows={owners.data.map(owner => ({
           key: owner.owner_id,
-          cells: cellsOf(client, owner, () => choose(owner.owner_id))
+          cells: toCells(client, owner, () => choose(owner.owner_id))
         }))}
       />
       <Dialog
@@ -59,7 +59,7 @@ export function ClientOwners({ client }: { readonly client: Client }) {
   )
 }
 
-const cellsOf = (client: Client, owner: Owner, onChange: () => void) => [
+const toCells = (client: Client, owner: Owner, onChange: () => void) => [
   owner.owner_id,
   <Anchor
     key="rules"

@@ -12,7 +12,7 @@ import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { useClientsById } from '../clients/queries.ts'
 import { CloseMatching } from './CloseMatching.tsx'
-import { columnsOf } from './columns.tsx'
+import { connectionColumns } from './connection-columns.tsx'
 import {
   type LiveFilter,
   type LiveRow,
@@ -38,7 +38,7 @@ export function LiveConnections({ filter, tools }: Props) {
   const close = useClose()
   const columns = useMemo(
     () =>
-      columnsOf({
+      connectionColumns({
         clientOf: id => clients.get(id)?.client_name ?? id,
         onClose: setClosing,
         hasRule: filter.rule_id === undefined

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { call, type Versioned } from '../../api/call.ts'
-import { useVersionedEdit } from '../../api/use-edit.ts'
+import { useVersionedEdit } from '../../api/use-versioned-edit.ts'
 import { notify } from '../../app/notices.ts'
 import { bytes } from '../../format.ts'
 import { EditConflict } from '../../parts/form/EditConflict.tsx'

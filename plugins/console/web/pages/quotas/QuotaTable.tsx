@@ -12,9 +12,9 @@ import { RowMenu } from '../../parts/RowMenu.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { columnsOf } from './columns.tsx'
 import { EditQuota } from './EditQuota.tsx'
 import { pathOf, type Quota } from './quota.ts'
+import { quotaColumns } from './quota-columns.tsx'
 
 interface Props {
   readonly quotas: readonly Quota[]
@@ -52,7 +52,7 @@ export function QuotaTable({ quotas, users, mayChange }: Props) {
         name="quotas"
         what={text.quotas.what}
         rows={quotas}
-        columns={mayChange ? [...columnsOf(users), actionsColumn] : columnsOf(users)}
+        columns={mayChange ? [...quotaColumns(users), actionsColumn] : quotaColumns(users)}
         idOf={({ user_id, client_id }) => `${user_id} ${client_id}`}
         empty={<EmptyState what={mayChange ? text.quotas.none[users] : text.quotas.emptyOwn} />}
       />

@@ -9,10 +9,10 @@ import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { type ClientsById, useClientsById } from '../clients/queries.ts'
 import { BulkActions } from './BulkActions.tsx'
-import { columnsOf } from './columns.tsx'
 import { filterRules, type RuleFilter, useFilters } from './filters.ts'
 import { type Rule, useRules } from './queries.ts'
 import { RuleFilters } from './RuleFilters.tsx'
+import { ruleColumns } from './rule-columns.tsx'
 
 const idOf = ({ rule_id }: Rule): string => rule_id
 
@@ -20,7 +20,7 @@ export function RuleList() {
   const { filters, set, clear } = useFilters()
   const rules = useRules(filters.selector)
   const clients = useClientsById()
-  const columns = useMemo(() => columnsOf(clients), [clients])
+  const columns = useMemo(() => ruleColumns(clients), [clients])
   const rows = useFiltered(rules.data, filters, clients)
   const isFiltered = Object.entries(filters).some(([name, value]) => name !== 'q' && value !== '')
   const isRefused = rules.isError && toApiError(rules.error).code === 'validation.selector'

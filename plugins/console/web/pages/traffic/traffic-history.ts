@@ -60,9 +60,9 @@ export function toPoints({ bucket, samples, from, to }: History): readonly Point
 }
 
 export const toCsv = (samples: readonly Sample[]): string =>
-  ['time,bytes_in,bytes_out', ...samples.map(lineOf)].join('\r\n')
+  ['time,bytes_in,bytes_out', ...samples.map(toCsvLine)].join('\r\n')
 
-const lineOf = ({ ts, bytes_in, bytes_out }: Sample): string =>
+const toCsvLine = ({ ts, bytes_in, bytes_out }: Sample): string =>
   [new Date(ts * 1000).toISOString(), bytes_in, bytes_out].join(',')
 
 /** Downloads `content` as a file. */

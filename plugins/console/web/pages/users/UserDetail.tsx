@@ -13,11 +13,11 @@ import { text } from '../../text/text.ts'
 import { Sessions } from '../account/Sessions.tsx'
 import { Tokens } from '../account/Tokens.tsx'
 import { UserQuotas } from '../quotas/UserQuotas.tsx'
-import { UserState } from './columns.tsx'
 import { type User, useUser } from './queries.ts'
 import { UserActions } from './UserActions.tsx'
 import { UserGrants } from './UserGrants.tsx'
 import { UserLimits } from './UserLimits.tsx'
+import { UserState } from './user-columns.tsx'
 
 export function UserDetail({ id }: { readonly id: string }) {
   const user = useUser(id)

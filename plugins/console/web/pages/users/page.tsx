@@ -6,10 +6,10 @@ import { PageHead } from '../../parts/PageHead.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
-import { columns } from './columns.tsx'
 import { NewUser } from './NewUser.tsx'
 import { useUsers } from './queries.ts'
 import { UserDetail } from './UserDetail.tsx'
+import { userColumns } from './user-columns.tsx'
 
 export default function Users() {
   return (
@@ -40,7 +40,7 @@ function List() {
             name="users"
             what={text.users.what}
             rows={rows}
-            columns={columns}
+            columns={userColumns}
             idOf={({ user_id }) => user_id}
             empty={<EmptyState what={text.users.empty} />}
           />

@@ -59,7 +59,11 @@ function chartOptions(place: HTMLElement, latest: { readonly current: Omit<Props
     scales: { y: { range: (_, _min, max) => [0, Math.max(1, max ?? 0) * 1.1] } },
     series: [{}, ...latest.current.lines.map(line => toSeriesOptions(line, color))],
     axes: [
-      { ...axis, space: 80, values: (_, times, _axis, _space, step) => times.map(timesOf(times, step)) },
+      {
+        ...axis,
+        space: 80,
+        values: (_, times, _axis, _space, step) => times.map(timeFormatter(times, step))
+      },
       { ...axis, size: 82, space: 36, incrs: steps, values: (_, values) => values.map(latest.current.format) }
     ],
     hooks: { setCursor: [({ cursor }) => latest.current.onPoint(cursor.idx ?? null)] }
@@ -91,7 +95,7 @@ const minutes = new Intl.DateTimeFormat(locale, { timeStyle: 'short' })
 const days = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric' })
 
 /** Labels of the time axis: days if the chart covers more than two days, else times. */
-const timesOf = (times: readonly number[], stepSecs: number) => {
+const timeFormatter = (times: readonly number[], stepSecs: number) => {
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 2 * 86_400
   const form = isLong ? days : stepSecs < 60 ? seconds : minutes
   return (secs: number): string => form.format(secs * 1000)

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import type { Versioned } from '../../api/call.ts'
-import { useVersionedEdit } from '../../api/use-edit.ts'
+import { useVersionedEdit } from '../../api/use-versioned-edit.ts'
 import { isSame, toMergePatch, type Values } from '../schema-form/values.ts'
 import { EditConflict } from './EditConflict.tsx'
 

@@ -35,7 +35,7 @@ export function Journal({ id }: { readonly id: string }) {
                 { title: text.ruleDetail.change },
                 { title: text.ruleDetail.cause }
               ]}
-              rows={entries.map((entry, i) => ({ key: `${entry.ts} ${i}`, cells: cellsOf(entry) }))}
+              rows={entries.map((entry, i) => ({ key: `${entry.ts} ${i}`, cells: toCells(entry) }))}
             />
             {entries.length === limit && limit < maxLimit && (
               <Button
@@ -54,11 +54,11 @@ export function Journal({ id }: { readonly id: string }) {
   )
 }
 
-const cellsOf = ({ ts, kind, from, to, cause, details }: Entry) => [
+const toCells = ({ ts, kind, from, to, cause, details }: Entry) => [
   <Timestamp key="ts" at={ts} format="seconds" />,
   text.kinds[kind] ?? kind,
   [
-    aboutOf(details),
+    subjectOf(details),
     [from, to]
       .map(kind === 'state' ? stateName : format)
       .filter(Boolean)
@@ -70,7 +70,7 @@ const cellsOf = ({ ts, kind, from, to, cause, details }: Entry) => [
 ]
 
 /** The subject of the entry: a field, a target or a client. */
-const aboutOf = ({ field, target, client_name }: Entry['details']): string =>
+const subjectOf = ({ field, target, client_name }: Entry['details']): string =>
   [field, target, client_name].filter(part => typeof part === 'string').join(' ')
 
 const stateName = (state: unknown): string =>

@@ -21,7 +21,7 @@ interface Props {
 const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone
 const officeHours: Window = { days: ['mon', 'tue', 'wed', 'thu', 'fri'], from: '08:00', to: '18:00' }
 
-/** Edits the weekly hours in which the rule is open. */
+/** Edits the weekly opening hours of the rule. */
 export function Schedule({ value, onChange, error }: Props) {
   const schedule = isObject(value) ? value : null
   const windows = Array.isArray(schedule?.['windows']) ? (schedule['windows'] as Window[]) : []

@@ -14,7 +14,7 @@ const stateOf = ({ state, lifted_by }: Ban): string =>
 const causeOf = ({ cause, reason, times }: Ban): string =>
   `${reason ?? text.bans.causes[cause]}${times > 1 ? ` · ${text.bans.nth(String(times))}` : ''}`
 
-export const columns: readonly Column<Ban>[] = [
+export const banColumns: readonly Column<Ban>[] = [
   { id: 'source', title: text.bans.source, value: ({ source }) => source, width: 8 },
   {
     id: 'where',

@@ -14,10 +14,10 @@ interface Names {
 
 type LiveColumn = Column<LiveRow>
 
-export function columnsOf({ clientOf, onClose, hasRule }: Names): readonly LiveColumn[] {
+export function connectionColumns({ clientOf, onClose, hasRule }: Names): readonly LiveColumn[] {
   return [
     { id: 'source', title: text.connections.source, value: ({ source }) => source, width: 10 },
-    ...(hasRule ? ruleColumns() : []),
+    ...(hasRule ? columnsOfRule() : []),
     {
       id: 'client',
       title: text.rules.client,
@@ -60,7 +60,7 @@ const link = (to: string, words: string) => (
   </Anchor>
 )
 
-const ruleColumns = (): readonly LiveColumn[] => [
+const columnsOfRule = (): readonly LiveColumn[] => [
   {
     id: 'rule',
     title: text.connections.rule,

@@ -22,7 +22,7 @@ function reasonOf(rule: Rule, clients: ClientsById): string {
   return reason === null || reason === state ? '' : (text.reasons[reason] ?? reason)
 }
 
-export const columnsOf = (clients: ClientsById): readonly Column<Rule>[] => [
+export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
   {
     id: 'port',
     title: text.explain.port,

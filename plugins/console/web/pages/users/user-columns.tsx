@@ -6,7 +6,7 @@ import { text } from '../../text/text.ts'
 import { stateOf, type User } from './queries.ts'
 import { UserLink } from './UserLink.tsx'
 
-export const columns: readonly Column<User>[] = [
+export const userColumns: readonly Column<User>[] = [
   {
     id: 'id',
     title: text.users.id,

@@ -45,7 +45,7 @@ export const Outcome = ({ entry: { outcome, status, reason, count: times } }: { 
   </span>
 )
 
-export const columns: readonly Column<Entry>[] = [
+export const auditColumns: readonly Column<Entry>[] = [
   {
     id: 'at',
     title: text.audit.at,

@@ -53,7 +53,7 @@ const rest: readonly Column<Quota>[] = [
   }
 ]
 
-export const columnsOf = (users: 'all' | 'one'): readonly Column<Quota>[] =>
+export const quotaColumns = (users: 'all' | 'one'): readonly Column<Quota>[] =>
   users === 'all' ? [user, ...rest] : rest
 
 const Standing = ({ quota }: { readonly quota: Quota }) => {
