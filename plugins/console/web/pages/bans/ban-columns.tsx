@@ -23,7 +23,7 @@ export const banColumns: readonly Column<Ban>[] = [
     cell: ({ client_id, client_name, rule_id }) => (
       <Anchor component={Link} href={rule_id ? `/rules/${rule_id}` : `/clients/${client_id}`} size="sm">
         {client_name}
-        {rule_id && ` · ${text.audit.on} ${rule_id.slice(-6)}`}
+        {rule_id && ` · ${text.bans.rule} ${rule_id.slice(-6)}`}
       </Anchor>
     ),
     width: 6
