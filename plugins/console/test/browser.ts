@@ -128,13 +128,14 @@ export async function axeFindings(page: Page): Promise<string[]> {
 
 export const admin = { user: 'admin', password: 'a long enough password' }
 
-/** Opens the setup link and creates the administrator. */
+/** Opens the setup link, creates the administrator, and waits for the local agent to connect. */
 export async function setUp(page: Page, link: string): Promise<void> {
   await page.goto(link)
   await page.getByLabel('Password', { exact: true }).fill(admin.password)
   await page.getByLabel('Repeat password').fill(admin.password)
   await page.getByRole('button', { name: 'Create administrator' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.getByRole('button', { name: 'Create rule' }).waitFor() // shown once a client is connected
 }
 
 export async function signIn(page: Page, { user, password }: typeof admin): Promise<void> {
