@@ -13,10 +13,10 @@ const show = defineCommand({
 
 const set = defineCommand({
   name: 'settings set-endpoint',
-  summary: 'Override the configured endpoint, or endpoints.',
+  summary: 'Override the configured endpoints.',
   args: Type.Object({
     endpoint: Type.String({
-      description: 'HOST:PORT that the server certificate covers; several are separated by commas.'
+      description: 'HOST:PORT that the server certificate covers; separate several by commas.'
     })
   }),
   positional: ['endpoint'],
@@ -25,7 +25,7 @@ const set = defineCommand({
 
 const clear = defineCommand({
   name: 'settings clear-endpoint',
-  summary: 'Go back to the configured endpoint.',
+  summary: 'Clear the override and use the configured endpoint.',
   run: async ({ api, print }) => print.data(await put(api, null))
 })
 

@@ -8,13 +8,13 @@ export const endpointErrors = [endpointInvalid, endpointNotInCertSan]
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i
 
-/** Returns why agents cannot use this endpoint, or null if they can. `certificate` is the server's, in PEM. */
+/** Returns why agents cannot use the endpoint; null if they can. `certificate` is the server's, in PEM. */
 export function endpointFault(endpoint: string, certificate: string): Fault | null {
   const [, host = '', port = ''] = /^([^:]+):([1-9][0-9]{0,4})$/.exec(endpoint) ?? []
   if (!isHost(host) || Number(port) > 65535)
     return new Fault(
       endpointInvalid,
-      `${JSON.stringify(endpoint)} is not host:port with a DNS name or an IPv4 address`
+      `${JSON.stringify(endpoint)} must be host:port with a DNS name or an IPv4 address`
     )
   return isCovered(host, new X509Certificate(certificate))
     ? null
@@ -22,7 +22,7 @@ export function endpointFault(endpoint: string, certificate: string): Fault | nu
         endpointNotInCertSan,
         `the server certificate does not cover ${host}; use a host of its SAN, or stop the server and reissue it: ` +
           `sluice cert reissue --san ${host}. With clients enrolled add --rotate, start the server, and when all ` +
-          'are connected stop it for sluice cert activate'
+          'are connected stop it and run sluice cert activate'
       )
 }
 
@@ -32,7 +32,7 @@ function isHost(host: string): boolean {
   return host.length <= 253 && labels.every(part => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '')
 }
 
-/** Only the SAN counts. A wildcard stands for one left-most label, never for a part of one. */
+/** Only the SAN counts. A wildcard stands for one whole left-most label. */
 function isCovered(host: string, certificate: X509Certificate): boolean {
   if (isIPv4(host)) return certificate.checkIP(host) !== undefined
   return certificate.checkHost(host, { subject: 'never', partialWildcards: false }) !== undefined

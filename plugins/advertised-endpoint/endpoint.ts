@@ -7,10 +7,7 @@ import { Override } from './entities.ts'
 
 export type Source = 'override' | 'seed' | 'loopback'
 
-/**
- * The endpoints for agents; `effective` is the first, for their enrollment. Without any, `source` is null and `fault` has the
- * reason.
- */
+/** The endpoints for agents; `effective` is the first, for enrollment. If there are none, `fault` has the reason. */
 export type Resolved = { readonly override: string | null; readonly endpoints: readonly string[] } & (
   | { readonly effective: string; readonly source: Source; readonly fault: null }
   | { readonly effective: null; readonly source: null; readonly fault: Fault }
@@ -18,26 +15,26 @@ export type Resolved = { readonly override: string | null; readonly endpoints: r
 
 export interface Endpoint {
   resolve(em: EntityManager): Promise<Resolved>
-  /** Returns what agents are told; null where there is no effective endpoint. None where they need not be told. */
-  told(em?: EntityManager): Promise<readonly string[] | null>
+  /** Returns the endpoints to announce to agents: an empty list for the loopback endpoint, null if one is not usable. */
+  announced(em?: EntityManager): Promise<readonly string[] | null>
   /** Returns why there is no effective endpoint. Unlike `resolve`, it works before the listener is open. */
   check(em: EntityManager): Promise<Fault | null>
-  /** Throws if agents could not use one of the endpoints; none clear the override. */
+  /** Throws Fault if agents could not use one of the endpoints. An empty list clears the override. */
   setOverride(endpoints: readonly string[], em: EntityManager): Promise<Resolved>
 }
 
 const id = 'override'
-const maxLength = 255 // of all endpoints of an override, with the commas between them
+const maxLength = 255 // of all endpoints of an override, joined by commas
 
 export function openEndpoint({ control, clock, store }: Kernel): Endpoint {
-  const faultOf = (endpoints: readonly string[]): Fault | null =>
+  const findFault = (endpoints: readonly string[]): Fault | null =>
     endpoints.map(endpoint => endpointFault(endpoint, control.certificate)).find(fault => fault) ?? null
 
-  /** Fails closed: if an endpoint cannot be used, those of the next source are not tried. */
+  /** Fails closed: if an endpoint is not usable, it does not try the next source. */
   async function choose(em: EntityManager) {
     const override = (await em.findOne(Override, { id }))?.endpoint ?? null
     const wanted = endpointsIn(override ?? control.configuredEndpoint ?? [])
-    return { override, wanted, fault: faultOf(wanted) }
+    return { override, wanted, fault: findFault(wanted) }
   }
 
   async function resolve(em: EntityManager): Promise<Resolved> {
@@ -52,25 +49,28 @@ export function openEndpoint({ control, clock, store }: Kernel): Endpoint {
     return { override, endpoints: wanted, effective: first, source, fault }
   }
 
-  const told = store.remembered([Override.meta.tableName], async (_, em) => {
+  const announced = store.remembered([Override.meta.tableName], async (_, em) => {
     const { wanted, fault } = await choose(em)
     return fault ? null : wanted
   })
 
   return {
     resolve,
-    told: em => told('', em),
+    announced: em => announced('', em),
     check: async em => (await choose(em)).fault,
     async setOverride(endpoints, em) {
       if (endpoints.length === 0) {
         await em.nativeDelete(Override, { id })
         return resolve(em)
       }
-      const fault = faultOf(endpoints)
+      const fault = findFault(endpoints)
       if (fault) throw fault
       const endpoint = [...new Set(endpoints)].join(',')
       if (endpoint.length > maxLength)
-        throw new Fault(endpointInvalid, `the endpoints have more than ${maxLength} characters; name fewer`)
+        throw new Fault(
+          endpointInvalid,
+          `the endpoints have ${endpoint.length} characters, the maximum is ${maxLength}; give fewer`
+        )
       await em.upsert(Override, { id, endpoint, updatedAt: clock.now() })
       return resolve(em)
     }

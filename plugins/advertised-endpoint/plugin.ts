@@ -2,9 +2,9 @@ import { asFunction } from 'awilix'
 import { messages } from '../../agent/wire/endpoints.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { type Announce, openAnnounce } from './announce.ts'
 import { commands } from './commands.ts'
 import { type Endpoint, openEndpoint } from './endpoint.ts'
+import { type EndpointAnnouncer, openEndpointAnnouncer } from './endpoint-announcer.ts'
 import { endpointInvalid, endpointNotInCertSan } from './endpoint-fault.ts'
 import { Override } from './entities.ts'
 import { AdvertisedEndpoint0001 } from './migrations/0001-advertised-endpoint.ts'
@@ -12,7 +12,7 @@ import { routes } from './routes.ts'
 
 interface Deps extends Kernel {
   readonly endpoint: Endpoint
-  readonly announce: Announce
+  readonly endpointAnnouncer: EndpointAnnouncer
 }
 
 export default definePlugin<Deps>({
@@ -27,8 +27,8 @@ export default definePlugin<Deps>({
     migrations: [{ name: '0001-advertised-endpoint', class: AdvertisedEndpoint0001 }]
   },
   exports: { endpoint: asFunction(openEndpoint).singleton() },
-  services: { announce: asFunction(openAnnounce).singleton() },
-  fills: [connectionSlot.fillWith(({ announce }: Deps) => ({ welcome: announce.welcome }))],
+  services: { endpointAnnouncer: asFunction(openEndpointAnnouncer).singleton() },
+  fills: [connectionSlot.fillWith(({ endpointAnnouncer }: Deps) => ({ welcome: endpointAnnouncer.welcome }))],
   messages,
   routes,
   commands,

@@ -3,13 +3,13 @@ import { defineRoute, type Resource } from '../../kernel/http/route.ts'
 import { closed, orNull } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { endpointsIn } from '../certificate/exports.ts'
-import type { Announce } from './announce.ts'
 import type { Endpoint, Resolved } from './endpoint.ts'
+import type { EndpointAnnouncer } from './endpoint-announcer.ts'
 import { Override } from './entities.ts'
 
 interface Deps extends Pick<Kernel, 'store'> {
   readonly endpoint: Endpoint
-  readonly announce: Announce
+  readonly endpointAnnouncer: EndpointAnnouncer
 }
 
 const url = '/v1/settings/advertised-endpoint'
@@ -19,15 +19,17 @@ const hostAndPort = (description: string) => orNull(Type.String({ description, e
 
 const Setting = closed(
   {
-    override: hostAndPort('What was set here, several separated by commas; null: nothing.'),
-    effective: hostAndPort('What enrollment URIs have, the first of `endpoints`; null: see `diagnostic`.'),
+    override: hostAndPort('The override, several separated by commas; null: none is set.'),
+    effective: hostAndPort(
+      'The endpoint in enrollment URIs, the first of `endpoints`; null: see `diagnostic`.'
+    ),
     endpoints: Type.Array(Type.String(), {
-      description: 'All that agents try, each in an order of its own.',
+      description: 'The endpoints that agents try, each agent in a random order.',
       examples: [[example]]
     }),
     source: Type.Union(
       [Type.Literal('override'), Type.Literal('seed'), Type.Literal('loopback'), Type.Null()],
-      { description: 'Where `effective` is from; the seed is in the configuration.' }
+      { description: 'Source of `effective`; the seed is the configuration.' }
     ),
     diagnostic: orNull(Type.String(), {
       description: 'Why there is no effective endpoint.',
@@ -88,10 +90,10 @@ const update = defineRoute({
     ),
     reply: Setting
   }),
-  async run({ endpoint, announce }: Deps, { body, change }) {
+  async run({ endpoint, endpointAnnouncer }: Deps, { body, change }) {
     const endpoints = endpointsIn(body.advertised_endpoint ?? [])
     const resolved = await change(setting, em => endpoint.setOverride(endpoints, em))
-    await announce.toAll()
+    await endpointAnnouncer.announceToAll()
     return shown(resolved)
   },
   replay: async ({ endpoint, store }) => shown(await store.read(endpoint.resolve))

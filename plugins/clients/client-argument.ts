@@ -3,11 +3,11 @@ import { clientNotFound, defineCode, Fault } from '../../kernel/base/errors.ts'
 import { isId } from '../../kernel/base/id.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import type { Api } from '../../kernel/cli/command.ts'
-import type { ClientRow } from './row.ts'
+import type { ClientRow } from './client-row.ts'
 
 export const clientNameAmbiguous = defineCode('client_name_ambiguous', 409, 5)
 
-/** Completed in a shell: clients by name. */
+/** Shell completion: names of clients. */
 export const clientNames = { values: ['/v1/clients', 'client_name'] } as const
 
 export const ClientArg = Type.String({
@@ -17,7 +17,7 @@ export const ClientArg = Type.String({
 
 type Reader = Pick<Api, 'get' | 'list'>
 
-/** Returns a given id without a request: the user may not be allowed to read that client. */
+/** Returns an id without a request, because the user may lack the right to read that client. */
 export const findClientId = async (api: Reader, client: string): Promise<string> =>
   isId(client) ? client : (await findClient(api, client)).client_id
 

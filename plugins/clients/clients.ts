@@ -8,38 +8,45 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { noteRevoked } from '../../kernel/store/sql/watch.ts'
 import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
+import { type ClientRow, fieldsIn, toClientRows } from './client-row.ts'
 import { type Clients, changedSlot, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
 import { normalizeAddress, normalizeName } from './name-and-address.ts'
-import { type ClientRow, clientRowsOf, fieldsIn } from './row.ts'
 
 export const clientNotRevoked = defineCode('client_not_revoked', 409, 5)
 
 const idsPerQuery = 1000
 
-export type ClientAdministration = ReturnType<typeof openClients>
+/** The service `clients`, with more methods for the routes. */
+export interface ClientAdministration extends Clients {
+  /** Lists the clients that the caller may see. */
+  list(query: Values, principal: Principal): PagedRows<ClientRow>
+  /** Sets the name, the address and the fields of other plugins. The control stream stays open. */
+  update(id: string, part: ClientPart, em: EntityManager): Promise<ClientRow>
+  /** Returns the hash of the revoked token; call `endSession` with it after the commit. */
+  revoke(id: string, em: EntityManager): Promise<string | null>
+  /** Throws `client_not_revoked` for a client that is not revoked. */
+  remove(id: string, em: EntityManager): Promise<void>
+}
 
-/** Returns the service `clients`, with more methods for the routes. */
-export function openClients(kernel: Kernel) {
+export function openClients(kernel: Kernel): ClientAdministration {
   const { clock, identity, filled } = kernel
   return {
-    ...openReading(kernel),
+    ...openReads(kernel),
     ...openFilters(kernel),
     ...openTokens(kernel),
     get: getClient,
     normalizeName,
     normalizeAddress,
 
-    /** Sets the name, the address and the fields of other plugins. The control stream stays open. */
-    async update(id: string, { fields = {}, ...part }: ClientPart, em: EntityManager): Promise<ClientRow> {
+    async update(id, { fields = {}, ...part }, em) {
       const client = await getClient(id, em)
       if (Object.keys(part).length > 0) await em.nativeUpdate(Client, { id }, part)
       await recordFields.patch(fieldsIn(filled), id, { body: fields, em })
       if (Object.keys(fields).length > 0) await notifyChanged(client, filled, em)
-      return rowOf({ ...client, ...part }, kernel, em)
+      return toRow({ ...client, ...part }, kernel, em)
     },
 
-    /** Returns the hash of the revoked token; call `endSession` with it after the commit. */
-    async revoke(id: string, em: EntityManager): Promise<string | null> {
+    async revoke(id, em) {
       const client = await getClient(id, em)
       if (client.tokenHash) await identity.recordSpentToken(em, id, client.tokenHash)
       const revokedAt = client.revokedAt ?? clock.now()
@@ -49,10 +56,9 @@ export function openClients(kernel: Kernel) {
       return client.tokenHash ?? null
     },
 
-    async remove(id: string, em: EntityManager): Promise<void> {
+    async remove(id, em) {
       const client = await getClient(id, em)
-      if (!client.revokedAt)
-        throw new Fault(clientNotRevoked, `client ${id} is not revoked; revoke it before you delete it`)
+      if (!client.revokedAt) throw new Fault(clientNotRevoked, `client ${id} is not revoked; revoke it first`)
       for (const { value: onRemove } of filled(removingSlot)) await onRemove(client, em)
       await recordFields.remove(fieldsIn(filled), [id], em)
       await em.nativeDelete(ManagedObjectRow, { clientId: id })
@@ -69,12 +75,12 @@ interface ClientPart {
   readonly fields?: Values // of other plugins, as in the body of PATCH
 }
 
-async function rowOf(
+async function toRow(
   client: Client,
   { control, filled }: Pick<Kernel, 'control' | 'filled'>,
   em: EntityManager
 ): Promise<ClientRow> {
-  const [row] = await clientRowsOf([client], { peers: control.peers, filled }, em)
+  const [row] = await toClientRows([client], { peers: control.peers, filled }, em)
   if (!row) throw new TypeError(`client ${client.id} has no row`)
   return row
 }
@@ -125,14 +131,14 @@ function openTokens({ clock, identity, control, filled }: Kernel): Tokens {
 const insertSpent =
   'insert into kernel_spent_token (hash, client_id, spent_at) values (?, ?, ?) on conflict do nothing'
 
-/** Its present token, or none. */
+/** The token of a client after a change. */
 interface Token {
-  readonly tokenHash: string | null
+  readonly tokenHash: string | null // null: none
   readonly revokedAt: number | null
   readonly now: number
 }
 
-/** A token that was revoked or replaced stays so. */
+/** Records the change, so that a failover to a standby that was behind repeats it. */
 function noteToken(
   em: EntityManager,
   { id, tokenHash: spent }: Client,
@@ -148,7 +154,7 @@ function noteToken(
 
 type Filters = Pick<Clients, 'matching' | 'requireFilter' | 'filterErrors'>
 
-/** Returns the methods that choose clients as their list does. */
+/** Returns the methods that select clients with the parameters of their list. */
 function openFilters({ filled }: Pick<Kernel, 'filled'>): Filters {
   const filters = () => filled(listFilterSlots.client)
   return {
@@ -171,8 +177,8 @@ function openFilters({ filled }: Pick<Kernel, 'filled'>): Filters {
   }
 }
 
-/** Returns the methods that read clients, limited to those that the caller may see. */
-function openReading({ store, control, filled }: Kernel) {
+/** Returns the methods that read the clients that the caller may see. */
+function openReads({ store, control, filled }: Kernel) {
   /** Returns a condition for the clients that the caller may see. */
   async function visibleTo({ role, userId }: Principal, em: EntityManager) {
     if (role === 'superadmin') return {}
@@ -185,7 +191,7 @@ function openReading({ store, control, filled }: Kernel) {
       const wanted = listFilters.where(filled(listFilterSlots.client), query)
       const where = { $and: [await visibleTo(principal, em), { id: { $gt: after } }, wanted] }
       const page = await em.find(Client, where, { orderBy: { id: 'asc' }, limit: take })
-      const rows = await clientRowsOf(page, { peers: control.peers, filled }, em)
+      const rows = await toClientRows(page, { peers: control.peers, filled }, em)
       return rows.map(row => ({ key: row.client_id, row }))
     }
   })
@@ -204,7 +210,7 @@ function openReading({ store, control, filled }: Kernel) {
   const read: Clients['read'] = (id, principal) =>
     store.read(async em => {
       const client = await em.findOne(Client, { $and: [{ id }, await visibleTo(principal, em)] })
-      return rowOf(client ?? refuseUnknown(), { control, filled }, em)
+      return toRow(client ?? refuseUnknown(), { control, filled }, em)
     })
 
   return { list, count, read }
@@ -214,7 +220,7 @@ async function getClient(id: string, em: EntityManager): Promise<Client> {
   return (await em.findOne(Client, { id })) ?? refuseUnknown()
 }
 
-/** The same error for an id that is malformed, unknown, or of a client that the caller may not see. */
+/** Throws the same error for a malformed or unknown id, and for a client that the caller must not see. */
 function refuseUnknown(): never {
   throw new Fault(clientNotFound, 'no client has this client_id')
 }

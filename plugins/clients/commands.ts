@@ -60,16 +60,16 @@ interface Action {
   readonly operation: 'POST /v1/clients/{client_id}/revoke' | 'DELETE /v1/clients/{client_id}'
   readonly verb: string
   readonly result: string
-  readonly lossesOf: (rules: number) => readonly string[]
+  readonly listLosses: (rules: number) => readonly string[]
 }
 
-const countOf = async (api: Api, client: string): Promise<number> =>
+const countRules = async (api: Api, client: string): Promise<number> =>
   (await api.rows('GET /v1/rules', { query: { client } })).length
 
 /** Returns a command that sends one request about a client and prints the result. */
 const actionCommand = (
   named: Pick<Command, 'name' | 'aliases' | 'summary'>,
-  { operation, verb, result, lossesOf }: Action
+  { operation, verb, result, listLosses }: Action
 ): Command =>
   defineCommand({
     ...named,
@@ -78,7 +78,7 @@ const actionCommand = (
     async run({ api, args, print, confirm }) {
       const { client_id: id, client_name: clientName } = await findClient(api, args.client)
       await confirm(`${verb} ${clientName} (${id})?`, {
-        losses: async () => lossesOf(await countOf(api, id))
+        losses: async () => listLosses(await countRules(api, id))
       })
       await api.call(operation, { path: { client_id: id } })
       print.done(`${clientName} (${id}) is ${result}`, {
@@ -92,8 +92,10 @@ const actionCommand = (
 const revoke = actionCommand(
   { name: 'client revoke', summary: 'Revoke the token of a client and end its control stream.' },
   {
-    ...{ operation: 'POST /v1/clients/{client_id}/revoke', verb: 'Revoke', result: 'revoked' },
-    lossesOf: rules => [`rules whose ports and live connections its agent closes: ${rules}`]
+    operation: 'POST /v1/clients/{client_id}/revoke',
+    verb: 'Revoke',
+    result: 'revoked',
+    listLosses: rules => [`ports and live connections of its rules: ${rules}`]
   }
 )
 
@@ -104,8 +106,10 @@ const remove = actionCommand(
     summary: 'Delete a revoked client and everything that belongs to it.'
   },
   {
-    ...{ operation: 'DELETE /v1/clients/{client_id}', verb: 'Delete', result: 'deleted' },
-    lossesOf: rules => [`rules: ${rules}`, 'all grants, quotas and limits on it']
+    operation: 'DELETE /v1/clients/{client_id}',
+    verb: 'Delete',
+    result: 'deleted',
+    listLosses: rules => [`rules: ${rules}`, 'all grants, quotas and limits on it']
   }
 )
 

@@ -3,24 +3,24 @@ import type { ErrorCode } from '../../kernel/base/errors.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
 import { defineSlot } from '../../kernel/slot.ts'
-import type { ClientRow } from './row.ts'
+import type { ClientRow } from './client-row.ts'
 
 export { ClientArg, clientNameAmbiguous, clientNames, findClient, findClientId } from './client-argument.ts'
 export { invalidClientAddress, invalidClientName } from './name-and-address.ts'
 
-/** Returns the ids of clients that a user without the superadmin role may see. The results are united. */
+/** Returns the ids of clients that a user without the superadmin role may see. The caller gets the union of all results. */
 export const visibleSlot =
   defineSlot<(userId: string, em: EntityManager) => Promise<readonly string[]>>('clients.visible')
 
-/** Called when a client was enrolled, or fields of other plugins changed, in the same transaction. */
+/** Called in the transaction that enrolls a client or changes fields of other plugins. */
 export const changedSlot =
   defineSlot<(client: Pick<Client, 'id'>, em: EntityManager) => Promise<void>>('clients.changed')
 
-/** Called when a client is revoked, in the same transaction. */
+/** Called in the transaction that revokes a client. */
 export const revokingSlot =
   defineSlot<(client: Client, em: EntityManager) => Promise<void>>('clients.revoking')
 
-/** Called when a client is deleted, in the same transaction. */
+/** Called in the transaction that deletes a client. */
 export const removingSlot =
   defineSlot<(client: Client, em: EntityManager) => Promise<void>>('clients.removing')
 
@@ -32,32 +32,32 @@ export interface NewClient extends Pick<Client, 'name' | 'address' | 'tokenHash'
 export interface Clients {
   /** Throws `client_not_found`. */
   get(id: string, em: EntityManager): Promise<Client>
-  /** Throws `client_not_found` also for a client that the caller may not see. */
+  /** Throws `client_not_found` also for a client that the caller must not see. */
   read(id: string, principal: Principal): Promise<ClientRow>
   /** Counts the clients that the caller may see, and those of them that are connected. */
   count(principal: Principal, em: EntityManager): Promise<{ total: number; connected: number }>
   /**
-   * Returns the ids of at most `take` clients that match parameters of their list which other plugins add, such as
-   * `selector`; of all, or of those `among` them. Throws their faults.
+   * Returns the ids of at most `take` clients that match list parameters of other plugins, such as `selector`. `among`
+   * limits the search to these ids. Throws the faults of the parameters.
    */
   matching(
     query: Readonly<Record<string, unknown>>,
     more: { readonly among: readonly string[] | null; readonly take: number },
     em: EntityManager
   ): Promise<string[]>
-  /** Throws unless all these are parameters of the list of clients, with valid values. */
+  /** Throws Fault unless these are valid parameters of the list of clients. */
   requireFilter(query: Readonly<Record<string, unknown>>): void
-  /** What `matching` and `requireFilter` throw, for OpenAPI. */
+  /** Returns the errors that `matching` and `requireFilter` throw, for OpenAPI. */
   filterErrors(): readonly ErrorCode[]
   /** Returns the trimmed name, or throws `invalid_client_name`. */
   normalizeName(name: string): string
   /** Returns the address, or throws `invalid_client_address`. */
   normalizeAddress(address: string | null): string | null
   enroll(client: NewClient, em: EntityManager): Promise<Client>
-  /** True for a token that nobody had before, or that this client has now. */
+  /** True for a token that is new, or that this client has now. */
   isTokenAvailable(tokenHash: string, clientId: string | null, em: EntityManager): Promise<boolean>
   /** Replaces the token and lifts a revocation. Returns the client as it was; call `endSession` after the commit. */
   replaceToken(id: string, tokenHash: string, em: EntityManager): Promise<Client>
-  /** Ends the client's session if it was opened with this token. A session with a newer token goes on. */
+  /** Ends the client's session if it was opened with this token. A session with a newer token continues. */
   endSession(id: string, tokenHash: string | null): void
 }

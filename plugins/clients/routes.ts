@@ -7,6 +7,7 @@ import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
+import { Address, ClientName, clientRow, fieldsIn } from './client-row.ts'
 import { type ClientAdministration, clientNotRevoked } from './clients.ts'
 import {
   invalidClientAddress,
@@ -14,14 +15,13 @@ import {
   normalizeAddress,
   normalizeName
 } from './name-and-address.ts'
-import { Address, ClientName, clientRow, fieldsIn } from './row.ts'
 
 export interface RouteDeps extends Kernel {
   readonly clients: ClientAdministration
 }
 
 const params = Type.Object({ client_id: ClientId })
-/** The state of a client's connection is no part of its version. */
+/** The version does not depend on the connection of the client. */
 const client = (id: string, filled: SlotReader): Resource => ({
   kind: 'client',
   id,
@@ -119,7 +119,9 @@ const update = defineRoute({
     ),
     reply: clientRow(filled),
     errors: [
-      ...[clientNotFound, invalidClientName, invalidClientAddress],
+      clientNotFound,
+      invalidClientName,
+      invalidClientAddress,
       ...recordFields.errors(fieldsIn(filled))
     ]
   }),
@@ -158,7 +160,7 @@ const remove = defineRoute({
   access: 'superadmin',
   status: 204,
   summary: 'Deletes a revoked client.',
-  description: 'Rules, quotas, limits and grants of the client go with it.',
+  description: 'Also deletes its rules, quotas, limits and grants.',
   schema: () => ({ params, reply: Type.Void(), errors: [clientNotFound, clientNotRevoked] }),
   run: ({ clients, filled }: RouteDeps, { change, params: { client_id: id } }) =>
     change(client(id, filled), em => clients.remove(id, em))

@@ -2,7 +2,7 @@ import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { userIds } from '../users/command-exports.ts'
 
-const User = Type.Optional(Type.String({ description: 'user_id; default is the caller.', ...userIds }))
+const User = Type.Optional(Type.String({ description: 'user_id. Default: the caller.', ...userIds }))
 
 const oneCredential = {
   args: Type.Object({ credential: Type.String({ description: 'credential_id' }), user: User }),
@@ -19,7 +19,9 @@ const issue = defineCommand({
   args: Type.Object({
     user: User,
     label: Type.Optional(Type.String({ description: 'Free text; at most 255 bytes.' })),
-    expires_in_secs: Type.Optional(Type.Integer({ description: 'Without it the credential never expires.' }))
+    expires_in_secs: Type.Optional(
+      Type.Integer({ description: 'Lifetime in seconds. Default: the token never expires.' })
+    )
   }),
   async run({ api, args: { user, ...body }, print }) {
     const path = { user_id: await userOf(api, user) }
@@ -29,7 +31,7 @@ const issue = defineCommand({
 
 const list = defineCommand({
   name: 'credential list',
-  summary: 'List the credentials of a user, without their tokens.',
+  summary: 'List the tokens of a user, without their secrets.',
   args: Type.Object({ user: User }),
   async run({ api, args, print }) {
     const path = { user_id: await userOf(api, args.user) }
@@ -40,7 +42,7 @@ const list = defineCommand({
 const revoke = defineCommand({
   name: 'credential revoke',
   aliases: ['delete', 'remove'],
-  summary: 'Revoke a credential.',
+  summary: 'Revoke a token.',
   ...oneCredential,
   async run({ api, args: { credential, user }, print }) {
     const path = { user_id: await userOf(api, user), cred_id: credential }
@@ -51,7 +53,7 @@ const revoke = defineCommand({
 
 const rotate = defineCommand({
   name: 'credential rotate',
-  summary: 'Give a credential a new token, printed once; the old one ends.',
+  summary: 'Replace a token; the new one is printed once, the old one stops working.',
   ...oneCredential,
   async run({ api, args: { credential, user }, print }) {
     const path = { user_id: await userOf(api, user), cred_id: credential }

@@ -19,13 +19,21 @@ const maxInactive = 100 // revoked or expired, of one user; the oldest are delet
 
 type Caller = Pick<Call, 'principal' | 'change'>
 
-export type Credentials = ReturnType<typeof openCredentials>
+/** Bearer tokens of users. Each method throws `not_owner` unless the caller is that user or a superadmin. */
+export interface Credentials {
+  /** Issues a token. Throws `limit_reached` if the user has too many active ones. */
+  issue(userId: string, body: IssueBody, caller: Caller): Promise<IssuedCredential>
+  /** Replaces the token, with the lifetime it was issued for. Throws `credential_not_found` unless it is active. */
+  rotate(userId: string, id: string, caller: Caller): Promise<IssuedCredential>
+  revoke(userId: string, id: string, caller: Caller): Promise<void>
+  list(userId: string, principal: Principal): Promise<PagedRows<CredentialRow>>
+}
 
-export function openCredentials({ store, clock, users }: Kernel & { readonly users: Users }) {
-  /** Compares the caller with the path before any look-up: the refusal does not show whether the user exists. */
+export function openCredentials({ store, clock, users }: Kernel & { readonly users: Users }): Credentials {
+  /** Compares the caller with the path before any lookup, so that the refusal does not reveal if the user exists. */
   async function requireOwner(userId: string, { role, userId: callerId }: Principal): Promise<void> {
     if (role !== 'superadmin' && callerId !== userId)
-      throw new Fault(notOwner, 'these are the credentials of another user')
+      throw new Fault(notOwner, 'these are the tokens of another user')
     await store.read(em => users.get(em, userId))
   }
 
@@ -38,25 +46,24 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
     const { token, ...fresh } = newTokenAt(now, expiresAt)
     const credential: Credential = { id: newId(), userId, label, revokedAt: null, ...fresh }
     await change(resource(credential.id), async em => {
-      await users.get(em, userId) // may be deleted meanwhile
+      await users.get(em, userId) // it may have been deleted since
       await makeRoom(em, userId, now)
       await em.insert(Credential, credential)
     })
-    return issuedOf(credential, token)
+    return toIssued(credential, token)
   }
 
-  /** Gives a credential a new token with the lifetime it was issued for. */
   async function rotate(userId: string, id: string, { principal, change }: Caller) {
     await requireOwner(userId, principal)
     return change(resource(id), async em => {
       const before = await find(em, userId, id)
       const now = latest(clock)
       if (before.revokedAt || (before.expiresAt ?? Infinity) <= now)
-        throw new Fault(credentialNotFound, `credential ${id} is revoked or has expired; issue a new one`)
+        throw new Fault(credentialNotFound, `token ${id} is revoked or expired; issue a new one`)
       const expiresAt = before.expiresAt ? now + before.expiresAt - before.createdAt : null
       const { token, ...fresh } = newTokenAt(now, expiresAt)
       await renew(id, fresh, em)
-      return issuedOf({ ...before, ...fresh }, token)
+      return toIssued({ ...before, ...fresh }, token)
     })
   }
 
@@ -74,7 +81,7 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
       async page(after, take, em) {
         const where = { userId, id: { $gt: after } }
         const page = await em.find(Credential, where, { orderBy: { id: 'asc' }, limit: take })
-        return page.map(credential => ({ key: credential.id, row: rowOf(credential) }))
+        return page.map(credential => ({ key: credential.id, row: toRow(credential) }))
       }
     }
   }
@@ -100,14 +107,18 @@ async function revokeIn(id: string, revokedAt: number, em: EntityManager): Promi
   ])
 }
 
-type NewToken = ReturnType<typeof newTokenAt>
+interface NewToken extends Pick<Credential, 'tokenHash' | 'createdAt'> {
+  readonly token: string
+  readonly expiresAt: number | null
+  readonly lastUsedAt: null
+}
 
-function newTokenAt(now: number, expiresAt: number | null) {
+function newTokenAt(now: number, expiresAt: number | null): NewToken {
   const token = newToken()
   return { token, tokenHash: hashOf(token), createdAt: now, lastUsedAt: null, expiresAt }
 }
 
-/** Use is no part of the version. */
+/** The version does not depend on the last use. */
 const resource = (id: string): Resource => ({
   kind: 'credential',
   id,
@@ -119,17 +130,17 @@ const resource = (id: string): Resource => ({
 
 async function find(em: EntityManager, userId: string, id: string): Promise<Credential> {
   const credential = await em.findOne(Credential, { id, userId })
-  if (!credential) throw new Fault(credentialNotFound, `user ${userId} has no credential ${id}`)
+  if (!credential) throw new Fault(credentialNotFound, `user ${userId} has no token ${id}`)
   return credential
 }
 
-/** Returns a condition for credentials that are neither revoked nor expired. */
+/** Returns a condition for tokens that are neither revoked nor expired. */
 export const activeAt = (now: number) => ({
   revokedAt: null,
   $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }]
 })
 
-/** Deletes the oldest inactive credentials; throws `limit_reached` if the user has too many active ones. */
+/** Deletes the oldest inactive tokens. Throws `limit_reached` if the user has too many active ones. */
 async function makeRoom(em: EntityManager, userId: string, now: number): Promise<void> {
   const inactive = { userId, $or: [{ revokedAt: { $ne: null } }, { expiresAt: { $lte: now } }] }
   const newestFirst = { id: 'desc' } as const
@@ -138,9 +149,13 @@ async function makeRoom(em: EntityManager, userId: string, now: number): Promise
   await em.nativeDelete(Credential, { id: surplus.map(({ id }) => id) })
   const active = await em.count(Credential, { userId, ...activeAt(now) })
   if (active >= maxActive)
-    throw new Fault(limitReached, `a user has at most ${maxActive} credentials; revoke one first`, {
-      details: { limit: maxActive }
-    })
+    throw new Fault(
+      limitReached,
+      `user ${userId} has ${maxActive} tokens, which is the maximum; revoke one first`,
+      {
+        details: { limit: maxActive }
+      }
+    )
 }
 
 function refuseLongLabel(label: string): void {
@@ -151,7 +166,7 @@ function refuseLongLabel(label: string): void {
     })
 }
 
-const issuedOf = ({ id, userId, label, createdAt }: Credential, token: string): IssuedCredential => ({
+const toIssued = ({ id, userId, label, createdAt }: Credential, token: string): IssuedCredential => ({
   credential_id: id,
   user_id: userId,
   token,
@@ -159,7 +174,7 @@ const issuedOf = ({ id, userId, label, createdAt }: Credential, token: string): 
   created_at: timestamp(createdAt)
 })
 
-const rowOf = (credential: Credential): CredentialRow => ({
+const toRow = (credential: Credential): CredentialRow => ({
   credential_id: credential.id,
   user_id: credential.userId,
   label: credential.label,

@@ -4,7 +4,7 @@ import { removalSlot, rowFieldSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { credentialNotFound, openCredentials } from './credentials.ts'
 import { type RouteDeps, routes } from './routes.ts'
-import { credentialCount, removal } from './users.ts'
+import { credentialCount, removal } from './user-fields.ts'
 
 export default definePlugin<RouteDeps>({
   name: 'credentials',

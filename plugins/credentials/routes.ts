@@ -18,8 +18,8 @@ const issue = defineRoute({
   action: 'credential.issue',
   access: 'user',
   status: 201,
-  summary: 'Issues a credential.',
-  description: 'The bearer token is in this response only.',
+  summary: 'Issues a token.',
+  description: 'The bearer token is only in this response.',
   secrets: ['token'],
   schema: () => ({
     params: UserParams,
@@ -34,7 +34,7 @@ const list = defineList({
   url: '/v1/users/:user_id/credentials',
   action: 'credential.list',
   access: 'user',
-  summary: 'Lists the credentials of a user, without their tokens.',
+  summary: 'Lists the tokens of a user, without their secrets.',
   schema: () => ({ params: UserParams, row: CredentialRow, errors: [userNotFound, notOwner] }),
   run: ({ credentials }: RouteDeps, { params, principal }) => credentials.list(params.user_id, principal)
 })
@@ -45,7 +45,7 @@ const revoke = defineRoute({
   action: 'credential.revoke',
   access: 'user',
   status: 204,
-  summary: 'Revokes a credential.',
+  summary: 'Revokes a token.',
   schema: () => ({ params: CredentialParams, reply: Type.Void(), errors: missing }),
   run: ({ credentials }: RouteDeps, call) =>
     credentials.revoke(call.params.user_id, call.params.cred_id, call)
@@ -57,8 +57,8 @@ const rotate = defineRoute({
   action: 'credential.rotate',
   access: 'user',
   status: 201,
-  summary: 'Gives a credential a new token.',
-  description: 'The old token ends. The new one is in this response only.',
+  summary: 'Replaces a token.',
+  description: 'The old token stops working. The new one is only in this response.',
   secrets: ['token'],
   schema: () => ({ params: CredentialParams, reply: IssuedCredential, errors: missing }),
   run: ({ credentials }: RouteDeps, call) =>

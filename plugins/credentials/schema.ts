@@ -13,7 +13,7 @@ export const IssueBody = closed({
     Type.Integer({
       minimum: 60,
       maximum: 315_360_000,
-      description: 'Without it the credential never expires.',
+      description: 'Lifetime in seconds. Without it the token never expires.',
       examples: [7_776_000]
     })
   )
@@ -41,8 +41,8 @@ export const CredentialRow = closed(
     user_id: UserId,
     label: Label,
     created_at: timeOf('When it was issued.'),
-    last_used_at: orNull(timeOf('When it was used last.')),
-    expires_at: orNull(timeOf('When it ends; null: never.')),
+    last_used_at: orNull(timeOf('When it was last used.')),
+    expires_at: orNull(timeOf('When it expires; null: never.')),
     revoked_at: orNull(timeOf('When it was revoked.'))
   },
   { $id: 'Credential' }

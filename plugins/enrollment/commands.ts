@@ -25,8 +25,9 @@ const enroll = defineCommand({
     const { name, address, ttl_secs } = args
     const body = { name, address, ttl_secs, ...addedBody(filled(recordOptionSlots.enrollment), args) }
     const invitation = await api.call('POST /v1/client-enrollments', { body })
-    if (client) print.line(`there is a client ${args.name} already; a new token for it: client re-enroll`)
-    if (code) print.line(`another code for a client ${args.name} is valid, too`)
+    if (client)
+      print.line(`a client named ${args.name} exists already; to give it a new token: client re-enroll`)
+    if (code) print.line(`another code for a client named ${args.name} is also valid`)
     for (const { value: lineOf } of filled(installSlot)) {
       const line = await lineOf(api, { uri: invitation.uri, env })
       if (line !== null) print.line(`On a host without sluice:\n${line}\nWith sluice:`)
@@ -54,7 +55,7 @@ const reEnroll = defineCommand({
 function printInvitation(print: Print, invitation: Invitation): void {
   if (/^svc:\/\/(127\.|localhost)/.test(invitation.uri))
     print.line(
-      'only agents on the host of the server reach this address; for others: sluice settings set-endpoint'
+      'only agents on the host of the server reach this address; for other hosts run sluice settings set-endpoint'
     )
   print.data(invitation, ['enrollment_id', 'client_name', 'expires_at'], invitation.command)
 }

@@ -13,7 +13,7 @@ import { type EnrollmentRow, fieldsIn, type Invitation } from './schema.ts'
 
 export const enrollmentNotFound = defineCode('enrollment_not_found', 404, 8)
 
-/** Used and expired codes are kept for this time, to refuse them with an error of their own. */
+/** Used and expired codes stay this long, so that they get a specific error. */
 const retentionMs = 7 * 24 * 3_600_000
 
 interface Deps extends Pick<Kernel, 'clock' | 'control' | 'filled'> {
@@ -25,10 +25,20 @@ interface EnrollmentRequest
   readonly ttlSecs: number
 }
 
-export type Enrollments = ReturnType<typeof openEnrollments>
+export interface Enrollments {
+  /** Makes a code. Throws Fault if agents could not use the configured endpoint. */
+  create(request: EnrollmentRequest, em: EntityManager): Promise<Invitation>
+  /** Lists the codes that can still be redeemed. */
+  list(): PagedRows<EnrollmentRow>
+  /** Throws `enrollment_not_found` for a used or expired code. */
+  cancel(id: string, em: EntityManager): Promise<void>
+  /** Deletes the unused codes of a client that is revoked or gets a new code. */
+  deleteUnused(client: Pick<Client, 'id'>, em: EntityManager): Promise<void>
+  deleteAll(client: Pick<Client, 'id'>, em: EntityManager): Promise<void>
+}
 
-/** Creates, lists and cancels one-time codes; agents redeem them in redeem.ts. */
-export function openEnrollments({ clock, control, filled, endpoint }: Deps) {
+/** Creates, lists and cancels one-time codes. Agents redeem them in redeem.ts. */
+export function openEnrollments({ clock, control, filled, endpoint }: Deps): Enrollments {
   const redeemable = () => ({ usedAt: null, expiresAt: { $gt: latest(clock) } })
 
   async function create({ ttlSecs, ...request }: EnrollmentRequest, em: EntityManager): Promise<Invitation> {
@@ -59,7 +69,6 @@ export function openEnrollments({ clock, control, filled, endpoint }: Deps) {
     }
   }
 
-  /** Lists the codes that can still be redeemed. */
   const list = (): PagedRows<EnrollmentRow> => ({
     async page(after, take, em) {
       const where = { ...redeemable(), id: { $gt: after } }
@@ -73,7 +82,6 @@ export function openEnrollments({ clock, control, filled, endpoint }: Deps) {
       throw new Fault(enrollmentNotFound, 'no unused code has this enrollment_id')
   }
 
-  /** Deletes the unused codes of a client that is revoked or gets a new code. */
   async function deleteUnused({ id }: Pick<Client, 'id'>, em: EntityManager): Promise<void> {
     await em.nativeDelete(Enrollment, { clientId: id, usedAt: null })
   }

@@ -1,4 +1,4 @@
-// Agents redeem one-time codes: one agent gets the client, and the same agent may repeat its request.
+// Agents redeem one-time codes. Exactly one agent gets the client, and it may repeat its request.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import * as wire from '../../agent/wire/enrollment.ts'
@@ -18,7 +18,7 @@ interface Deps extends Pick<Kernel, 'store' | 'clock' | 'codec' | 'log'> {
 
 interface Outcome {
   readonly redeemed: Static<typeof wire.Redeemed.body>
-  /** 'repeated': the client has this token already, and its session goes on. */
+  /** 'repeated': the client has this token already, and its session continues. */
   readonly result: 'enrolled' | 're-enrolled' | 'repeated'
   /** Hash of the token that was replaced. */
   readonly replacedTokenHash: string | null
@@ -54,7 +54,7 @@ export async function welcomeParts({ store, codec, clients, endpoint }: Deps, cl
   })
 }
 
-/** Returns the code if it has not expired, and is unused or was used by this agent; else throws. */
+/** Throws Refused unless the code is valid, and unused or used by this agent. */
 function requireRedeemable(row: Enrollment | null, tokenHash: string, now: number): Enrollment {
   if (row === null)
     return refuse(
@@ -73,7 +73,7 @@ interface Claim {
   readonly em: EntityManager
 }
 
-/** Succeeds for one of several agents at once: the one whose conditional update finds the code unused. */
+/** Only one of several concurrent agents succeeds: the conditional update finds the code unused once. */
 async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }: Claim): Promise<Outcome> {
   const serverEndpoint = row.endpoint ?? (await currentEndpoint(endpoint, em))
   if (!(await clients.isTokenAvailable(tokenHash, row.clientId ?? null, em)))
@@ -94,7 +94,7 @@ async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }:
   }
 }
 
-/** Returns the first response again. Later changes of the client, such as a revocation, stay. */
+/** Returns the first response again. It does not undo later changes of the client, such as a revocation. */
 function repeat({ clientId, name, endpoint }: Enrollment): Outcome {
   if (!clientId || !endpoint) throw new TypeError('a used code has a client and an endpoint')
   return {

@@ -47,7 +47,9 @@ const create = defineRoute({
     body: enrollBody(filled),
     reply: Invitation,
     errors: [
-      ...[invalidClientName, invalidClientAddress, ...endpointErrors],
+      invalidClientName,
+      invalidClientAddress,
+      ...endpointErrors,
       ...recordFields.errors(fieldsIn(filled))
     ]
   }),

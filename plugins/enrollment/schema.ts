@@ -57,12 +57,12 @@ export const Invitation = closed(
   {
     enrollment_id: EnrollmentId,
     client_name: ClientName,
-    expires_at: timeOf('Until when the code may be redeemed.'),
+    expires_at: timeOf('When the code expires.'),
     command: Type.String({
       description: 'Run it on the edge host. It contains the code and is shown only in this response.',
       examples: [`sluice agent enroll '${uri}'`]
     }),
-    uri: Type.String({ description: 'What the command contains.', examples: [uri] })
+    uri: Type.String({ description: 'The URI in the command.', examples: [uri] })
   },
   { $id: 'Invitation' }
 )
@@ -78,9 +78,9 @@ const Row = Type.Object({
   address: orNull(
     Type.String({ description: 'Public host of the forwarded ports.', examples: ['paris.example.net'] })
   ),
-  created_by: Type.String({ ...UserId, description: 'user_id of who made the code.' }),
+  created_by: Type.String({ ...UserId, description: 'user_id of the creator of the code.' }),
   created_at: timeOf('When the code was made.'),
-  expires_at: timeOf('Until when the code may be redeemed.')
+  expires_at: timeOf('When the code expires.')
 })
 export type EnrollmentRow = Static<typeof Row> & Values
 

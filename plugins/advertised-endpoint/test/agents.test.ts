@@ -1,4 +1,4 @@
-// What agents are told about the endpoints of the server.
+// Agents learn the endpoints of the server.
 import t from 'tap'
 import { Endpoints, messages, welcomePart } from '../../../agent/wire/endpoints.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
@@ -12,7 +12,7 @@ import {
   type TestServer,
   testServer
 } from '../../../kit/test-server.ts'
-import { openAnnounce } from '../announce.ts'
+import { openEndpointAnnouncer } from '../endpoint-announcer.ts'
 
 const url = '/v1/settings/advertised-endpoint'
 const plugins = ['advertised-endpoint', 'enrollment', 'clients']
@@ -27,19 +27,19 @@ async function connect(t: Teardown, app: TestServer, name: string, capabilities 
   })
 }
 
-const toldIn = (parts: Readonly<Record<string, Uint8Array>>): unknown => {
+const endpointsOf = (parts: Readonly<Record<string, Uint8Array>>): unknown => {
   const part = parts[welcomePart]
   return part && codec.decode(Endpoints, part).endpoints
 }
 
-t.test('an agent is told the endpoints in Welcome, and again when they change', async t => {
+t.test('an agent gets the endpoints in Welcome, and again when they change', async t => {
   const app = await testServer(t, { plugins, keys: { advertised_endpoint: 'localhost:1,localhost:2' } })
   const edge = await connect(t, app, 'edge')
-  t.same(toldIn(edge.welcome.parts), ['localhost:1', 'localhost:2'])
+  t.same(endpointsOf(edge.welcome.parts), ['localhost:1', 'localhost:2'])
 
   await app.call('PUT', url, { advertised_endpoint: ['localhost:3', 'localhost:4'] })
   t.same((await edge.until(Endpoints.name)).body, { endpoints: ['localhost:3', 'localhost:4'] })
-  t.same(toldIn((await connect(t, app, 'second')).welcome.parts), ['localhost:3', 'localhost:4'])
+  t.same(endpointsOf((await connect(t, app, 'second')).welcome.parts), ['localhost:3', 'localhost:4'])
 
   await app.call('PUT', url, { advertised_endpoint: 'nonsense' })
   await app.call('PUT', url, { advertised_endpoint: null })
@@ -47,19 +47,19 @@ t.test('an agent is told the endpoints in Welcome, and again when they change', 
 })
 
 t.test(
-  'without a configured endpoint agents stay at that of their enrollment; an unusable one is not told',
+  'without a configured endpoint agents stay at that of their enrollment; an unusable one is not announced',
   async t => {
     const app = await testServer(t, { plugins })
-    t.same(toldIn((await connect(t, app, 'edge')).welcome.parts), [])
+    t.same(endpointsOf((await connect(t, app, 'edge')).welcome.parts), [])
     await app.stop()
 
     const keys = { advertised_endpoint: 'late.example:7443' }
     const late = await testServer(t, { plugins, keys, dir: app.dir })
-    t.equal(toldIn((await connect(t, late, 'other')).welcome.parts), undefined)
+    t.equal(endpointsOf((await connect(t, late, 'other')).welcome.parts), undefined)
   }
 )
 
-t.test('an agent of an earlier version is told nothing', async t => {
+t.test('an agent of an earlier version gets no endpoints', async t => {
   const app = await testServer(t, { plugins })
   const old = await connect(t, app, 'old', {})
   const edge = await connect(t, app, 'edge')
@@ -79,16 +79,16 @@ t.test('an agent that does not take the endpoints is named in the log', async t 
       throw new Refused('bundle_replaced', 'the bundle now has another token')
     }
   }
-  const { toAll } = openAnnounce({
+  const { announceToAll } = openEndpointAnnouncer({
     control: { peers: { all: () => [refusing] } },
-    endpoint: { told: async () => ['localhost:1'] },
+    endpoint: { announced: async () => ['localhost:1'] },
     log: recordLog(log, logged.resolve)
-  } as unknown as Parameters<typeof openAnnounce>[0]) // it uses no more of them
+  } as unknown as Parameters<typeof openEndpointAnnouncer>[0]) // it uses no more of them
 
-  await toAll()
+  await announceToAll()
   await logged.promise
 
-  t.match(log, [{ level: 'warn', event: 'endpoint.not_told', fields: { client_id: 'edge' } }])
+  t.match(log, [{ level: 'warn', event: 'endpoint.announce_failed', fields: { client_id: 'edge' } }])
 })
 
 t.test('an enrollment URI has the other endpoints, too', async t => {
@@ -99,15 +99,15 @@ t.test('an enrollment URI has the other endpoints, too', async t => {
   t.match(body.uri, /^svc:\/\/localhost:1\/enroll\?pin=sha256:[0-9a-f]{64}&code=[\w-]{43}&also=localhost:2$/)
 })
 
-t.test('a real agent goes on at another endpoint of its server, and says at which', async t => {
+t.test('a real agent moves to another endpoint of its server, and reports which', async t => {
   const app = await testServer(t)
   const edge = await openRunningAgent(t, app, 'edge')
   const { port } = app.server.control
-  const told = [`127.0.0.1:${port()}`, `localhost:${port()}`]
+  const endpoints = [`127.0.0.1:${port()}`, `localhost:${port()}`]
 
-  await app.call('PUT', url, { advertised_endpoint: told })
+  await app.call('PUT', url, { advertised_endpoint: endpoints })
   await edge.restart()
   await edge.connected()
 
-  t.ok(told.includes((await edge.status()).server_endpoint))
+  t.ok(endpoints.includes((await edge.status()).server_endpoint))
 })

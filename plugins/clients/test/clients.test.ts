@@ -4,8 +4,8 @@ import { Client, Credential, User } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { testServer } from '../../../kit/test-server.ts'
+import type { ClientRow } from '../client-row.ts'
 import { visibleSlot } from '../exports.ts'
-import type { ClientRow } from '../row.ts'
 import { insertClients, notFound } from './fixture.ts'
 
 t.test(

@@ -4,8 +4,8 @@ import { hashOf } from '../../../kernel/identity/secret.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { afterCommit } from '../../../kernel/store/after-commit.ts'
 import { testServer } from '../../../kit/test-server.ts'
+import type { ClientRow } from '../client-row.ts'
 import { removingSlot, revokingSlot } from '../exports.ts'
-import type { ClientRow } from '../row.ts'
 import { insertClients, notFound } from './fixture.ts'
 
 t.test('only a revoked client can be deleted; its token is spent, and it may be revoked again', async t => {

@@ -91,19 +91,16 @@ t.test('an enrollment prints its command alone on the last line, and everything 
   t.equal(await run('client', 'enroll', 'new', '--ttl-secs', '0'), 'invalid_enrollment_ttl 3')
 })
 
-t.test(
-  'an enrollment says what may be a mistake: a name in use, and an address that others do not reach',
-  async t => {
-    const { run } = await commandFixture(t, 'edge')
-    const notes = async (name: string) => (await run('client', 'enroll', name)).split('\n').slice(0, -4)
-    const local =
-      'only agents on the host of the server reach this address; for others: sluice settings set-endpoint'
+t.test('an enrollment warns of a name in use and of an address that other hosts do not reach', async t => {
+  const { run } = await commandFixture(t, 'edge')
+  const notes = async (name: string) => (await run('client', 'enroll', name)).split('\n').slice(0, -4)
+  const local =
+    'only agents on the host of the server reach this address; for other hosts run sluice settings set-endpoint'
 
-    t.same(await notes('new'), [local])
-    t.same(await notes('new'), ['another code for a client new is valid, too', local])
-    t.same(await notes('edge'), [
-      'there is a client edge already; a new token for it: client re-enroll',
-      local
-    ])
-  }
-)
+  t.same(await notes('new'), [local])
+  t.same(await notes('new'), ['another code for a client named new is also valid', local])
+  t.same(await notes('edge'), [
+    'a client named edge exists already; to give it a new token: client re-enroll',
+    local
+  ])
+})

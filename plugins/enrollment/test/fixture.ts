@@ -4,7 +4,7 @@ import { Redeem, Redeemed } from '../../../agent/wire/enrollment.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import type { TestServer } from '../../../kit/test-server.ts'
-import type { ClientRow } from '../../clients/row.ts'
+import type { ClientRow } from '../../clients/client-row.ts'
 import enrollment from '../plugin.ts'
 import type { Invitation } from '../schema.ts'
 

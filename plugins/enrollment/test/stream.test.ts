@@ -12,7 +12,7 @@ import { wireMessages } from '../../../kernel/wire/envelope.ts'
 import { on } from '../../../kernel/wire/message.ts'
 import { Stream } from '../../../kernel/wire/stream.ts'
 import { recordLog, type TestServer, testServer } from '../../../kit/test-server.ts'
-import type { ClientRow } from '../../clients/row.ts'
+import type { ClientRow } from '../../clients/client-row.ts'
 import type { Invitation } from '../schema.ts'
 import { codeIn, endpointUrl, plugins, redeem } from './fixture.ts'
 

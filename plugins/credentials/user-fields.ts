@@ -1,4 +1,4 @@
-// Adds to users: a field of the row, and the removal of credentials with their user.
+// Adds a field to the rows of users, and removes the tokens of a removed user.
 import { Type } from 'typebox'
 import { latest } from '../../kernel/base/clock.ts'
 import { Credential } from '../../kernel/identity/entities.ts'
@@ -8,7 +8,7 @@ import { activeAt } from './credentials.ts'
 
 export const credentialCount = ({ clock }: Pick<Kernel, 'clock'>): RowField => ({
   key: 'credential_count',
-  schema: Type.Integer({ minimum: 0, description: 'Credentials that are neither revoked nor expired.' }),
+  schema: Type.Integer({ minimum: 0, description: 'Tokens that are neither revoked nor expired.' }),
   defaultValue: 0,
   async load(userIds, em) {
     const where = { userId: { $in: [...userIds] }, ...activeAt(latest(clock)) }

@@ -14,18 +14,18 @@ const Row = Type.Object({
     Type.String({ description: 'Public host of the forwarded ports.', examples: ['paris.example.net'] })
   ),
   state: Type.Union([Type.Literal('connected'), Type.Literal('disconnected'), Type.Literal('revoked')], {
-    description: 'Whether its agent has a control stream, or may have none.'
+    description: 'connected: its agent has a control stream. revoked: its agent must not connect.'
   }),
   connected: Type.Boolean({ description: 'Its agent has a control stream.' }),
   remote_addr: orNull(
-    Type.String({ description: 'Address from which its agent is connected.', examples: ['198.51.100.7'] })
+    Type.String({ description: 'Remote address of its agent.', examples: ['198.51.100.7'] })
   ),
-  connected_at: orNull(timeOf('Since when its agent is connected.')),
-  last_seen_at: orNull(timeOf('When its agent was connected last.')),
-  agent_version: orNull(Type.String({ description: 'As last seen.', examples: ['2.0.0'] })),
+  connected_at: orNull(timeOf('Start of the connection of its agent.')),
+  last_seen_at: orNull(timeOf('When its agent was last connected.')),
+  agent_version: orNull(Type.String({ description: 'Last seen version of its agent.', examples: ['2.0.0'] })),
   capabilities: orNull(
     Type.Record(Type.String(), Type.String(), {
-      description: 'Features of its agent and their versions, as last seen.',
+      description: 'Last seen features of its agent, with their versions.',
       examples: [{ 'rule.sni': '0.9.0' }]
     })
   ),
@@ -49,18 +49,18 @@ interface Services {
   readonly filled: SlotReader
 }
 
-export async function clientRowsOf(
+export async function toClientRows(
   clients: readonly Client[],
   { peers, filled }: Services,
   em: EntityManager
 ): Promise<ClientRow[]> {
   const ids = clients.map(({ id }) => id)
   const fields = await recordFields.load(fieldsIn(filled), ids, em)
-  return clients.map(client => ({ ...coreRowOf(client, peers), ...fields(client.id) }))
+  return clients.map(client => ({ ...toCoreRow(client, peers), ...fields(client.id) }))
 }
 
-/** `peers` decides whether the client is connected; the store knows only past connections. */
-function coreRowOf(client: Client, peers: Pick<Peers, 'find'>): Static<typeof Row> {
+/** Only `peers` knows if the client is connected; the store has past connections. */
+function toCoreRow(client: Client, peers: Pick<Peers, 'find'>): Static<typeof Row> {
   const live = client.revokedAt ? undefined : peers.find(client.id)
   return {
     client_id: client.id,
