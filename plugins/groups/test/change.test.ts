@@ -62,7 +62,7 @@ t.test('a patch that one client cannot take changes none, and names it', async t
   )
 })
 
-t.test('pause and resume are of the whole group', async t => {
+t.test('pause and resume apply to all clients of the group', async t => {
   const { app, rule } = await three(t)
 
   t.match(await app.call('POST', `/v1/rules/${rule.rule_id}/pause`), { status: 204 })
@@ -73,7 +73,7 @@ t.test('pause and resume are of the whole group', async t => {
   t.match(await app.read(rule.rule_id), { state: 'active' })
 })
 
-t.test('a client that was away has the change on its return', async t => {
+t.test('an offline client applies the change at its reconnect', async t => {
   const { app, ids, agents, patch } = await three(t)
   await agents[2]?.close()
   await until(
@@ -90,7 +90,7 @@ t.test('a client that was away has the change on its return', async t => {
   t.match(await back.until(RulePush.name), { body: { targets: [{ host: '10.0.0.9' }] } })
 })
 
-t.test('a delete removes the rule from every client, and the rule when all have', async t => {
+t.test('a delete removes the rule from every client, then the group rule', async t => {
   const { app, agents, rule } = await three(t)
 
   t.match(await app.call('DELETE', `/v1/rules/${rule.rule_id}`), { status: 204 })
@@ -110,7 +110,7 @@ t.test('a delete removes the rule from every client, and the rule when all have'
   t.match(await app.group({ ids: rule.edges.map(({ client_id }) => client_id) }), { status: 201 })
 })
 
-t.test('If-Match refuses a lost update of a group, and a join is none', async t => {
+t.test('If-Match refuses a lost update of a group rule, and a join does not change its version', async t => {
   const { app, rule, patch } = await three(t)
   const etag = String((await app.call('GET', `/v1/rules/${rule.rule_id}`)).headers['etag'])
   t.equal(rule.etag, etag)
@@ -122,7 +122,7 @@ t.test('If-Match refuses a lost update of a group, and a join is none', async t 
   })
 })
 
-t.test('a patch of the clients lets some join and others leave', async t => {
+t.test('a patch of `clients` adds and removes clients', async t => {
   const { app, ids, agents, rule, patch } = await three(t)
   const d = await app.edge('d', { env: 'prod' })
   await app.agent(d)
@@ -136,7 +136,7 @@ t.test('a patch of the clients lets some join and others leave', async t => {
   t.match((await app.read(rule.rule_id)).clients, { selector: 'env=prod' })
 })
 
-t.test('a rule of one client does not become a group, nor a group a rule of one', async t => {
+t.test('a rule cannot change between one client and a group', async t => {
   const { app, ids, rule, patch } = await three(t)
   const { body: single } = await app.push({ client: ids[0], listen_port: 7000 })
   const immutable = { status: 400, body: { error: { code: 'validation.rule_immutable_field' } } }
@@ -147,7 +147,7 @@ t.test('a rule of one client does not become a group, nor a group a rule of one'
   t.match(await app.read(rule.rule_id), { state: 'active' })
 })
 
-t.test('a record that is sent back as it was read changes nothing', async t => {
+t.test('an unchanged record that is sent back changes nothing', async t => {
   const { app, rule, patch } = await three(t)
 
   t.match(await patch({ ...rule }), { status: 200, body: { etag: rule.etag } })
@@ -157,7 +157,7 @@ t.test('a record that is sent back as it was read changes nothing', async t => {
   })
 })
 
-t.test('a part is not found by itself, and the refusal names its rule', async t => {
+t.test('a member is not found by its id, and the error names its group rule', async t => {
   const { app, agents, rule } = await three(t)
   const part = String(lastPush(agents[0]?.received ?? [])?.['rule_id'])
 

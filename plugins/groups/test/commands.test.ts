@@ -23,7 +23,7 @@ function options() {
   return { bodyOf: (clients?: string) => body({ clients }, api), places, lists: () => lists }
 }
 
-t.test('text with an operator is a selector, any other is names and ids', async t => {
+t.test('text with an operator is a selector; other text is names and ids', async t => {
   const { bodyOf, lists } = options()
 
   t.same(await bodyOf('paris,lyon'), { clients: { ids: rows.map(({ client_id }) => client_id) } })
@@ -34,7 +34,7 @@ t.test('text with an operator is a selector, any other is names and ids', async 
   await t.rejects(Promise.resolve(bodyOf('rome')), { message: /no client is named rome/ })
 })
 
-t.test('only --clients stands for CLIENT', async t => {
+t.test('only --clients replaces CLIENT', async t => {
   const { bodyOf, places } = options()
 
   t.same(await bodyOf(), {})

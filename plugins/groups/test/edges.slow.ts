@@ -1,4 +1,4 @@
-// A group of three real agents: callers are served on each client, through joins, changes, a crash, a pause and a delete.
+// Three real agents serve the rule of their group through joins, changes, a crash, a pause and a delete.
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
@@ -28,7 +28,7 @@ async function openTarget(t: Test, name: string) {
   return { host: '127.0.0.1', port }
 }
 
-/** All agents are on this host: each listens on an address of its own. */
+/** All agents run on this host, each with its own address. */
 async function openEdge(t: Test, cluster: TestCluster, name: string, address: string) {
   mkdirSync(join(cluster.dir, 'config'), { recursive: true })
   const config = join(cluster.dir, 'config', `${name}.toml`)
@@ -72,7 +72,7 @@ const kill = async ({ agent }: { agent: RunningAgent }): Promise<void> => {
   await agent.agent.exit
 }
 
-t.test('three agents have the rule of their group', async t => {
+t.test('three agents forward the rule of their group', async t => {
   const cluster = await testCluster(t)
   const paris = await openEdge(t, cluster, 'paris', '127.0.1.1')
   const lyon = await openEdge(t, cluster, 'lyon', '127.0.1.2')
@@ -99,7 +99,7 @@ t.test('three agents have the rule of their group', async t => {
   const sizes = [1000, 20_000, 300_000]
   for (const [at, connection] of live.entries()) {
     const text = 'x'.repeat(sizes[at] ?? 0)
-    t.equal(connection && (await echoed(connection.socket, text)), text, 'a live connection goes on')
+    t.equal(connection && (await echoed(connection.socket, text)), text, 'a live connection continues')
     connection?.socket.destroy()
   }
 

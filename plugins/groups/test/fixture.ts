@@ -28,7 +28,7 @@ export interface GroupsFixture extends RulesFixture {
   edge(name: string, labels?: Readonly<Record<string, string>>): Promise<string>
   label(clientId: string, labels: Readonly<Record<string, string | null>>): Promise<void>
   agent(clientId: string, script?: Partial<Script>): Promise<ScriptedAgent>
-  /** Creates a rule of a group. */
+  /** Creates a group rule. */
   group(clients: object, more?: object): Promise<{ status: number; body: GroupRule; text: string }>
   read(id: string): Promise<GroupRule>
   states(id: string): Promise<Record<string, string>>

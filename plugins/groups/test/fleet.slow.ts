@@ -1,5 +1,5 @@
-// A large group: one conflict among all of its parts, a client that joins, and one that was away. FLEET=200x100 has 200
-// clients and 100 rules.
+// A large group: one conflict among all members, a client that joins, and an offline client. FLEET=200x100 means 200 clients
+// and 100 rules.
 import t, { type Test } from 'tap'
 import type { ScriptedAgent } from '../../../kit/scripted-agent.ts'
 import { until } from '../../rules/test/fixture.ts'
@@ -12,7 +12,7 @@ const prod = { env: 'prod' }
 const nameOf = (at: number): string => `edge-${String(at).padStart(3, '0')}`
 const portOf = (rule: number): number => 10_000 + rule
 
-/** Resolves when the agent has had so many different rules; returns them by port. */
+/** Resolves when the agent has received this number of different rules; returns them by port. */
 async function rulesOf(agent: ScriptedAgent, wanted: number): Promise<Map<number, unknown>> {
   const found = () =>
     new Map(
@@ -30,7 +30,7 @@ const elapsed = async (work: () => Promise<unknown>): Promise<number> => {
   return Math.round(performance.now() - start)
 }
 
-/** The rules are created while the clients are away: each agent then takes all of its rules at once. */
+/** Creates the rules while the clients are offline: each agent then receives all of its rules at once. */
 async function fleet(t: Test): Promise<Fleet> {
   const app = await groupsFixture(t)
   const ids: string[] = []
@@ -106,7 +106,7 @@ t.test(`${edges} clients, ${rules} rules`, async t => {
     )
   })
 
-  await t.test('a client that joins has all rules', async t => {
+  await t.test('a client that joins gets all rules', async t => {
     const id = await app.edge('late')
     const agent = await app.agent(id, { clock: app.clock })
     const start = performance.now()
@@ -123,7 +123,7 @@ t.test(`${edges} clients, ${rules} rules`, async t => {
     )
   })
 
-  await t.test('a client that was away for changes has them on its return', async t => {
+  await t.test('a client that was offline applies the changes at its reconnect', async t => {
     await agents[5]?.close()
     await until(
       async () => app.server.control.peers.find(String(ids[5])),

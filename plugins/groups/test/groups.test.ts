@@ -3,7 +3,7 @@ import { until } from '../../rules/test/fixture.ts'
 import { RulePush, RuleRemove } from '../../rules/wire.ts'
 import { groupsFixture, type Refused } from './fixture.ts'
 
-t.test('a rule on ids is one rule with a state for each client, and each has it', async t => {
+t.test('a rule on several ids is one rule with a state for each client', async t => {
   const app = await groupsFixture(t)
   const [paris, lyon] = [await app.edge('paris'), await app.edge('lyon')]
   const agents = [await app.agent(paris), await app.agent(lyon)]
@@ -27,7 +27,7 @@ t.test('a rule on ids is one rule with a state for each client, and each has it'
   t.match(await app.call('GET', '/v1/rules'), { body: [created.body] })
   t.equal((await app.call<unknown[]>('GET', '/v1/rules')).body.length, 1)
 })
-t.test('every conflict is named before anything is stored', async t => {
+t.test('every conflict is reported before anything is stored', async t => {
   const app = await groupsFixture(t)
   const ids = [await app.edge('a'), await app.edge('b'), await app.edge('c')]
   for (const id of ids) await app.agent(id)
@@ -50,7 +50,7 @@ t.test('every conflict is named before anything is stored', async t => {
   t.equal((await app.call<unknown[]>('GET', '/v1/rules')).body.length, 1)
 })
 
-t.test('a client joins a selector by its labels, and leaves it with drain', async t => {
+t.test('a client joins a selector by its labels, and drains when it leaves', async t => {
   const app = await groupsFixture(t)
   const [a, b] = [await app.edge('a', { env: 'prod' }), await app.edge('b')]
   await app.agent(a)

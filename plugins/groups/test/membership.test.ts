@@ -2,7 +2,7 @@ import t from 'tap'
 import { until } from '../../rules/test/fixture.ts'
 import { groupsFixture, type Refused } from './fixture.ts'
 
-t.test('a selector that matches nobody is pending, and says so', async t => {
+t.test('a group without matching clients is pending, with the reason no_edge', async t => {
   const app = await groupsFixture(t)
 
   const created = await app.group({ selector: 'env=prod' })
@@ -16,7 +16,7 @@ t.test('a selector that matches nobody is pending, and says so', async t => {
   )
 })
 
-t.test('what is wrong with a group is refused with the field', async t => {
+t.test('an invalid group is refused with the name of the field', async t => {
   const app = await groupsFixture(t)
   const a = await app.edge('a')
   await app.agent(a)
@@ -42,7 +42,7 @@ t.test('what is wrong with a group is refused with the field', async t => {
   t.same((await app.call('GET', '/v1/rules')).body, [])
 })
 
-t.test('a client that is away refuses a group at create, by name, or the rule waits for it', async t => {
+t.test('an offline client refuses a group at create, unless the rule is queued', async t => {
   const app = await groupsFixture(t)
   const ids = [await app.edge('a'), await app.edge('b')]
   await app.agent(String(ids[0]))
@@ -66,7 +66,7 @@ t.test('a client that is away refuses a group at create, by name, or the rule wa
 })
 
 t.test(
-  'a group needs grants for every client, and one that joins without is failed until there is one',
+  'a group needs grants for every client, and a client that joins without a grant is failed until it has one',
   async t => {
     const app = await groupsFixture(t)
     const [a, b] = [await app.edge('a', { env: 'prod' }), await app.edge('b', { env: 'prod' })]
@@ -82,7 +82,7 @@ t.test(
 
     const refused = await create({ selector: 'env=prod' })
     t.match(refused, { status: 403, body: { error: { code: 'client_not_granted' } } })
-    t.notMatch(refused.text, b, 'of a client that she does not see, nothing is told')
+    t.notMatch(refused.text, b, 'a hidden client is not named')
     await app.label(b, { env: null })
     const { body: rule } = await app.call<{ rule_id: string }>(
       'POST',
@@ -115,7 +115,7 @@ t.test(
   }
 )
 
-t.test('a client that joins while its port is taken has it when the port is free', async t => {
+t.test('a client that joins while its port is taken gets the rule when the port is free', async t => {
   const app = await groupsFixture(t)
   const [a, b] = [await app.edge('a', { env: 'prod' }), await app.edge('b')]
   await app.agent(a)
@@ -150,7 +150,7 @@ t.test('a deleted client leaves its groups', async t => {
   t.strictSame(await app.states(rule.rule_id), { a: 'pending' })
 })
 
-t.test('a client that joined while the server was not there to see has the rule after a start', async t => {
+t.test('a client that joined while the server was down gets the rule after the start', async t => {
   const app = await groupsFixture(t)
   const a = await app.edge('a')
   const { body: rule } = await app.group({ selector: 'env=prod' })

@@ -5,53 +5,47 @@ import { RulePush } from '../../rules/wire.ts'
 import type { RuleStats } from '../../stats/schema.ts'
 import { groupsFixture } from './fixture.ts'
 
-t.test(
-  'statistics are sums, and of each client; metrics have the id of the rule for each client',
-  async t => {
-    const app = await groupsFixture(t)
-    const ids = [await app.edge('a'), await app.edge('b')]
-    const agents = [await app.agent(String(ids[0])), await app.agent(String(ids[1]))]
-    const { body: rule } = await app.group({ ids })
-    const parts = agents.map(
-      ({ received }) => received.find(({ name }) => name === RulePush.name)?.body['rule_id']
-    )
-    for (const [at, clientId] of ids.entries())
-      await app.server.depsOf('clients').store.change(em =>
-        em.execute(
-          `insert into stats_total (rule_id, kind, key, client_id, owner, updated_at, bytes_in, bytes_out, datagrams_in,
+t.test('statistics show sums and each client; metrics have the id of the group rule', async t => {
+  const app = await groupsFixture(t)
+  const ids = [await app.edge('a'), await app.edge('b')]
+  const agents = [await app.agent(String(ids[0])), await app.agent(String(ids[1]))]
+  const { body: rule } = await app.group({ ids })
+  const parts = agents.map(
+    ({ received }) => received.find(({ name }) => name === RulePush.name)?.body['rule_id']
+  )
+  for (const [at, clientId] of ids.entries())
+    await app.server.depsOf('clients').store.change(em =>
+      em.execute(
+        `insert into stats_total (rule_id, kind, key, client_id, owner, updated_at, bytes_in, bytes_out, datagrams_in,
           datagrams_out, connections, dns_failures, failovers, overflows, rejected)
          values (?, 'rule', '', ?, '_operator', 1, ?, 2, 0, 0, 3, 0, 0, 0, 0)`,
-          [parts[at], clientId, at + 1]
-        )
+        [parts[at], clientId, at + 1]
       )
+    )
 
-    const stats = await app.call<RuleStats>('GET', `/v1/rules/${rule.rule_id}/stats?per_client=true`)
+  const stats = await app.call<RuleStats>('GET', `/v1/rules/${rule.rule_id}/stats?per_client=true`)
 
-    t.match(stats, {
-      status: 200,
-      body: {
-        ...{ rule_id: rule.rule_id, client_id: null, bytes_in: 3, bytes_out: 4, connections_total: 6 },
-        per_client: [
-          { client_name: 'a', bytes_in: 1 },
-          { client_name: 'b', bytes_in: 2 }
-        ]
-      }
-    })
-    const { text } = await app.call('GET', '/v1/metrics')
-    for (const id of ids)
-      t.match(
-        text,
-        `svc_rule_state{client="${id}",owner="_operator",rule="${rule.rule_id}",state="active"} 1`
-      )
-    t.equal(text.match(/^svc_rule_state\{/gm)?.length, 2)
-    t.match((await app.call('GET', '/v1/stats/summary')).body, {
-      rules: { total: 1, active: 1, failed: 0 },
-      bytes_in: 3
-    })
-  }
-)
+  t.match(stats, {
+    status: 200,
+    body: {
+      ...{ rule_id: rule.rule_id, client_id: null, bytes_in: 3, bytes_out: 4, connections_total: 6 },
+      per_client: [
+        { client_name: 'a', bytes_in: 1 },
+        { client_name: 'b', bytes_in: 2 }
+      ]
+    }
+  })
+  const { text } = await app.call('GET', '/v1/metrics')
+  for (const id of ids)
+    t.match(text, `svc_rule_state{client="${id}",owner="_operator",rule="${rule.rule_id}",state="active"} 1`)
+  t.equal(text.match(/^svc_rule_state\{/gm)?.length, 2)
+  t.match((await app.call('GET', '/v1/stats/summary')).body, {
+    rules: { total: 1, active: 1, failed: 0 },
+    bytes_in: 3
+  })
+})
 
-t.test('the rules of a client are those of its groups, too', async t => {
+t.test('the list of a client includes its group rules', async t => {
   const app = await groupsFixture(t)
   const ids = [await app.edge('a'), await app.edge('b')]
   const { body: rule } = await app.group({ ids: [ids[0]] }, { if_offline: 'queue' })
@@ -63,7 +57,7 @@ t.test('the rules of a client are those of its groups, too', async t => {
   t.same(await listed('?state=pending'), [rule.rule_id])
 })
 
-t.test('an expired rule of a group goes once, with one entry in the audit log', async t => {
+t.test('an expired group rule is removed once, with one entry in the audit log', async t => {
   const app = await groupsFixture(t, { keys: { expired_rules_keep_secs: 0 } })
   const ids = [await app.edge('a'), await app.edge('b')]
   for (const id of ids) await app.agent(id, { clock: app.clock })
@@ -86,7 +80,7 @@ t.test('an expired rule of a group goes once, with one entry in the audit log', 
 })
 
 t.test(
-  'a client that refuses the rule is named in its edge, and is tried again when it connects',
+  'the edge of a client that refuses the rule is failed, and the server retries at its reconnect',
   async t => {
     const app = await groupsFixture(t)
     const ids = [await app.edge('a'), await app.edge('b')]
@@ -115,7 +109,7 @@ t.test(
 )
 
 t.test(
-  'a client that refuses a change keeps the rule as it was, and says so until a change succeeds',
+  'a client that refuses a change keeps the earlier rule, and its edge is failed until a change succeeds',
   async t => {
     const app = await groupsFixture(t)
     const ids = [await app.edge('a'), await app.edge('b')]
@@ -144,7 +138,7 @@ t.test(
   }
 )
 
-t.test('bulk changes take the rules of groups, and undo a rehearsal', async t => {
+t.test('bulk changes work for group rules, and a dry run is rolled back', async t => {
   const app = await groupsFixture(t)
   const ids = [await app.edge('a'), await app.edge('b')]
   const { body: rule } = await app.group({ ids }, { if_offline: 'queue', labels: { app: 'web' } })

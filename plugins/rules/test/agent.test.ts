@@ -1,4 +1,4 @@
-// The agent's part of the plugin: a push becomes a managed object, and that becomes a rule of the engine.
+// The agent's half of the plugin: a push becomes a managed object, and the object a rule of the engine.
 import t from 'tap'
 import { ManagedObjects } from '../../../agent/objects/managed-objects.ts'
 import { objectHandlers } from '../../../agent/objects/object-handlers.ts'
@@ -14,7 +14,7 @@ import { maxClosed, messages, RulePush, RuleRemove, Settings } from '../wire.ts'
 const codec = openCodec(messages)
 const applied: AgentApplyResult = { status: 'applied', revision: 3 }
 
-/** Records the calls of the agent's part of the plugin. */
+/** Records the calls of the agent's half of the plugin. */
 function testCall(result: AgentApplyResult = applied) {
   const seen = {
     puts: [] as (readonly [AgentObject, string])[],
@@ -84,7 +84,7 @@ t.test('a push is saved unchanged, and rules are compared without revision and r
   t.notOk(agent.kinds[0]?.isEqual?.(first![0].value, third![0].value))
 })
 
-t.test('a rule that an older agent saved is not opened again by a push of the same rule', async t => {
+t.test('a push of the same rule does not reopen a rule that an older agent saved', async t => {
   const db = openStateDatabase(t.testdir())
   t.teardown(() => db.close())
   const store = openObjectStore(db)
@@ -104,7 +104,7 @@ t.test('a rule that an older agent saved is not opened again by a push of the sa
   t.equal(seen.opened.length, 2)
 })
 
-t.test('a saved push becomes a rule of the engine, its targets in the order of their priority', async t => {
+t.test('a saved push becomes a rule of the engine, with targets sorted by priority', async t => {
   const { seen, call, receive } = testCall()
   await receive(RulePush, codec.encode(RulePush, push))
 
@@ -134,7 +134,7 @@ t.test('a refusal is answered with its code', async t => {
   await t.rejects(receive(RulePush, codec.encode(RulePush, push)), { code: 'port_in_use', message: 'taken' })
 })
 
-t.test('a removal drops the rule, drained or cut as the server requests', async t => {
+t.test('a removal drains or cuts the rule, as the server requests', async t => {
   const { seen, receive } = testCall()
 
   const answer = await receive(
@@ -157,33 +157,30 @@ t.test('drain and idle times in Welcome configure the rules', async t => {
   t.same(seen.settings, [{ drainMs: 30_000, tcpIdleMs: 0 }])
 })
 
-t.test(
-  'a stream gets the closed rules at first, and then those that change, in messages of 1,000',
-  async t => {
-    const clock = fakeClock()
-    let closed = new Map(Array.from({ length: maxClosed + 1 }, (_, at) => [`rule-${at}`, 'later']))
-    const call = { clock, codec, rules: { closed: () => closed } } as unknown as AgentCall
-    const sent: { rule_id: string; reason: string }[][] = []
-    const send = (_: unknown, { rules }: { rules: (typeof sent)[number] }) => sent.push(rules)
-    const stream = new AbortController()
+t.test('a stream first gets all closed rules, then the changes, in messages of up to 1,000', async t => {
+  const clock = fakeClock()
+  let closed = new Map(Array.from({ length: maxClosed + 1 }, (_, at) => [`rule-${at}`, 'later']))
+  const call = { clock, codec, rules: { closed: () => closed } } as unknown as AgentCall
+  const sent: { rule_id: string; reason: string }[][] = []
+  const send = (_: unknown, { rules }: { rules: (typeof sent)[number] }) => sent.push(rules)
+  const stream = new AbortController()
 
-    agent.connected({ signal: stream.signal, send, welcomePart: () => undefined } as never, call)
-    t.same(
-      sent.map(({ length }) => length),
-      [maxClosed, 1]
-    )
-    await clock.advance(5000)
-    t.equal(sent.length, 2, 'nothing has changed')
-    closed = new Map([['rule-0', 'expired']])
-    await clock.advance(1000)
-    t.same(sent[2]?.slice(0, 2), [
-      { rule_id: 'rule-0', reason: 'expired' },
-      { rule_id: 'rule-1', reason: '' }
-    ])
-    stream.abort()
-    closed = new Map()
-    await clock.advance(5000)
+  agent.connected({ signal: stream.signal, send, welcomePart: () => undefined } as never, call)
+  t.same(
+    sent.map(({ length }) => length),
+    [maxClosed, 1]
+  )
+  await clock.advance(5000)
+  t.equal(sent.length, 2, 'nothing has changed')
+  closed = new Map([['rule-0', 'expired']])
+  await clock.advance(1000)
+  t.same(sent[2]?.slice(0, 2), [
+    { rule_id: 'rule-0', reason: 'expired' },
+    { rule_id: 'rule-1', reason: '' }
+  ])
+  stream.abort()
+  closed = new Map()
+  await clock.advance(5000)
 
-    t.equal(sent.length, 4)
-  }
-)
+  t.equal(sent.length, 4)
+})

@@ -1,4 +1,4 @@
-// POST /v1/rules/bulk: many rules are changed by one request, each on its own or all together.
+// POST /v1/rules/bulk changes many rules with one request, each alone or all together.
 import t, { type Test } from 'tap'
 import { RulePush, updateCapability } from '../wire.ts'
 import { type ErrorReply, rulesFixture, until } from './fixture.ts'
@@ -59,7 +59,7 @@ t.test('rules are paused, resumed, patched and deleted, each with its entry in t
   t.strictSame(await states(), ['active', 'draining', 'draining'])
 })
 
-t.test('a refused rule keeps no other back, and has the answer of the single call', async t => {
+t.test('a refused rule does not stop the others, and has the answer of the single call', async t => {
   const { ids, bulk, states, user, decisions } = await bulkFixture(t)
   const none = '01K00000000000000000000000'
 
@@ -87,7 +87,7 @@ t.test('a refused rule keeps no other back, and has the answer of the single cal
   t.equal((await states()).length, 3)
 })
 
-t.test('two rules of one request may want one port: the first has it', async t => {
+t.test('if two rules of one request want the same port, the first gets it', async t => {
   const { ids, bulk } = await bulkFixture(t)
 
   const reply = await bulk({ ids, action: 'patch', patch: { listen_port: 700 } })
@@ -116,7 +116,7 @@ t.test('an atomic request changes all or none, and answers with the first refusa
   t.strictSame(await states(), ['draining', 'draining', 'draining'])
 })
 
-t.test('a dry run judges by the same code, and changes nothing', async t => {
+t.test('a dry run makes the same checks and changes nothing', async t => {
   const { ids, bulk, states, get, objects, clientId, audited } = await bulkFixture(t)
   const before = await objects(clientId)
 
@@ -139,7 +139,7 @@ t.test('a dry run judges by the same code, and changes nothing', async t => {
   t.strictSame(await audited('rule.delete', 'rule.patch'), [])
 })
 
-t.test('a client that is away takes its changes when it is back', async t => {
+t.test('an offline client applies its changes at its reconnect', async t => {
   const { ids, bulk, agent, connect, clientId, call, states } = await bulkFixture(t)
   await agent.close()
   const state = async () => (await call<{ state: string }>('GET', `/v1/clients/${clientId}`)).body.state
@@ -156,7 +156,7 @@ t.test('a client that is away takes its changes when it is back', async t => {
   t.strictSame(await states(), ['paused', 'paused', 'paused'])
 })
 
-t.test('what does not say clearly which rules, and what to do, is refused and changes nothing', async t => {
+t.test('a request with unclear rules or an unclear action is refused and changes nothing', async t => {
   const { ids, bulk, states } = await bulkFixture(t)
   const many = Array.from({ length: 1001 }, (_, i) => `rule-${i}`)
 
@@ -178,7 +178,7 @@ t.test('what does not say clearly which rules, and what to do, is refused and ch
   t.strictSame(await states(), ['active', 'active', 'active'])
 })
 
-t.test('without a plugin that has selectors, there is no selector', async t => {
+t.test('without a plugin for selectors, a selector is refused', async t => {
   const app = await rulesFixture(t)
   t.match(await app.call('POST', '/v1/rules/bulk', { selector: 'env', action: 'delete' }), {
     status: 400,

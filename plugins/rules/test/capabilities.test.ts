@@ -1,4 +1,4 @@
-// The parts of a rule that need a capability of the agent. If it sends no capabilities, its version decides.
+// Properties of a rule that need a capability of the agent. Without a list of capabilities, the version decides.
 import t, { type Test } from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { type DeclaredField, fieldMessage } from '../../../platform/rule-field.ts'
@@ -127,7 +127,7 @@ async function capabilityFixture(t: Test) {
   return { app, pushOutcome }
 }
 
-t.test('without a capability map in Hello the version of the agent decides', async t => {
+t.test('without a capability map in Hello, the version of the agent decides', async t => {
   const { app, pushOutcome } = await capabilityFixture(t)
 
   for (const version of versions) {

@@ -80,7 +80,7 @@ t.test('properties are set by name, with the types of their schema', async t => 
   })
 })
 
-t.test('an unknown property is refused by the server, with the nearest one that it knows', async t => {
+t.test('the server refuses an unknown property and names the nearest known one', async t => {
   const { app, id, run } = await commandFixture(t)
   const before = await app.get(id)
   for (const [assignment, message] of [
@@ -93,7 +93,7 @@ t.test('an unknown property is refused by the server, with the nearest one that 
   t.same(await app.get(id), before)
 })
 
-t.test('rules are paused and resumed together, and the others go on when one cannot be', async t => {
+t.test('rules are paused and resumed together, and one refusal does not stop the others', async t => {
   const { app, id, run } = await commandFixture(t)
 
   t.match(await run('rule pause', { rule: [id, id] }), { printed: [`rule ${id} is paused`], failure: null })
@@ -136,7 +136,7 @@ t.test('rules that match a filter are shown, confirmed and changed together', as
   t.match((await run('rule set', { rule: [id] })).failure, { message: /^say what to set: key=value/ })
 })
 
-t.test('an edited rule is changed by what differs; unchanged, nothing is sent', async t => {
+t.test('rule edit sends only the differences, and nothing without a change', async t => {
   const { app, id, run, requests } = await commandFixture(t, { rate_limit: { concurrent_connections: 5 } })
   const edit = (command: string) => run('rule edit', { rule: id }, { env: { EDITOR: command } })
 
@@ -159,7 +159,7 @@ function useOwnTmp(t: Test): void {
   })
 }
 
-t.test('a refused edit keeps its file, and may be repeated at a terminal', async t => {
+t.test('a refused edit keeps its file, and can be repeated at a terminal', async t => {
   useOwnTmp(t)
   const { app, id, run } = await commandFixture(t)
   const edit = (EDITOR: string, more = {}) => run('rule edit', { rule: id }, { env: { EDITOR }, ...more })
@@ -189,7 +189,7 @@ t.test('a refused edit keeps its file, and may be repeated at a terminal', async
   t.match(await app.get(id), { listen_port: 9001 })
 })
 
-t.test('an edit of a rule that has changed since is refused, and keeps its file', async t => {
+t.test('an edit of a rule that has changed in between is refused and keeps its file', async t => {
   useOwnTmp(t)
   const { app, id, run, patch } = await commandFixture(t)
   const { etag } = await app.get(id)

@@ -123,7 +123,7 @@ t.test('the other commands send their requests', async t => {
 })
 
 t.test(
-  'a table of rules has targets as host:port and columns of plugins, and JSON has the whole record',
+  'a table of rules shows targets as host:port and columns of plugins; JSON has the whole record',
   async t => {
     const target = (host: string, port: number, priority: number) => ({ host, port, priority })
     const targets = [target('a.example', 80, 0), target('2001:db8::5', 443, 1)]
@@ -151,47 +151,44 @@ t.test(
   }
 )
 
-t.test(
-  'several rules are removed by one request, and one that cannot be keeps none of the others',
-  async t => {
-    const error = { code: 'rule_not_found', message: 'there is no rule gone' }
-    const results = [
-      { rule_id: 'a', status: 204 },
-      { rule_id: 'gone', status: 404, error }
-    ]
-    for (const output of ['table', 'json'] as const) {
-      const lines: string[] = []
-      const requests: unknown[] = []
-      const print = openPrint(
-        output,
-        text => lines.push(text),
-        () => {}
-      )
-      const api = {
-        send: async (...request: unknown[]) => {
-          requests.push(request)
-          return { matched: 2, results }
-        },
-        refusal: async () => new Fault(ruleNotFound, error.message)
-      }
-      const call = { args: { rule: ['a', 'gone', 'a'] }, api, filled, print } as unknown as CommandCall<never>
-      const failure = await commands
-        .find(({ name }) => name === 'rule remove')
-        ?.run(call)
-        .catch((error: unknown) => error)
-
-      t.same(requests, [['POST', '/v1/rules/bulk', { ids: ['a', 'gone'], action: 'delete' }]])
-      if (output === 'json') t.same(JSON.parse(lines.join('')), { removed: ['a'], refused: [results[1]] })
-      else t.same(lines, ['gone  rule_not_found: there is no rule gone', '1 of 2 rules are removed'])
-      t.match(failure, {
-        errorCode: ruleNotFound,
-        message: '1 of 2 rules are refused; the first: there is no rule gone'
-      })
+t.test('several rules are removed with one request, and one refusal does not stop the others', async t => {
+  const error = { code: 'rule_not_found', message: 'there is no rule gone' }
+  const results = [
+    { rule_id: 'a', status: 204 },
+    { rule_id: 'gone', status: 404, error }
+  ]
+  for (const output of ['table', 'json'] as const) {
+    const lines: string[] = []
+    const requests: unknown[] = []
+    const print = openPrint(
+      output,
+      text => lines.push(text),
+      () => {}
+    )
+    const api = {
+      send: async (...request: unknown[]) => {
+        requests.push(request)
+        return { matched: 2, results }
+      },
+      refusal: async () => new Fault(ruleNotFound, error.message)
     }
-  }
-)
+    const call = { args: { rule: ['a', 'gone', 'a'] }, api, filled, print } as unknown as CommandCall<never>
+    const failure = await commands
+      .find(({ name }) => name === 'rule remove')
+      ?.run(call)
+      .catch((error: unknown) => error)
 
-t.test('more rules than one request changes are refused before anything is sent', async t => {
+    t.same(requests, [['POST', '/v1/rules/bulk', { ids: ['a', 'gone'], action: 'delete' }]])
+    if (output === 'json') t.same(JSON.parse(lines.join('')), { removed: ['a'], refused: [results[1]] })
+    else t.same(lines, ['gone  rule_not_found: there is no rule gone', '1 of 2 rules are removed'])
+    t.match(failure, {
+      errorCode: ruleNotFound,
+      message: '1 of 2 rules are refused; the first: there is no rule gone'
+    })
+  }
+})
+
+t.test('more rules than one request can change are refused before anything is sent', async t => {
   const rules = Array.from({ length: 1001 }, (_, at) => ({ rule_id: String(at), state: 'active' }))
   const api = { list: async () => rules, send: () => t.fail('a change is sent') }
   const call = { args: { client: 'paris' }, api, filled } as unknown as CommandCall<never>
@@ -202,7 +199,7 @@ t.test('more rules than one request changes are refused before anything is sent'
   })
 })
 
-t.test('rules are removed by a filter, after a question', async t => {
+t.test('rules that match a filter are removed after a confirmation', async t => {
   const { requests, asked } = await run('rule remove', { state: 'failed' })
 
   t.same(requests, [['/v1/rules'], ['DELETE', '/v1/rules/b']])
@@ -213,7 +210,7 @@ t.test('rules are removed by a filter, after a question', async t => {
   t.match((await run('rule remove', { rule: ['a'], owner: 'ann' })).failure, { errorCode: { code: 'usage' } })
 })
 
-t.test('bulk is another way to say the same', async t => {
+t.test('rule bulk sends the same requests', async t => {
   const bulk = (args: object) => run('rule bulk', args)
 
   t.match(await bulk({ action: 'pause', rule: ['a', 'b'], atomic: true, dry_run: true }), {

@@ -90,7 +90,7 @@ t.test('a superadmin names the owner, who must exist', async t => {
   t.match(await app.push({ owner: '_operator', listen_port: 8081 }), { status: 201 })
 })
 
-t.test('a port is reserved by pending, active and failed rules, and the error names the rule', async t => {
+t.test('pending, active and failed rules reserve their port, and the error names the rule', async t => {
   const app = await rulesFixture(t)
   const clientId = await app.enroll()
   await app.connect(clientId, { react: inOrder('accept', { refuse: 'port_in_use' }, 'never') })
@@ -119,7 +119,7 @@ t.test('a port is reserved by pending, active and failed rules, and the error na
   t.match(await pending, { status: 504 })
 })
 
-t.test('of two concurrent creates for one port, one is stored', async t => {
+t.test('one of two concurrent creates for the same port is stored', async t => {
   const app = await rulesFixture(t)
   await app.connect(await app.enroll())
 
@@ -129,7 +129,7 @@ t.test('of two concurrent creates for one port, one is stored', async t => {
   t.equal((await app.call<unknown[]>('GET', '/v1/rules')).body.length, 1)
 })
 
-t.test('a refusal by the client fails the rule for good', async t => {
+t.test('a rule that the client refuses at create stays failed', async t => {
   for (const [refuse, status, code] of [
     ['port_in_use', 409, 'port_in_use'],
     ['denied_by_agent', 422, 'activation_failed']
@@ -201,7 +201,7 @@ t.test('a wait of 60 s for the client ends with ack_timeout, not with a failed r
   t.match(await making, { status: 504, body: { error: { code: 'ack_timeout' } } })
 })
 
-t.test('a stream that ends before the answer is a time-out at once', async t => {
+t.test('the request times out at once if the stream ends before the answer', async t => {
   const app = await rulesFixture(t)
   const clientId = await app.enroll()
   const agent = await app.connect(clientId, { react: () => 'never' })
@@ -221,7 +221,7 @@ t.test('a stream that ends before the answer is a time-out at once', async t => 
   )
 })
 
-t.test('the rules of a client and of an owner on it are limited', async t => {
+t.test('rules are limited for each client, and for each owner on a client', async t => {
   const app = await rulesFixture(t, { keys: { max_rules_per_client: 3, max_rules_per_owner_per_client: 2 } })
   await app.connect(await app.enroll())
   await app.user('ada')
@@ -250,7 +250,7 @@ t.test('a shape that no plugin supports is refused', async t => {
   t.same((await app.call('GET', '/v1/rules')).body, [])
 })
 
-t.test('a repeated idempotency key shows the same rule, also after a time-out', async t => {
+t.test('a repeated idempotency key returns the same rule, also after a time-out', async t => {
   const app = await rulesFixture(t)
   const late = Promise.withResolvers<void>()
   const agent = await app.connect(await app.enroll(), { react: inOrder(late.promise, 'accept') })

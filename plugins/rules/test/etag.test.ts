@@ -3,7 +3,7 @@ import { loadEtags } from '../api/rule-resource.ts'
 import type { Rule } from '../entities.ts'
 import { rulesFixture } from './fixture.ts'
 
-t.test('a rule that no agent holds has another ETag after a change within the same millisecond', async t => {
+t.test('a rule without an agent gets a new ETag for a change within the same millisecond', async t => {
   const { server } = await rulesFixture(t)
   const { store, filled } = server.depsOf('rules')
   const failed = {

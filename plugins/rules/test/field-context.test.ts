@@ -1,4 +1,4 @@
-// What the hooks of a field are given beside its value: the services of its plugin, and who makes the change.
+// The hooks of a field get its value, the services of its plugin, and the user who makes the change.
 import { asFunction } from 'awilix'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
@@ -28,7 +28,7 @@ const missing = defineCode('validation.dial_missing', 400, 3)
 const requires = { capability: { id: 'rule.dial', since: '1.0.0' }, refusal: fieldUnsupported }
 const values = new CommittedMap<string, number>() // 0: none
 
-/** Notes the hook, the time of its clock, and who makes the change. */
+/** Records the hook, the time of its clock, and the user who makes the change. */
 const note = (hook: string, { deps: { seen, clock } }: FieldContext<Deps>, by = ''): void =>
   void seen.push(`${hook} ${new Date(clock.now()).getUTCFullYear()} ${by}`.trim())
 
@@ -114,7 +114,7 @@ for (const [how, fill] of Object.entries(fills))
   })
 
 t.test(
-  'a change that the client refuses is put back by the server itself',
+  'the server itself reverts a change that the client refuses',
   { skip: notRepeated('it notes each call of a hook') },
   async t => {
     const { push, call, seen, refuse } = await open(t, ruleField(dial))

@@ -40,7 +40,7 @@ t.test('a field is checked, stored, shown, listed, and sent to the client', asyn
   t.same(app.server.depsOf('rules').codec.decode(Idle, fields['note_idle_secs']!), { secs: 90 })
 })
 
-t.test('a field that its plugin refuses is refused, and nothing is stored', async t => {
+t.test('a value that the plugin of the field refuses is not stored', async t => {
   const app = await rulesFixture(t, { plugins: [...withNote, udp] })
   await app.connect(await app.enroll(), capableAgent)
 
@@ -55,7 +55,7 @@ t.test('a field that its plugin refuses is refused, and nothing is stored', asyn
   t.same((await app.call('GET', '/v1/rules')).body, [])
 })
 
-t.test('a field or a shape that the client does not support is refused before it is stored', async t => {
+t.test('a field or shape that the client does not support is refused before the rule is stored', async t => {
   const app = await rulesFixture(t, { plugins: [...withNote, udp] })
   await app.connect(await app.enroll('old'), { version: '0.3.0', capabilities: null })
   await app.connect(await app.enroll('outdated'), { capabilities: { 'rule.note_idle': '0.9.0' } })
@@ -82,7 +82,7 @@ t.test('a rule with a supported shape is sent to a client that supports it', asy
   t.equal((await app.push({ client: 'by-capability' })).status, 201, 'TCP and UDP may use the same port')
 })
 
-t.test('a rule whose field lost its plugin fails and is cut, and returns with the plugin', async t => {
+t.test('a rule fails and is cut without the plugin of its field, and returns with the plugin', async t => {
   for (const { plugin, body, reason } of [
     { plugin: note, body: { note_idle_secs: 90 }, reason: 'field_not_loaded' },
     { plugin: udp, body: { protocol: 'udp' }, reason: 'rule_shape_not_loaded' }
@@ -146,7 +146,7 @@ t.test('rules of a client that was deleted while the plugin was disabled are rem
   t.same((await again.call('GET', '/v1/rules')).body, [])
 })
 
-t.test('a rule that failed at create is not revived by a change of plugins', async t => {
+t.test('a change of plugins does not revive a rule that failed at create', async t => {
   const first = await rulesFixture(t, { plugins: withNote })
   const clientId = await first.enroll()
   await first.connect(clientId, { ...capableAgent, react: () => ({ refuse: 'port_in_use' }) })
@@ -222,7 +222,7 @@ function failingField() {
   return { mood, plugin }
 }
 
-t.test('a rule whose field cannot be encoded fails alone and blocks no other', async t => {
+t.test('a rule with a field that cannot be encoded fails without blocking other rules', async t => {
   for (const fails of ['load', 'encode'] as const) {
     const { mood, plugin } = failingField()
     const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', plugin] })

@@ -53,7 +53,7 @@ t.test('a user sees only their own rules', async t => {
   t.match(await get('/v1/rules/01ARZ3NDEKTSV4RRFFQ69G5FAV'), { status: 404 })
 })
 
-t.test('a user removes only their own rules', async t => {
+t.test('a user can only remove their own rules', async t => {
   const app = await rulesFixture(t)
   const { ada, ids } = await listFixture(app)
 

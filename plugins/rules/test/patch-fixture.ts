@@ -1,4 +1,4 @@
-// A rule on a client whose agent changes open rules, with the fields of the built-in plugins.
+// A rule with the fields of the built-in plugins, on a client with an agent that changes open rules.
 import type { Test } from 'tap'
 import type { Script } from '../../../kit/scripted-agent.ts'
 import type { TestServerOptions } from '../../../kit/test-server.ts'

@@ -67,7 +67,7 @@ const pick = (record: RuleRecord, keys: readonly string[]): object =>
     ])
   )
 
-/** Makes a rule in a state. `settle` waits until its agent has answered all that was sent. */
+/** Creates a rule in a state. `settle` waits until its agent has answered every message. */
 async function ruleIn(t: Test, state: State) {
   let reaction: Reaction = 'accept'
   const react = (): Reaction => {

@@ -1,4 +1,4 @@
-// PATCH: a rule is edited while it runs.
+// PATCH changes a rule while it runs.
 import t, { type Test } from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
 import type { Script } from '../../../kit/scripted-agent.ts'
@@ -9,7 +9,7 @@ import { editable, patchFixture } from './patch-fixture.ts'
 
 const other = [{ host: '10.0.0.2', port: 81 }]
 
-t.test('each part of a rule but client, protocol and owner may be patched, and its id stays', async t => {
+t.test('PATCH changes every property except client, protocol and owner, and the id stays', async t => {
   const { app, agent, id, patch } = await patchFixture(t)
   const before = await app.get(id)
 
@@ -52,7 +52,7 @@ t.test('each part of a rule but client, protocol and owner may be patched, and i
   t.match(app.decisions.at(-1), { action: 'rule.patch', resourceId: id, status: 200, outcome: 'allow' })
 })
 
-t.test('objects merge under both media types, and null takes a value away', async t => {
+t.test('objects merge under both media types, and null removes a value', async t => {
   const { app, patch } = await patchFixture(t, { rate_limit: { concurrent_connections: 5 } })
   const merge = { 'content-type': 'application/merge-patch+json' }
 
@@ -75,7 +75,7 @@ t.test('objects merge under both media types, and null takes a value away', asyn
   t.match(await app.call('POST', '/v1/rules', rule, merge), refusal(415, 'unsupported_media_type'))
 })
 
-t.test('what may not change is refused with its field, and nothing changes', async t => {
+t.test('a change of a fixed property is refused with its field, and nothing changes', async t => {
   const { app, id, patch } = await patchFixture(t)
   await app.user('ada')
   const before = await app.get(id)
@@ -105,7 +105,7 @@ t.test('what may not change is refused with its field, and nothing changes', asy
   t.same(await app.get(id), before)
 })
 
-t.test('a record may be sent back, and what changes nothing is no change', async t => {
+t.test('a record can be sent back, and a patch without differences changes nothing', async t => {
   const { app, agent, id, patch } = await patchFixture(t)
   const record = await app.get(id)
   for (const body of [
@@ -119,7 +119,7 @@ t.test('a record may be sent back, and what changes nothing is no change', async
   t.match(await patch({ ...record, listen_port: 8081 }), { status: 200, body: { listen_port: 8081 } })
 })
 
-t.test('a lost update is refused by If-Match, and without it the last writer wins', async t => {
+t.test('If-Match refuses a lost update; without it the last writer wins', async t => {
   const { app, id, patch } = await patchFixture(t)
   const { etag } = await app.get(id)
 
@@ -129,25 +129,22 @@ t.test('a lost update is refused by If-Match, and without it the last writer win
   t.match(await patch({ targets: other }), { status: 200 })
 })
 
-t.test(
-  'the agent learns what becomes of live connections: the strictest of changes that it has not applied',
-  async t => {
-    const { app, agent, patch } = await patchFixture(t, {}, { react: inOrder('accept', 'never', 'accept') })
-    const first = patch({ targets: other }, '?existing=cut')
-    await agent.until(RulePush.name, 2)
-    t.match(agent.received.at(-1)?.body, { existing: 'cut' })
+t.test('the agent gets the strictest `existing` of all pending changes', async t => {
+  const { app, agent, patch } = await patchFixture(t, {}, { react: inOrder('accept', 'never', 'accept') })
+  const first = patch({ targets: other }, '?existing=cut')
+  await agent.until(RulePush.name, 2)
+  t.match(agent.received.at(-1)?.body, { existing: 'cut' })
 
-    t.match(await patch({ prefer_ipv6: true }, '?existing=drain'), { status: 200 })
-    t.match(agent.received.at(-1)?.body, { existing: 'cut' })
-    t.match(await first, { status: 200 })
-    t.match(await patch({ prefer_ipv6: false }), { status: 200 })
-    t.match(agent.received.at(-1)?.body, { existing: undefined })
-    t.match(
-      app.log.filter(({ event }) => event === 'rule.change_refused'),
-      []
-    )
-  }
-)
+  t.match(await patch({ prefer_ipv6: true }, '?existing=drain'), { status: 200 })
+  t.match(agent.received.at(-1)?.body, { existing: 'cut' })
+  t.match(await first, { status: 200 })
+  t.match(await patch({ prefer_ipv6: false }), { status: 200 })
+  t.match(agent.received.at(-1)?.body, { existing: undefined })
+  t.match(
+    app.log.filter(({ event }) => event === 'rule.change_refused'),
+    []
+  )
+})
 
 t.test('a moved port is reserved with the old one until the agent has applied the move', async t => {
   const answer = Promise.withResolvers<void>()
@@ -177,7 +174,7 @@ t.test('a moved port is reserved with the old one until the agent has applied th
   )
 })
 
-t.test('a move to a port that another rule has is refused before the agent is asked', async t => {
+t.test('a move to the port of another rule is refused without asking the agent', async t => {
   const { app, agent, patch } = await patchFixture(t)
   const { rule_id } = (await app.push({ listen_port: 9000 })).body
   const asked = agent.received.length
@@ -251,7 +248,7 @@ t.test('two refused changes in flight end with what the client last accepted', a
   t.match(await app.get(id), { state: 'active', listen_port: 8080, targets: rule.targets, sni_pattern: null })
 })
 
-t.test('without an answer in time the change stands, and settles when the client is back', async t => {
+t.test('without an answer in time the change stands, and is applied at the reconnect', async t => {
   const { app, agent, id, clientId, patch } = await patchFixture(t, {}, { react: inOrder('accept', 'never') })
   const answer = patch({ targets: other }, '?ack_timeout_secs=2')
   await agent.until(RulePush.name, 2)
@@ -269,40 +266,37 @@ t.test('without an answer in time the change stands, and settles when the client
   t.match(await app.get(id), { targets: rule.targets, state: 'active' }, 'a late refusal undoes it, too')
 })
 
-t.test(
-  'a change of a rule that is pending yet is what the client gets, and a refusal takes all of it away',
-  async t => {
-    const { app, agent, clientId } = await agentFixture(
-      t,
-      inOrder('never', { refuse: 'denied_by_agent' }, 'accept')
-    )
-    const created = app.push()
-    await agent.until(RulePush.name)
-    const [{ rule_id: id }] = (await app.call<[{ rule_id: string }]>('GET', '/v1/rules')).body
+t.test('the client gets the changed definition of a pending rule, and a refusal fails the rule', async t => {
+  const { app, agent, clientId } = await agentFixture(
+    t,
+    inOrder('never', { refuse: 'denied_by_agent' }, 'accept')
+  )
+  const created = app.push()
+  await agent.until(RulePush.name)
+  const [{ rule_id: id }] = (await app.call<[{ rule_id: string }]>('GET', '/v1/rules')).body
 
-    const patched = await app.call('PATCH', `/v1/rules/${id}`, { targets: other })
+  const patched = await app.call('PATCH', `/v1/rules/${id}`, { targets: other })
 
-    t.match(patched, {
-      status: 422,
-      body: {
-        error: { code: 'activation_failed', details: { reason: 'denied_by_agent', rule_state: 'failed' } }
-      }
-    })
-    t.match(await created, { status: 422 })
-    t.match(
-      (await agent.until(RuleRemove.name)).body,
-      { rule_id: id, removal: 'cut' },
-      'it may have the first one'
-    )
-    t.match(await app.get(id), { state: 'failed', targets: other })
-    await until(
-      () => app.objects(clientId),
-      objects => objects.length === 0
-    )
-  }
-)
+  t.match(patched, {
+    status: 422,
+    body: {
+      error: { code: 'activation_failed', details: { reason: 'denied_by_agent', rule_state: 'failed' } }
+    }
+  })
+  t.match(await created, { status: 422 })
+  t.match(
+    (await agent.until(RuleRemove.name)).body,
+    { rule_id: id, removal: 'cut' },
+    'it may have the first one'
+  )
+  t.match(await app.get(id), { state: 'failed', targets: other })
+  await until(
+    () => app.objects(clientId),
+    objects => objects.length === 0
+  )
+})
 
-t.test('a failed rule is tried again with what is patched', async t => {
+t.test('a patch retries a failed rule', async t => {
   const { app, agent } = await agentFixture(
     t,
     inOrder({ refuse: 'port_in_use' }, { refuse: 'denied_by_agent' }, 'accept')
@@ -319,7 +313,7 @@ t.test('a failed rule is tried again with what is patched', async t => {
   t.equal(agent.received.filter(({ name }) => name === RulePush.name).length, 3)
 })
 
-t.test('a rule that its agent retries takes a new definition', async t => {
+t.test('a rule that its agent retries accepts a new definition', async t => {
   const { app, agent, id, patch } = await patchFixture(t)
   agent.sendStatus({ kind: 'rule', id, revision: 1, code: 'port_in_use' })
   await until(
@@ -331,7 +325,7 @@ t.test('a rule that its agent retries takes a new definition', async t => {
   t.match(agent.received.at(-1)?.body, { retry: true, listen_from: 9000 })
 })
 
-t.test('a draining rule takes no change', async t => {
+t.test('a draining rule cannot change', async t => {
   const { app, id, patch } = await patchFixture(t)
   await app.call('DELETE', `/v1/rules/${id}`)
   t.match(await patch({ targets: other }), refusal(404, 'rule_not_found'))
@@ -360,7 +354,7 @@ t.test('a change needs an agent that changes open rules; hot fields alone do not
   t.match(await patch({ targets: other }), unsupported('targets'), 'the last connection counts')
 })
 
-t.test('a change for a client that is away is stored, and applied when it is back', async t => {
+t.test('a change for an offline client is stored, and applied at the reconnect', async t => {
   const { app, agent, id, clientId, patch } = await patchFixture(t)
   await agent.close()
   await until(async () => app.log.some(({ event }) => event === 'client.disconnected'), Boolean)
@@ -382,7 +376,7 @@ t.test('a change for a client that is away is stored, and applied when it is bac
 })
 
 t.test(
-  'a change that was made while the client was away is kept although its port is in use when it is back',
+  'a change made while the client was offline is kept even if its port is in use at the reconnect',
   async t => {
     const { app, agent, id, clientId, patch } = await patchFixture(t)
     await agent.close()
@@ -396,7 +390,7 @@ t.test(
   }
 )
 
-t.test('grants judge what a patch makes, and a user who moves a rule has placed it', async t => {
+t.test('grants limit the result of a patch, and a user who moves a rule has placed it', async t => {
   const app = await grantsFixture(t)
   await app.grant({ targets: ['10.0.0.1'] })
   const { rule_id: id } = (await app.pushAsAda()).body
@@ -426,7 +420,7 @@ t.test('grants judge what a patch makes, and a user who moves a rule has placed 
   })
 })
 
-t.test('the entry of a change says which fields changed from what to what', async t => {
+t.test('the audit entry of a change has the old and new value of each changed field', async t => {
   const { app, patch } = await patchFixture(t)
 
   await patch({ listen_port: 9000, rate_limit: { concurrent_connections: 5 } })

@@ -1,4 +1,4 @@
-// Paused rules, and rules for a client that is away.
+// Paused rules, and rules for an offline client.
 import t from 'tap'
 import { refusal } from '../../grants/test/fixture.ts'
 import { RulePush } from '../wire.ts'
@@ -37,7 +37,7 @@ t.test('a rule is paused and resumed, each once or twice, and keeps its port', a
   }
 })
 
-t.test('a rule may be created paused, and is resumed by a patch', async t => {
+t.test('a rule can be created paused, and a patch resumes it', async t => {
   const { app, agent, patch, id } = await patchFixture(t, { paused: true })
 
   t.match(await app.get(id), { state: 'paused', paused: true })
@@ -63,7 +63,7 @@ t.test('a refused resume leaves the rule paused', async t => {
 })
 
 t.test(
-  'a rule of a client that is away is paused at once, and the client learns it when it is back',
+  'a rule of an offline client is paused at once, and the client pauses it at its reconnect',
   async t => {
     const on = await patchFixture(t)
     const { app, agent, clientId, id } = on
@@ -78,7 +78,7 @@ t.test(
   }
 )
 
-t.test('a paused rule is paused after a restart of the server', async t => {
+t.test('a paused rule stays paused after a restart of the server', async t => {
   const on = await patchFixture(t)
   await post(on, 'pause')
 
@@ -112,7 +112,7 @@ t.test('a paused rule fails on an agent that cannot pause, and is paused when it
   )
 })
 
-t.test('a queued rule is pending until its client is back, and opened then', async t => {
+t.test('a queued rule is pending until its client reconnects and opens it', async t => {
   const on = await patchFixture(t, null)
   const { app, agent, clientId } = on
   await agent.close()
@@ -134,7 +134,7 @@ t.test('a queued rule is pending until its client is back, and opened then', asy
 })
 
 t.test(
-  'a queued rule that its client refuses fails, and one that the client last could not take is refused',
+  'a queued rule fails if its client refuses it, and is refused if the client lacked a capability',
   async t => {
     const { 'rule.range': _, ...others } = editable.capabilities
     const on = await patchFixture(t, null, { capabilities: others })
@@ -156,7 +156,7 @@ t.test(
   }
 )
 
-t.test('a queued rule for a connected client is answered by it', async t => {
+t.test('a queued rule for a connected client waits for its answer', async t => {
   const { app } = await patchFixture(t, null, { react: inOrder({ refuse: 'port_in_use' }, 'accept') })
   t.match(await app.push({ if_offline: 'queue' }), refusal(409, 'port_in_use'))
   t.match(await app.push({ if_offline: 'queue', listen_port: 8081 }), {

@@ -1,10 +1,10 @@
-// What a new rule costs does not grow with the rules that are there already.
+// The cost of a new rule does not grow with the number of stored rules.
 import t from 'tap'
 import { Statements } from '../../../kernel/store/sqlite/statements.ts'
 import { recordStatements } from '../../../test/support/statements.ts'
 import { rulesFixture } from './fixture.ts'
 
-t.test('the checks of a new rule find their rows in indexes, and read no other rules', async t => {
+t.test('the checks of a new rule use indexes and read no other rules', async t => {
   const { server, enroll, connect, push, user } = await rulesFixture(t)
   await user('ann')
   await connect(await enroll())
@@ -48,7 +48,7 @@ t.test('the checks of a new rule find their rows in indexes, and read no other r
   )
 })
 
-t.test('a user is shown with the number of its rules, which an index alone counts', async t => {
+t.test('the number of rules of a user is counted from an index alone', async t => {
   const { server, call, enroll, push, user } = await rulesFixture(t)
   await user('ann')
   await enroll()
@@ -67,7 +67,7 @@ t.test('a user is shown with the number of its rules, which an index alone count
   )
 })
 
-t.test('a port within a range, of a range around it, and of a rule that moves, is taken', async t => {
+t.test('a port is taken within a range, under an overlapping range, and during a move', async t => {
   const { call, enroll, connect, push } = await rulesFixture(t, {
     plugins: ['users', 'clients', 'rules', 'port-range']
   })

@@ -1,4 +1,4 @@
-// What the server sends to an agent that reconnects, and how its results change a running rule.
+// The server sends the differences to an agent that reconnects, and the results change running rules.
 import t from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
 import { type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
@@ -8,7 +8,7 @@ import { type Deps, inOrder, inventoryRowOf, ruleResponses, rulesFixture, until 
 const pushedPorts = ({ received }: ScriptedAgent) =>
   received.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from'])
 
-t.test('a reconnected agent receives only what differs from its inventory', async t => {
+t.test('a reconnected agent receives only the differences to its inventory', async t => {
   const app = await rulesFixture(t)
   const clientId = await app.enroll()
   const first = await app.connect(clientId)
@@ -30,7 +30,7 @@ t.test('a reconnected agent receives only what differs from its inventory', asyn
   t.same(pushedPorts(changed), [1, 4])
 })
 
-t.test('a running rule that cannot be opened again fails, is kept, and recovers by itself', async t => {
+t.test('a running rule that cannot be reopened fails, stays on the agent, and recovers', async t => {
   const app = await rulesFixture(t)
   const clientId = await app.enroll()
   const first = await app.connect(clientId)
@@ -77,7 +77,7 @@ t.test('an unanswered request is sent again, on this stream and on the next', as
 })
 
 t.test(
-  'of several results in one transaction the last counts, and each is logged after the commit',
+  'the last of several results in one transaction counts, and each is logged after the commit',
   async t => {
     const app = await rulesFixture(t)
     const clientId = await app.enroll()
@@ -119,7 +119,7 @@ t.test('a rule that the server does not know is cut', async t => {
   t.match((await agent.until(RuleRemove.name)).body, { rule_id: inventory[0]?.id, removal: 'cut' })
 })
 
-t.test('drain and idle times come with the welcome', async t => {
+t.test('Welcome has the drain and idle times', async t => {
   const app = await rulesFixture(t, { keys: { drain_timeout_secs: 7, tcp_idle_timeout_secs: 600 } })
 
   const { welcome } = await app.connect(await app.enroll())
@@ -131,7 +131,7 @@ t.test('drain and idle times come with the welcome', async t => {
   })
 })
 
-t.test('at a reconnect the rules are held back until the last one is there', async t => {
+t.test('at a reconnect the agent opens no rule before it has received the last one', async t => {
   const app = await rulesFixture(t)
   const clientId = await app.enroll()
   const first = await app.connect(clientId)

@@ -38,7 +38,7 @@ t.test('a removal answers when the port is closed, and the rule drains until it 
   })
 })
 
-t.test('a removal that is not answered in time continues', async t => {
+t.test('a removal without an answer in time continues', async t => {
   const app = await rulesFixture(t)
   const late = Promise.withResolvers<void>()
   const agent = await app.connect(await app.enroll(), { react: inOrder('accept', late.promise) })
@@ -106,7 +106,7 @@ t.test('a draining rule that the client no longer has at the reconnect is remove
   t.same(await app.objects(clientId), [])
 })
 
-t.test('a rule that failed at create is removed at once: the client does not have it', async t => {
+t.test('a rule that failed at create is removed at once, because the client does not have it', async t => {
   const app = await rulesFixture(t)
   const agent = await app.connect(await app.enroll(), { react: inOrder({ refuse: 'port_in_use' }, 'accept') })
   const id = (await app.push()).body.error.details['rule_id']
@@ -156,7 +156,7 @@ t.test('a late answer to the push does not restore a removed rule', async t => {
   t.match(await making, { status: 404 })
 })
 
-t.test('a create whose rule is removed while it waits is answered at once', async t => {
+t.test('a waiting create is answered at once when its rule is removed', async t => {
   const app = await rulesFixture(t)
   const agent = await app.connect(await app.enroll(), { react: () => 'never' })
   const making = app.push()
@@ -176,7 +176,7 @@ t.test('a create whose rule is removed while it waits is answered at once', asyn
   t.equal((await removing).status, 504)
 })
 
-t.test('a create whose rule is removed by a cascade is answered when the client has closed it', async t => {
+t.test('a waiting create is answered after the client has closed a rule that a cascade removes', async t => {
   const app = await rulesFixture(t)
   const clientId = await app.enroll()
   const agent = await app.connect(clientId, { react: inOrder('never', 'accept') })

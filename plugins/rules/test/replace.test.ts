@@ -1,4 +1,4 @@
-// PUT of a definition, and who has placed a rule.
+// PUT of a definition, and the placer of a rule.
 import t, { type Test } from 'tap'
 import type { Reaction } from '../../../kit/scripted-agent.ts'
 import { grantsFixture, lastSentTargets, refusal } from '../../grants/test/fixture.ts'
@@ -61,7 +61,7 @@ t.test('a replacement for a client that is not connected is refused, and the rul
   t.same(targetsOf(await app.get(id)), ['10.0.0.1'])
 })
 
-t.test('the place of a rule cannot be replaced', async t => {
+t.test('a definition cannot change client, owner, protocol or ports', async t => {
   const { replace } = await replaceFixture(t)
 
   t.match(await replace({ ...other, listen_port: 8081 }), refusal(400, 'validation.rule_immutable_field'))
@@ -87,7 +87,7 @@ t.test('a missing grant refuses a replacement, and the rule stays', async t => {
   t.match(await app.get(id), { placed_by: 'ada', targets: rule.targets })
 })
 
-t.test('grants limit a rule that a superadmin has placed from his demotion or deletion on', async t => {
+t.test('grants limit the rules of a former superadmin after a demotion or deletion', async t => {
   const app = await grantsFixture(t)
   await app.grant({ targets: ['10.9.0.0/16'] })
   await app.call('POST', '/v1/users', { user_id: 'max', display_name: 'max', role: 'superadmin' })

@@ -1,4 +1,4 @@
-// States that the field of a plugin gives to rules.
+// States that fields give to rules.
 import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { refusal } from '../../grants/test/fixture.ts'
@@ -28,7 +28,7 @@ async function fixture(t: Parameters<typeof rulesFixture>[0]) {
   return { app, id, patch, ended, held }
 }
 
-t.test('a state of a plugin is shown with its reason, in lists and pages, too', async t => {
+t.test('a rule shows the state of a plugin with its reason, also in lists and pages', async t => {
   const { app, id, patch, held, ended } = await fixture(t)
   const { rules, store } = app.server.depsOf('rules') as Deps
   const paged = async () => (await store.read(em => rules.page('', 10, em))).map(({ state }) => state)
@@ -45,22 +45,19 @@ t.test('a state of a plugin is shown with its reason, in lists and pages, too', 
   t.same(await paged(), ['ended'])
 })
 
-t.test(
-  'a rule in a state without a port lets another have it, and needs it again when the state ends',
-  async t => {
-    const { app, id, patch, held, ended } = await fixture(t)
-    held.set(id, 'waiting')
-    t.match(await app.push(), refusal(409, 'port_in_use'))
+t.test('a rule in a state that frees its port needs a free port again when the state ends', async t => {
+  const { app, id, patch, held, ended } = await fixture(t)
+  held.set(id, 'waiting')
+  t.match(await app.push(), refusal(409, 'port_in_use'))
 
-    ended.set(id, 'ended')
-    t.match(await app.push(), { status: 201 })
-    t.match(
-      await patch({ targets: [{ host: '10.0.0.9', port: 9 }] }),
-      { status: 200 },
-      'it has no port to lose'
-    )
-    ended.clear()
-    held.clear()
-    t.match(await patch({ targets: rule.targets }), refusal(409, 'port_in_use'))
-  }
-)
+  ended.set(id, 'ended')
+  t.match(await app.push(), { status: 201 })
+  t.match(
+    await patch({ targets: [{ host: '10.0.0.9', port: 9 }] }),
+    { status: 200 },
+    'it has no port to lose'
+  )
+  ended.clear()
+  held.clear()
+  t.match(await patch({ targets: rule.targets }), refusal(409, 'port_in_use'))
+})

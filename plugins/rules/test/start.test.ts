@@ -1,4 +1,4 @@
-// What a server does with its rules when it starts.
+// A starting server checks its rules.
 import t from 'tap'
 import { newId } from '../../../kernel/base/id.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
@@ -11,7 +11,7 @@ import { rulesFixture } from './fixture.ts'
 const many = 2500 // more than two pages
 
 t.test(
-  'a start reads each rule once, and deletes those whose clients are gone',
+  'a start reads each rule once, and deletes rules of deleted clients',
   { skip: notOnPostgres('it counts statements of SQLite') || notRepeated('it counts statements') },
   async t => {
     const app = await rulesFixture(t)

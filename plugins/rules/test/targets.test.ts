@@ -11,7 +11,7 @@ const errorCodeOf = (work: () => unknown): string => {
   }
 }
 
-t.test('a host is normalised', async t => {
+t.test('a host is normalized', async t => {
   const name = `${'a'.repeat(63)}.`.repeat(3) + 'b'.repeat(61)
   for (const [given, normalised] of [
     ['10.0.0.1', '10.0.0.1'],

@@ -1,4 +1,4 @@
-// PUT: the fields of a running rule that may change, and those that may not.
+// PUT changes hot fields of a running rule, and nothing else.
 import t, { type Test } from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
 import type { Script, ScriptedAgent } from '../../../kit/scripted-agent.ts'
@@ -16,7 +16,7 @@ async function updateFixture(t: Test, script: Partial<Script> = {}) {
   return { app, clientId, agent, put }
 }
 
-/** Returns the pace that was last sent to the agent; null means none. */
+/** Returns the pace that the agent received last; null: none. */
 function lastSentPace(app: RulesFixture, agent: ScriptedAgent): number | null {
   const push = agent.received.findLast(({ name }) => name === RulePush.name)
   const { pace: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>
@@ -29,7 +29,7 @@ const refused = (code: string, field?: string) => ({
 })
 
 t.test(
-  'a hot value is changed alone or in the whole body, and cleared by null, an empty value and absence',
+  'a hot value changes alone or in a whole body, and null, an empty value or absence clears it',
   async t => {
     const { app, agent, put, clientId } = await updateFixture(t)
     const { rule_id: id } = (await app.push()).body
@@ -48,7 +48,7 @@ t.test(
   }
 )
 
-t.test('the record of a rule may be sent back: get, change, put', async t => {
+t.test('a changed record can be sent back with PUT', async t => {
   const { app, put } = await updateFixture(t)
   const { rule_id: id } = (
     await app.push({
@@ -79,7 +79,7 @@ t.test('a body without a changeable field is refused', async t => {
   t.match(await put(id, { pace: 'fast' }), refused('validation.schema', '/pace'))
 })
 
-t.test('any other difference is refused after the same normalisation as at create', async t => {
+t.test('PUT refuses any other difference, after the same normalization as at create', async t => {
   const { app, put } = await updateFixture(t)
   const targets = [{ host: 'Web.Example.', port: 80, priority: 4 }]
   const { rule_id: id } = (await app.push({ targets, prefer_ipv6: true })).body
@@ -107,7 +107,7 @@ t.test('any other difference is refused after the same normalisation as at creat
     t.match(await put(id, body), refused('validation.rule_immutable_field', field))
 })
 
-t.test('a user changes only their own rules', async t => {
+t.test('a user can only change their own rules', async t => {
   const { app, put } = await updateFixture(t)
   const { rule_id: id } = (await app.push()).body
   const ada = await app.user('ada')
@@ -136,7 +136,7 @@ t.test('a change for a disconnected client is stored, and sent at the reconnect'
 })
 
 t.test(
-  'a change needs a capability of the client; when disconnected, its last known capabilities count',
+  'a change needs a capability of the client; for an offline client, the last known capabilities count',
   async t => {
     const { app, agent, put, clientId } = await updateFixture(t, { capabilities: {} })
     const { rule_id: id } = (await app.push()).body
@@ -274,7 +274,7 @@ t.test('a rule that failed at create accepts a change, and the agent receives no
   t.same(await app.objects(clientId), [])
 })
 
-t.test('a draining rule accepts no change', async t => {
+t.test('a draining rule cannot change', async t => {
   const { app, put } = await updateFixture(t)
   const { rule_id: id } = (await app.push()).body
   await app.call('DELETE', `/v1/rules/${id}`)
@@ -297,7 +297,7 @@ t.test('a repeated idempotency key changes once, and shows the rule', async t =>
   t.equal(agent.received.filter(({ name }) => name === RulePush.name).length, 2)
 })
 
-t.test('without a hot field nothing may change', async t => {
+t.test('without a hot field nothing can change', async t => {
   const app = await rulesFixture(t)
   await app.connect(await app.enroll())
   const { rule_id: id } = (await app.push()).body

@@ -48,7 +48,7 @@ t.test('a failed deletion of the owner keeps the rule and logs no removal', asyn
   t.notOk(app.log.some(({ event }) => event === 'rule.removed'))
 })
 
-t.test('the rules of users are counted anew when one was made or removed', async t => {
+t.test('the cached number of rules of a user is renewed after a create or a removal', async t => {
   const app = await rulesFixture(t)
   const agent = await app.connect(await app.enroll())
   for (const id of ['ann', 'bob', 'cy']) await app.user(id)
