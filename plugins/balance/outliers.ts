@@ -1,4 +1,4 @@
-// Which targets of a rule are out, and how much those get that are back. Decided from counters, beside the traffic.
+// Decides from counters which targets of a rule are ejected, and the shares of those that return.
 import type { Counters } from '../../agent/engine/engine.ts'
 
 export type Observed = Pick<Counters['targets'][number], 'health' | 'failures' | 'connects' | 'connectMs'>
@@ -13,10 +13,10 @@ export interface Target {
 export interface Limits {
   readonly slowMs: number // 0: no target is ejected because it is slow
   readonly slowStartMs: number
-  readonly keepsShares: boolean // a source that has come home in a trial stays: the way back does not begin anew
+  readonly keepsShares: boolean // sources that returned during a trial stay: the share does not start again
 }
 
-/** A target with its present part: a share, or until when it is out, and why. */
+/** The present part of a target: its share, or the end and the reason of its ejection. */
 export type Part = { readonly share: number } | { readonly reason: string; readonly untilMs: number }
 
 const baseMs = 10_000
@@ -41,7 +41,7 @@ interface State {
   failures: number // that were counted when it came back
   wasFailed: boolean
   reason: string // of its last failure
-  isTold: boolean // the reason is of the present failure
+  hasReason: boolean // the reason belongs to the present failure
   window: readonly Moment[]
 }
 
@@ -50,7 +50,7 @@ export class Outliers {
   readonly #states = new Map<string, State>() // by name of the target
   #isNew = true
 
-  /** Takes over the targets as they are now: one that joins others begins with a small share. */
+  /** Sets the present targets. A target that joins others begins with a small share. */
   begin(names: readonly string[], now: number): void {
     for (const name of this.#states.keys()) if (!names.includes(name)) this.#states.delete(name)
     for (const name of names)
@@ -59,15 +59,15 @@ export class Outliers {
     this.#isNew = false
   }
 
-  /** Keeps why a target has failed, which counters do not tell. On a busy host it comes when the target is out already. */
+  /** Stores why a target failed, which counters do not show. On a busy host the reason comes after the ejection. */
   failed(name: string, reason: string): void {
     const state = this.#states.get(name)
     if (!state) return
-    Object.assign(state, { reason, isTold: true })
+    Object.assign(state, { reason, hasReason: true })
     if (state.out?.isFailure) state.out.reason = reason
   }
 
-  /** Decides anew from the counters. */
+  /** Judges the targets by their counters. */
   judge(targets: readonly Target[], limits: Limits, now: number): void {
     for (const target of targets) if (target.observed) this.#judgeHealth(target, target.observed, limits, now)
     if (limits.slowMs === 0) return
@@ -91,17 +91,17 @@ export class Outliers {
     if (observed.failures < state.failures) state.failures = 0 // counters of a new run of the rule
     if (state.out && (now >= state.out.until || (state.out.isFailure && !isFailed)))
       comeBack(state, observed, now)
-    else if (!state.out && isFailed && observed.failures > state.failures && state.isTold)
+    else if (!state.out && isFailed && observed.failures > state.failures && state.hasReason)
       eject(state, state.reason, now)
     else if (!state.out && !isFailed && state.wasFailed && !keepsShares) state.backAt = now
     state.wasFailed = isFailed
-    state.isTold = isFailed // counters may be ahead of the event that says why: a look later it is here
+    state.hasReason = isFailed // counters may be ahead of the event with the reason: the next call has it
     if (state.out || isFailed || now - state.behavedAt < behavedMs) return
     state.row = Math.max(0, state.row - 1)
     state.behavedAt = now
   }
 
-  /** Ejects those that connect far slower than the others, the slowest first, up to half of them. */
+  /** Ejects targets that connect far slower than the others, the slowest first, up to half of them. */
   #judgeSlowness(tier: readonly Target[], { slowMs }: Limits, now: number): void {
     const taking = tier.filter(({ weight }) => weight > 0)
     const isOut = ({ name, observed }: Target) => this.#stateOf(name).out || observed?.health === 'failed'
@@ -139,7 +139,7 @@ const newState = (backAt: number): State => ({
   failures: 0,
   wasFailed: false,
   reason: 'failed',
-  isTold: false,
+  hasReason: false,
   window: []
 })
 
@@ -153,7 +153,7 @@ function comeBack(state: State, { failures }: Observed, now: number): void {
   Object.assign(state, { out: null, backAt: now, behavedAt: now, failures, window: [] })
 }
 
-/** Returns how long its connects took in the window, on average; null: there were too few. */
+/** Returns the mean connect time in the window, or null if there were too few connects. */
 function meanOf(state: State, { connects, connectMs }: Observed, now: number): number | null {
   const newest = state.window.at(-1)
   if (newest && connects < newest.connects) state.window = [] // counters of a new run of the rule

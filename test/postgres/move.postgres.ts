@@ -123,8 +123,8 @@ t.test('what would be another value there, or none, is named and not moved', asy
     [`alter table kernel_user add column more text`, /kernel_user .*more is only in one/],
     [`drop table traffic_sample`, /traffic_sample/],
     [
-      `delete from schema_migration where name = 'sni/0001-sni'`,
-      /has not had the migration sni\/0001-sni: start/
+      `delete from schema_migration where name = 'schedule/0001-schedule'`,
+      /has not had the migration schedule\/0001-schedule: start/
     ]
   ] as const
   const at = await emptyDatabase(t)

@@ -245,7 +245,7 @@ t.test('a change cannot leave a rule without a weight', async t => {
     } as object)
 })
 
-t.test('what has no meaning is refused with the field', async t => {
+t.test('an invalid value is refused with the name of the field', async t => {
   const { push } = await openApp(t)
   for (const [targets, balance, code, field] of [
     [[{}, {}], 'fastest', 'validation.balance', '/balance'],

@@ -155,7 +155,7 @@ t.test('a target that joins begins with a small share; those of a new rule do no
   t.same(outliers.parts(['b', 'c'], byDefault, 10_000), [{ share: 1 }, { share: 0.5 }])
 })
 
-t.test('a rule that was opened anew counts from 0', async t => {
+t.test('a reopened rule counts from 0', async t => {
   const { outliers, fail, pass, parts } = watch(['a', 'b'])
   fail(0)
   pass(10)

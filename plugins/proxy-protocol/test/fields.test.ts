@@ -41,7 +41,7 @@ t.test('prefixes have one normal form', async t => {
     t.equal(normalizePrefix(given), normal, given)
 })
 
-t.test('fields are normalised, shown, merged and taken away, and the engine gets them', async t => {
+t.test('fields are normalised, shown, merged and removed, and the engine gets them', async t => {
   const { push, patch, planned } = await openApp(t)
 
   const { body } = await push({ proxy_in: ['192.0.2.9/24', '10.0.0.1', '10.0.0.1'], proxy_out: 1 })
@@ -85,7 +85,7 @@ t.test('a UDP rule has the header in the first datagram of a flow, or in each', 
   t.match(planned(), { preamble: { datagrams: 'each' } })
 })
 
-t.test('what has no meaning is refused with the field, and nothing changes', async t => {
+t.test('an invalid value is refused with the name of the field, and nothing changes', async t => {
   const { push, patch, server } = await openApp(t)
   const { body: rule } = await push({ proxy_out: 2 })
   const many = Array.from({ length: 65 }, (_, at) => `10.0.0.${at}`)

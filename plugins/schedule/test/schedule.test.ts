@@ -31,7 +31,7 @@ async function openApp(t: Test, keys: Record<string, unknown> = {}) {
   return { server, agent, push, patch, get, expirations }
 }
 
-t.test('times are normalised, shown, merged and taken away', async t => {
+t.test('times are normalised, shown, merged and removed', async t => {
   const { push, patch } = await openApp(t)
 
   const { body } = await push({ expires_at: '2026-01-16T13:00:00+01:00', schedule: hours('08:00', '18:00') })
@@ -51,7 +51,7 @@ t.test('times are normalised, shown, merged and taken away', async t => {
   })
 })
 
-t.test('what could never open, or is past, is refused with the field, and nothing changes', async t => {
+t.test('a schedule that never opens, or a time in the past, is refused, and nothing changes', async t => {
   const { push, patch, get } = await openApp(t)
   const { body: rule } = await push({})
 
@@ -141,7 +141,7 @@ t.test('outside its hours a rule is closed, and its record says until when', asy
   t.strictSame((await agent.status()).not_in_force, [])
 })
 
-t.test('at_end says what becomes of live connections', async t => {
+t.test('at_end decides what happens to live connections', async t => {
   for (const [atEnd, atOnce, drained] of [
     ['keep', false, false],
     ['drain', false, true],
@@ -222,7 +222,7 @@ t.test('an expired rule is removed also after the store could not be read', asyn
   t.match(expirations(), [{ resourceId: id }])
 })
 
-t.test('expired rules that drain keep none behind them from being removed', async t => {
+t.test('expired rules that drain do not block the removal of others', async t => {
   const { server, agent, push } = await openApp(t, { expired_rules_keep_secs: 60 })
   const count = 101 // more than are looked at together
   for (let at = 0; at < count; at++) await push({ expires_at: later(10) }, 8080 + at)

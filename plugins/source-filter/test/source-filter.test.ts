@@ -27,7 +27,7 @@ async function openApp(t: Test) {
   return { server, agent, push, patch, setList, judged }
 }
 
-t.test('the fields are one guard of the engine, whose sets change with them', async t => {
+t.test('both fields make one guard of the engine, and its sets follow changes', async t => {
   const { agent, push, patch, judged } = await openApp(t)
   const { status, body } = await push({
     allow_sources: ['10.1.2.3/8', '2001:DB8::/32'],
@@ -42,7 +42,7 @@ t.test('the fields are one guard of the engine, whose sets change with them', as
 
   await patch(body.rule_id, { allow_sources: ['192.0.2.0/24', '10.0.0.0/8'] })
   t.same(judged(), { allow: ['10.0.0.0/8', '192.0.2.0/24'], deny: ['10.0.0.9'], refusal })
-  t.equal(agent.engine.opened.length, 1, 'the rule of the engine goes on')
+  t.equal(agent.engine.opened.length, 1, 'the engine rule continues')
   await patch(body.rule_id, { allow_sources: null, deny_sources: [] })
   const guards = agent.engine.filtersSet.at(-1)?.filters.addressGuards ?? []
   t.notOk(guards.some(guard => guard.refusal === refusal))
@@ -100,7 +100,7 @@ t.test('a list that a rule names is not deleted', async t => {
   t.match(await server.call('GET', '/v1/source-lists/office'), { status: 404 })
 })
 
-t.test('what has no meaning is refused with the entry', async t => {
+t.test('an invalid entry is refused with its position', async t => {
   const { push, setList } = await openApp(t)
   for (const [body, field] of [
     [{ allow_sources: ['example.org'] }, '/allow_sources/0'],

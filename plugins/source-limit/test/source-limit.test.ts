@@ -20,7 +20,7 @@ async function openApp(t: Test) {
   return { server, agent, push, patch, planned }
 }
 
-t.test('the limits of a rule are those of the engine, under one name for the life of the rule', async t => {
+t.test('the engine gets the limits of a rule, under one name for the life of the rule', async t => {
   const { agent, push, patch, planned } = await openApp(t)
   const { status, body } = await push({ connections: 4, new_connections: 10 })
   t.match({ status, body }, { status: 201, body: { source_limit: { connections: 4, within_secs: 10 } } })
@@ -35,21 +35,21 @@ t.test('the limits of a rule are those of the engine, under one name for the lif
     source_limit: { connections: 9, new_connections: null, within_secs: null }
   })
   t.match(changed, { status: 200, body: { source_limit: { connections: 9, new_connections: null } } })
-  t.equal(agent.engine.opened.length, 1, 'live connections go on in the same rule of the engine')
+  t.equal(agent.engine.opened.length, 1, 'live connections continue in the same engine rule')
   t.match(agent.engine.filtersSet.at(-1)?.filters.sourceLimits, [{ name: open, max: 9 }])
 
   t.match(await patch(body.rule_id, { source_limit: null }), { status: 200, body: { source_limit: null } })
   t.same(agent.engine.filtersSet.at(-1)?.filters.sourceLimits, [])
 })
 
-t.test('an agent goes on with the limits over a restart', async t => {
+t.test('an agent keeps the limits over a restart', async t => {
   const { agent, push, planned } = await openApp(t)
   await push({ connections: 4 })
   await agent.restart()
   t.match(planned(), [{ of: 'open', max: 4 }])
 })
 
-t.test('what has no meaning is refused with the field', async t => {
+t.test('an invalid limit is refused with the name of the part', async t => {
   const { push } = await openApp(t)
   for (const [limit, field] of [
     [{ connections: 0 }, '/source_limit/connections'],
