@@ -1,14 +1,14 @@
-// What a change does in memory when it is committed: its body may run again, and a part of it may be undone.
+// In-memory effects of changes. They run after the commit: a change can be retried, and parts of it rolled back.
 import type { EntityManager } from '@mikro-orm/sql'
 
-const callsOf = new WeakMap<object, (() => void)[]>() // of a transaction that is under way
+const callsOf = new WeakMap<object, (() => void)[]>() // by open transaction
 
-/** Calls `work` once the change of this `em` is committed, before `change` returns; never if it, or this part of it, is undone. */
+/** Calls `work` after the commit, before `change` returns. Never calls it if the change, or this part of it, is rolled back. */
 export function afterCommit(em: EntityManager, work: () => unknown): void {
   noted(em.getTransactionContext<object>()).push(work)
 }
 
-/** Returns what is to be called when the transaction is committed; what undoes a part of it takes away what that has added. */
+/** Returns the calls to make after the commit. A rollback to a savepoint removes those that were added since. */
 export function noted(transaction: object | undefined): (() => void)[] {
   if (!transaction) throw new TypeError('there is no change')
   const calls = callsOf.get(transaction) ?? []

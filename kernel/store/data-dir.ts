@@ -5,8 +5,8 @@ import { dataDirUnusable, Fault, reasonOf, storeInUse } from '../base/errors.ts'
 import type { Release } from '../base/releases.ts'
 
 /**
- * Lets one process use a data directory. The lock is a database of its own, so that backups can read the store; the
- * operating system releases it when the process ends, also by a crash.
+ * Locks a data directory for one process. The lock is a separate database, so that backups can read the store. The system
+ * releases it when the process ends or crashes.
  */
 export function lockStore(dir: string): Release {
   let lock: Database.Database | undefined

@@ -7,14 +7,14 @@ import { areNeighbours } from './sql/migrations.ts'
 
 const name = 'newest_version'
 
-/** Records the newest sluice that has opened the store. Throws Fault in an older one, and beside servers with which it may not share the store. */
+/** Records the newest sluice that has opened the store. Throws Fault if this one is older, or incompatible with peer servers. */
 export async function recordVersion(store: Database, version: string): Promise<void> {
   store.upgrade?.requireNeighbours(version)
   const newest = await store.read(em => requireNotNewer(em, version, store.upgrade !== null))
   if (!isAtLeast(newest, version)) await store.change(em => em.upsert(StoreValue, { name, value: version }))
 }
 
-/** Refuses a store that a newer sluice has opened, but one that may share it: we may know less than its numbers tell. Returns the newest version. */
+/** Returns the newest version that has opened the store. Throws Fault if it is newer than ours, unless both can share it. */
 export async function requireNotNewer(em: EntityManager, version: string, isShared = false): Promise<string> {
   const [{ value: newest } = { value: '0.0.0' }] = await em.execute<{ value: string }[]>(
     'select value from kernel_fact where name = ?',

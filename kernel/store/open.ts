@@ -12,40 +12,40 @@ import { SqliteEntityManager } from './sqlite/entity-manager.ts'
 import { copyTo } from './sqlite/words.ts'
 
 export interface Database {
-  /** Runs for at most 30 s. Not to be called inside `change`: use its `em`. */
+  /** Runs for at most 30 s. Inside `change`, use its `em` instead. */
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
-  /** Runs one transaction, for at most 15 s; other changes wait for it. Resolves when it is on disk. */
+  /** Runs one transaction for at most 15 s; other changes wait. Resolves once it is on disk. */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   readonly remembered: Memory
-  /** Of the servers that share a database; null where there can be only one. */
+  /** Signals of peer servers; null if there cannot be any. */
   readonly signals: Signals | null
   readonly upgrade: Upgrade | null
   share(by: Sharing): void
   close(): Promise<void>
 }
 
-/** What a server knows of the others of its store. */
+/** Coordinates with the peer servers of a store. */
 export interface Sharing {
-  /** True while others may change the store: then nothing is remembered. */
+  /** True while peers can change the store, which disables caching. */
   isShared(): boolean
-  /** Resolves when this one may change it: the others know of that. */
+  /** Resolves once the peers know that this server will change the store. */
   mayChange(): Promise<void>
-  /** Resolves when the others know of a change that this one has made. */
+  /** Resolves once the peers know of a change by this server. */
   hasChanged(): Promise<void>
 }
 
-/** Judges the disk of a running server; both throw. */
+/** Monitors the disk of a running server. */
 export interface Disk {
   requireWritable(): void
-  /** Takes the error of a failed change. */
+  /** Takes the error of a failed change, and throws. */
   failed(error: unknown): never
-  /** Called before a store that has data is migrated; a rejection leaves it as it is. `copyTo` makes a new file. */
+  /** Called before the migration of a store with data, which a rejection prevents. `copyTo` creates a new file. */
   beforeMigrations(copyTo: (file: string) => Promise<unknown>): Promise<void>
 }
 
 type Orm = Awaited<ReturnType<typeof ormOf>>
 
-/** Returns a connection to a place that is not open yet. `isAlone`: no server may use a database of PostgreSQL meanwhile. */
+/** Returns an ORM that is not connected yet. `isAlone` excludes other servers of a PostgreSQL database. */
 export async function ormOf(place: Place, plugins: readonly PluginStore[], isAlone: boolean) {
   const database: DatabaseOptions =
     typeof place === 'string'
@@ -55,7 +55,7 @@ export async function ormOf(place: Place, plugins: readonly PluginStore[], isAlo
     ...database,
     entities: plugins.flatMap(({ store }) => [...(store?.entities ?? [])]),
     extensions: [Migrator],
-    disableIdentityMap: true, // what is read is a row, and is read again when it is asked for again
+    disableIdentityMap: true, // entities are plain rows, which every query reads again
     discovery: { warnWhenNoEntities: false },
     migrations: {
       tableName: 'schema_migration',
@@ -66,7 +66,7 @@ export async function ormOf(place: Place, plugins: readonly PluginStore[], isAlo
   })
 }
 
-/** Opens the database and runs pending migrations. Without plugins there are none, and a server may use it meanwhile. */
+/** Opens the database and runs pending migrations. Without plugins there are none, and a server may be using it. */
 export async function openStore(
   place: Place,
   plugins: readonly PluginStore[],
@@ -107,8 +107,8 @@ function databaseOn(orm: Orm, upgrade: Upgrade | null, disk: Disk | undefined): 
       return work(orm.em.fork())
     })
   return {
-    read: work => reading(work, () => connection.settled()), // what a hook has begun in a change sees the change
-    remembered: openMemory(connection.versions, work => reading(work)), // what is in memory does not wait either
+    read: work => reading(work, () => connection.settled()), // hooks that start in a change see it
+    remembered: openMemory(connection.versions, work => reading(work)), // cached values do not wait
     signals: connection.signals,
     upgrade,
     share(by) {
@@ -123,7 +123,7 @@ function databaseOn(orm: Orm, upgrade: Upgrade | null, disk: Disk | undefined): 
           const em = orm.em.fork()
           em.setTransactionContext(transaction)
           const result = await withTimeout(15, 'a transaction', () => work(em))
-          const entities = em.getUnitOfWork(false) // which nearly no change has
+          const entities = em.getUnitOfWork(false) // rarely used
           if (entities.getPersistStack().size + entities.getRemoveStack().size > 0) await em.flush()
           return { result, committed: noted(transaction) }
         })

@@ -1,11 +1,11 @@
 import { defineSlot } from '../slot.ts'
 
-/** SQL that repeats on a restored store what was revoked after its backup. No plugin runs on that store yet. */
+/** SQL that repeats, on a restored store, revocations after its backup. It runs before any plugin. */
 export interface Revocation {
-  readonly table: string // the statement is skipped where a store has no such table
+  readonly table: string // the statement is skipped if the store lacks this table
   readonly sql: string // the lost store is attached as `old`; `?` is the time, Unix ms
-  readonly title?: string // printed before the `name`s that the statement returns: 'deleted grants of'
-  /** Runs without the lost store, too: what it deletes may have been revoked or used since. */
+  readonly title?: string // precedes the returned `name`s: 'deleted grants of'
+  /** Also runs without the lost store: it deletes rows that may have been revoked or used since the backup. */
   readonly isUnconditional?: true
 }
 

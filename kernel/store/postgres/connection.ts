@@ -1,4 +1,4 @@
-// PostgreSQL for MikroORM: changes in groups on one connection, and reads of what is committed on others.
+// PostgreSQL for MikroORM: groups of changes on one connection, and reads of committed rows on others.
 import type { AnyEntity, Configuration, Dictionary, EntityData, QueryResult } from '@mikro-orm/core'
 import { AbstractSqlConnection, AbstractSqlDriver, BasePostgreSqlPlatform } from '@mikro-orm/sql'
 import type { Client } from 'pg'
@@ -34,10 +34,10 @@ export class StoreConnection extends AbstractSqlConnection {
   })
 
   override async connect(): Promise<void> {
-    const place = this.options.driverOptions as unknown as Place // which `openStore` gives
+    const place = this.options.driverOptions as unknown as Place // from `openStore`
     const sessions = new Sessions(place, {
       opened: (...opened) => this.#look(...opened).finally(() => this.versions.changed(['*'])),
-      replaceWriter: () => this.change(async () => {}) // which begins with it
+      replaceWriter: () => this.change(async () => {}) // it replaces the writer first
     })
     this.#sessions = sessions
     await sessions.open()
@@ -53,7 +53,7 @@ export class StoreConnection extends AbstractSqlConnection {
     await sessions.lockMigrations()
   }
 
-  /** Migrations are done: what follows is the store's own, and is not rewritten. */
+  /** Called after the migrations: later statements are not rewritten. */
   async openReader(): Promise<void> {
     if (this.signals) await this.#open().migrated()
     this.#isMigrating = false
@@ -67,7 +67,7 @@ export class StoreConnection extends AbstractSqlConnection {
   /** See `watchStore`. */
   async watch(watch: WatchOf<Transaction>): Promise<void> {
     this.#watch = watch
-    await this.change(async () => this.#look(await this.#open().writer(), this.#open().cluster)) // that change has none of its own
+    await this.change(async () => this.#look(await this.#open().writer(), this.#open().cluster)) // a change without statements
   }
 
   async #look(client: Client, cluster: string | null): Promise<void> {
@@ -109,7 +109,7 @@ export class StoreConnection extends AbstractSqlConnection {
     return queryOf(this.#isMigrating ? schemaStatement(text, this.#booleans()) : text, values, this.platform)
   }
 
-  /** The names of columns whose values are true or false, whatever a migration calls their type. */
+  /** Returns the names of boolean columns, independent of their type in migrations. */
   #booleans(): ReadonlySet<string> {
     const all = [...this.metadata.getAll().values()].flatMap(({ props }) => props)
     return new Set(
@@ -122,7 +122,7 @@ export class StoreConnection extends AbstractSqlConnection {
     return this.change(transaction => transaction.run(query))
   }
 
-  /** A part of the transaction that is given, or a transaction of its own. */
+  /** Runs a savepoint in the given transaction, or a new transaction. */
   override async transactional<T>(
     work: (transaction: never) => Promise<T>,
     { ctx }: { readonly ctx?: unknown } = {}
@@ -143,7 +143,7 @@ export class StoreConnection extends AbstractSqlConnection {
   }
 }
 
-/** Returns the tables that lose rows with those of each table: `on delete cascade`, also of children. */
+/** Returns, for each table, those that lose rows with it by `on delete cascade`, transitively. */
 async function childrenIn(client: Client): Promise<Map<string, string[]>> {
   const { rows } = await client.query<{ parent: string; child: string }>(
     `with recursive own (parent, child) as (
@@ -164,7 +164,7 @@ export class StoreDriver extends AbstractSqlDriver<StoreConnection> {
 }
 
 class StorePlatform extends BasePostgreSqlPlatform {
-  /** A fault stays one. */
+  /** Faults pass unchanged. */
   override getExceptionConverter() {
     const own = super.getExceptionConverter()
     const convertException = (error: Error & Dictionary) =>
@@ -172,7 +172,7 @@ class StorePlatform extends BasePostgreSqlPlatform {
     return { convertException }
   }
 
-  /** JSON is text, as it was written: the order of its keys stays, and it may have the character U+0000. */
+  /** JSON is stored as text, which preserves key order and can contain U+0000. */
   override getJsonDeclarationSQL(): string {
     return 'text'
   }

@@ -20,7 +20,7 @@ const typeOf: Readonly<Record<Kind, string>> = {
   bytes: 'bytea'
 }
 
-/** The column that numbers the rows of a table. */
+/** Finds the identity column of a table. */
 const numbered = `from pg_attribute own join pg_class on pg_class.oid = own.attrelid,
   pg_get_serial_sequence(format('public.%I', relname), attname) as counter
   where relnamespace = 'public'::regnamespace and relkind = 'r' and attidentity <> ''`
@@ -62,7 +62,7 @@ export const postgresCopy: CopyWords = {
     return new Map(rows.flatMap(({ name, last }) => (last === null ? [] : [[name, last] as const])))
   },
 
-  /** And tells the planner what is in the table: before that, it takes it for empty. */
+  /** Also updates the planner's statistics, which take a new table for empty. */
   async continueAfter(last, { name }, em) {
     if (last !== undefined)
       await em.execute(`select setval(counter::regclass, ?) ${numbered} and relname = ?`, [last, name])

@@ -1,24 +1,24 @@
-// Changes that wait are made one after another in one transaction, which is synced once. None has been made before that.
+// Groups waiting changes into one transaction with one sync. No change counts as made before the sync.
 import { AsyncResource } from 'node:async_hooks'
 import { setTimeout as after } from 'node:timers/promises'
 import { conflict, faultOf, isConflict, isLost } from './failures.ts'
 import { type Group, Transaction } from './transaction.ts'
 
-const maxChanges = 8 // of a group: the first one waits for the last, and who comes between from elsewhere undoes all
+const maxChanges = 8 // per group: the first waits for the last, and a conflict with a peer rolls all back
 const maxRepeats = 5
 
 interface Change {
-  readonly run: (group: Group) => Promise<() => void> // resolves with what tells the caller
+  readonly run: (group: Group) => Promise<() => void> // resolves with a function that answers the caller
   readonly fail: (error: unknown) => void
 }
 
 interface Options {
   readonly begin: () => Promise<Group>
-  readonly revoked: (group: Group) => Promise<() => void> // called before a group commits that has revoked something; returns what is done after
-  readonly ended: (group: Group) => void // takes each group before its changes are answered; it may be on disk
+  readonly revoked: (group: Group) => Promise<() => void> // called before the commit of a group with revocations; returns a call for after it
+  readonly ended: (group: Group) => void // called before the changes are answered; the group may be on disk
 }
 
-/** Makes one change on a connection that no other uses: again when others have come between. */
+/** Makes one change on an exclusive connection, and retries after conflicts. */
 export async function changeOn<T>(
   begin: () => Group,
   work: (transaction: Transaction) => Promise<T>
@@ -37,23 +37,23 @@ export async function changeOn<T>(
   }
 }
 
-/** So that two writers do not meet again. */
+/** Backs off with jitter, so that two writers do not conflict again. */
 const rest = (repeats: number): Promise<void> => after(Math.random() * 20 * 2 ** repeats)
 
 export class Groups {
   readonly #options: Options
   readonly #waiting: Change[] = []
-  running: Promise<void> | null = null // the group under way; set here only
+  running: Promise<void> | null = null // the current group; set here only
 
   constructor(options: Options) {
     this.#options = options
   }
 
-  /** Resolves when the change is on disk. One that throws is undone alone; one that others come between is made again. */
+  /** Resolves once the change is on disk. A change that throws is rolled back alone; after a conflict it is retried. */
   change<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const fail = (error: unknown): void => reject(faultOf(error))
-    const inContext = AsyncResource.bind(work) // of the caller, not of the change that began the group
+    const inContext = AsyncResource.bind(work) // of the caller, not of the first change of the group
     const run = (group: Group) =>
       new Transaction(group).whole(inContext).then(
         result => () => resolve(result),
@@ -72,11 +72,11 @@ export class Groups {
     this.running = null
   }
 
-  /** Makes changes in one transaction, also those that come meanwhile; when others have come between, each again in one of its own. Never rejects. */
+  /** Makes changes, and those that join, in one transaction. After a conflict, retries each in a separate one. Never rejects. */
   async #make(waiting: Change[], repeats = 0): Promise<void> {
     const { begin, revoked, ended } = this.#options
     const group = await begin().catch((error: unknown) => {
-      for (const { fail } of [...waiting.splice(0), ...this.#waiting.splice(0)]) fail(error) // they would wait for the same
+      for (const { fail } of [...waiting.splice(0), ...this.#waiting.splice(0)]) fail(error) // they would fail as well
     })
     if (!group) return
     const changes: Change[] = []

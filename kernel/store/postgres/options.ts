@@ -2,7 +2,7 @@ import type { DatabaseOptions, PostgresPlace } from '../sql/database.ts'
 import { StoreDriver } from './connection.ts'
 import { PostgresEntityManager } from './entity-manager.ts'
 
-/** `isAlone`: no other server may use the database meanwhile. */
+/** `isAlone` excludes other servers from the database. */
 export const optionsOf = (place: PostgresPlace, isAlone: boolean): DatabaseOptions => ({
   driver: StoreDriver,
   entityManager: PostgresEntityManager,

@@ -2,13 +2,13 @@ import { isRaw, Utils } from '@mikro-orm/core'
 import type { AbstractSqlPlatform } from '@mikro-orm/sql'
 import { Fault, invalidSchema } from '../../base/errors.ts'
 
-/** A statement whose values are $1, $2 and so on. */
+/** A statement with parameters $1, $2 and so on. */
 export interface Query {
   readonly text: string
   readonly values: unknown[]
 }
 
-/** Values for `= any(?)`: of one type, each text or a whole number. */
+/** Values for `= any(?)`: all text, or all whole numbers. */
 export class List {
   readonly values: readonly (string | number)[]
 
@@ -17,10 +17,10 @@ export class List {
   }
 }
 
-const maxValues = 65_535 // of a statement, in the protocol
+const maxValues = 65_535 // per statement, by the protocol
 const question = /^\s*(?:select|delete)\b/i
 
-/** Numbers the values. Numbers and booleans have the type that they have here: their place in the SQL does not tell it always. */
+/** Numbers the parameters. Adds casts for numbers and booleans: the SQL does not always imply their types. */
 export function queryOf(sql: string, params: readonly unknown[], platform: AbstractSqlPlatform): Query {
   if (params.length === 0) return { text: sql, values: [] }
   if (params.length > maxValues || /\?\?|\\\?/.test(sql))
@@ -29,7 +29,7 @@ export function queryOf(sql: string, params: readonly unknown[], platform: Abstr
   let at = 0
   const isQuestion = question.test(sql)
   const mark = (value: unknown): string => {
-    if (value === null || value === undefined || (isQuestion && hasNul(value))) return 'null' // which equals nothing
+    if (value === null || value === undefined || (isQuestion && hasNul(value))) return 'null' // equals nothing
     if (Array.isArray(value)) return value.map(mark).join(', ')
     if (isRaw(value)) return platform.quoteValue(value)
     const [bound, type] = boundOf(value)
@@ -38,7 +38,7 @@ export function queryOf(sql: string, params: readonly unknown[], platform: Abstr
   return { text: sql.replaceAll('?', () => mark(params[at++])), values }
 }
 
-/** The value, and the type that follows its number. Text has that of its place: MikroORM writes large numbers as text. */
+/** Returns the value and its cast. Text has no cast: MikroORM writes large numbers as text. */
 function boundOf(value: unknown): readonly [value: unknown, type: string] {
   switch (typeof value) {
     case 'string':
@@ -64,5 +64,5 @@ const listOf = ({ values }: List): readonly [unknown, string] =>
     ? [values.map(String).filter(value => !hasNul(value)), '::text[]']
     : [values, '::int8[]']
 
-/** PostgreSQL has no text with NUL. */
+/** PostgreSQL cannot store NUL in text. */
 const hasNul = (value: unknown): boolean => typeof value === 'string' && value.includes('\0')

@@ -1,4 +1,4 @@
-// Connections to the database: one that writes, and a few that read.
+// Connections to the database: one writer, and a few readers.
 import pg, { type Client, type ClientConfig, type Pool, type PoolClient } from 'pg'
 import { Fault, storeInUse, storeUnusable } from '../../base/errors.ts'
 import type { PostgresPlace } from '../sql/database.ts'
@@ -7,16 +7,16 @@ import { clusterOf } from './cluster.ts'
 import { isCut, isLost, isUnprepared, refusalOf, unavailable } from './failures.ts'
 
 export interface Place extends PostgresPlace {
-  readonly isAlone: boolean // no server may use the database meanwhile
+  readonly isAlone: boolean // excludes other servers
 }
 
 const maxReaders = 8
 const connectMs = 5000
 const oldest = 150_000 // server_version_num of 15.0
-const lockKey = 0x73_6c_75_69 // 'slui', of the advisory lock that servers share, and commands have for themselves
-export const migrationKey = lockKey + 1 // of the one that a server holds while it migrates
+const lockKey = 0x73_6c_75_69 // 'slui': advisory lock, shared by servers, exclusive for commands
+export const migrationKey = lockKey + 1 // held by a server while it migrates
 
-/** Waits for commands that have the database for themselves. */
+/** Waits for commands with exclusive use of the database. */
 export const shareLock = `select pg_advisory_lock_shared(${lockKey})`
 
 const settings = (more: Readonly<Record<string, string>>): string =>
@@ -27,26 +27,26 @@ const settings = (more: Readonly<Record<string, string>>): string =>
     standard_conforming_strings: 'on',
     timezone: 'UTC',
     jit: 'off',
-    tcp_keepalives_idle: '10', // what a lost host has locked is free after some 20 s
+    tcp_keepalives_idle: '10', // frees the locks of a lost host after about 20 s
     tcp_keepalives_interval: '3',
     tcp_keepalives_count: '3',
-    client_connection_check_interval: '1s', // also what waits for rows of others ends with its server
+    client_connection_check_interval: '1s', // ends statements that wait for locks when their server is gone
     ...more
   })
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ')
 
 interface Hooks {
-  /** Called with a new connection that is to write, before anything else is done there: changes of others may have come between. */
+  /** Called with each new writer before its first use: peers may have made changes. */
   readonly opened: (client: Client, cluster: string | null) => Promise<void>
-  /** Lets whoever is next replace the connection that writes, and resolves when it is done. */
+  /** Resolves once the next change has replaced the writer. */
   readonly replaceWriter: () => Promise<unknown>
 }
 
 export class Sessions {
   readonly #place: Place
   readonly #hooks: Hooks
-  readonly #known = new WeakSet<Client>() // those that read in the database of the one that writes
+  readonly #known = new WeakSet<Client>() // readers in the database of the writer
   #readers: Pool
   #writer: Client | null = null
   #migrating: Client | null = null // holds the lock
@@ -59,12 +59,12 @@ export class Sessions {
     this.#readers = this.#openReaders()
   }
 
-  /** The database of the connection that writes. */
+  /** Identifies the database of the writer. */
   get cluster(): string | null {
     return this.#cluster
   }
 
-  /** Opens the first connection. Throws Fault with exit status 78, or 75 where it is to be had alone and servers use it. */
+  /** Opens the first connection. Throws Fault with exit status 78, or 75 if exclusive use conflicts with servers. */
   async open(): Promise<void> {
     try {
       this.#writer = await this.#connect()
@@ -76,28 +76,28 @@ export class Sessions {
     }
   }
 
-  /** Waits for other servers that migrate, and keeps them out until `migrated`. */
+  /** Waits for migrating servers, and excludes them until `migrated`. */
   async lockMigrations(): Promise<void> {
     this.#migrating = await this.connectForSignals()
     await this.#migrating.query(`set lock_timeout = 0; select pg_advisory_lock(${migrationKey})`)
   }
 
-  /** Lets other servers migrate, who find nothing to do. */
+  /** Releases the migration lock. */
   async migrated(): Promise<void> {
     await this.#migrating?.end()
     this.#migrating = null
   }
 
-  /** A connection for what it holds and hears: to the database itself, where `store_url` leads to a pooler. */
+  /** Opens a connection for locks and notifications, directly to the database if `store_url` leads to a pooler. */
   readonly connectForSignals = async (): Promise<Client> => {
     const { listenUrl } = this.#place
     const client = new pg.Client({ ...this.#config({ lock_timeout: '5s' }, listenUrl), pipeline: true })
-    client.on('error', () => {}) // whoever uses it gets the error
+    client.on('error', () => {}) // its user gets the error
     await client.connect()
     return client
   }
 
-  /** The connection that writes; a lost one is replaced. Whoever asks uses it alone. */
+  /** Returns the writer for exclusive use, and replaces a lost one. */
   async writer(): Promise<Client> {
     if (this.#hasClosed) throw new TypeError('the store is not open')
     if (this.#writer) return this.#writer
@@ -112,13 +112,13 @@ export class Sessions {
     return client
   }
 
-  /** It may be a connection to another database: no other reads what was read before. */
+  /** The new writer may be in another database, so readers are replaced, too. */
   async #enter(client: Client): Promise<void> {
     const cluster = await clusterOf(client)
     await this.#hooks.opened(client, cluster)
     if (cluster === this.#cluster) return
     this.#cluster = cluster
-    this.#readers.end().catch(() => {}) // they may be lost already
+    this.#readers.end().catch(() => {}) // they may have failed before
     this.#readers = this.#openReaders()
   }
 
@@ -127,7 +127,7 @@ export class Sessions {
     abandon(client, isCommitting)
   }
 
-  /** Made once more when its connection had been cut while nobody used it, or had not prepared it: it has changed nothing. */
+  /** Retries once if the idle connection was cut or lacks the prepared statement: a read changes nothing. */
   async read<T>(work: (client: Client) => Promise<T>): Promise<T> {
     try {
       return await this.#readOnce(work)
@@ -144,12 +144,12 @@ export class Sessions {
       client.release()
       return result
     } catch (error) {
-      client.release(isLost(error)) // true: it is not used again
+      client.release(isLost(error)) // true: it is discarded
       throw error
     }
   }
 
-  /** A connection to the database of the one that writes, which is replaced first where it leads to another. */
+  /** Returns a reader in the database of the writer, which is replaced first if it is in another. */
   async #reader(): Promise<PoolClient> {
     const client = await this.#readers.connect()
     if (this.#known.has(client)) return client
@@ -174,8 +174,8 @@ export class Sessions {
       max: maxReaders,
       idleTimeoutMillis: 60_000
     })
-    readers.on('error', () => {}) // of one that nobody uses: the pool has left it, and makes another
-    readers.on('connect', client => client.on('error', () => {})) // whoever uses it gets the error
+    readers.on('error', () => {}) // idle clients: the pool discards them
+    readers.on('connect', client => client.on('error', () => {})) // its user gets the error
     return readers
   }
 
@@ -187,7 +187,7 @@ export class Sessions {
 
   async #connect(): Promise<Client> {
     const client = new pg.Client({ ...this.#config({ lock_timeout: '5s' }), pipeline: true })
-    client.on('error', () => this.leave(client, true)) // whoever uses it gets the error, and knows whether it commits
+    client.on('error', () => this.leave(client, true)) // its user gets the error
     client.on('end', () => this.leave(client, true))
     await client.connect()
     try {
@@ -201,7 +201,7 @@ export class Sessions {
 
   #config(more: Readonly<Record<string, string>>, to = this.#place.url): ClientConfig {
     const url = new URL(to)
-    if (this.#place.password !== undefined) url.searchParams.set('password', this.#place.password) // which pg takes from there alone
+    if (this.#place.password !== undefined) url.searchParams.set('password', this.#place.password) // pg reads it only there
     return {
       connectionString: url.href,
       application_name: 'sluice',
@@ -213,7 +213,7 @@ export class Sessions {
   }
 }
 
-/** Runs statements for which no store is opened, each for itself, such as those that make a database. */
+/** Runs separate statements without a store, for example to create a database. */
 export async function runAt(place: PostgresPlace, statements: readonly string[]): Promise<void> {
   const hooks = { opened: async () => {}, replaceWriter: async () => {} }
   const sessions = new Sessions({ ...place, isAlone: false }, hooks)
@@ -225,10 +225,10 @@ export async function runAt(place: PostgresPlace, statements: readonly string[])
   }
 }
 
-/** The lock of a server that was killed is free when PostgreSQL has seen the end of its connection. */
+/** The lock of a killed server is free once PostgreSQL notices the end of its connection. */
 async function takeLock(client: Client): Promise<void> {
   try {
-    await client.query(`select pg_advisory_lock(${lockKey})`) // for at most lock_timeout
+    await client.query(`select pg_advisory_lock(${lockKey})`) // at most lock_timeout
   } catch (cause) {
     throw new Fault(storeInUse, 'servers use the database of store_url; stop all of them', { cause })
   }
@@ -255,7 +255,7 @@ async function requireUsable(client: Client): Promise<void> {
 const numbers = { int8: 20, int4: 23, int2: 21, float4: 700, float8: 701, numeric: 1700 }
 const wholeNumbers: readonly number[] = [numbers.int8, numbers.int4, numbers.int2]
 
-/** Numbers are numbers, and text is text: no other type is in our tables, but in that of the migrations. */
+/** Parses numbers and text, the only types of our tables, except in the table of migrations. */
 function parserOf(type: number, format?: string): (text: string) => unknown {
   if (wholeNumbers.includes(type)) return wholeNumber
   if (Object.values(numbers).includes(type)) return Number

@@ -1,5 +1,5 @@
-// The connection on which servers of one database tell each other that something has changed, and on which this one shows
-// that it lives. It holds the lock that keeps commands out that need the database for themselves.
+// A connection for change signals between the servers of one database and for this server's heartbeat. It holds the shared
+// lock that excludes commands with exclusive use of the database.
 import { randomUUID } from 'node:crypto'
 import { clearTimeout, setTimeout } from 'node:timers'
 import type { AbstractSqlPlatform } from '@mikro-orm/sql'
@@ -12,7 +12,7 @@ import { queryOf } from './query.ts'
 
 interface Options {
   readonly connect: () => Promise<Client>
-  readonly lock: string // a statement that waits for at most lock_timeout
+  readonly lock: string // a statement that waits at most lock_timeout
   readonly platform: AbstractSqlPlatform
 }
 
@@ -22,10 +22,10 @@ const unheard =
   'the servers of this database cannot wake each other: store_url leads to a pooler in transaction mode, whose ' +
   'database itself is to be named in store_listen_url; or that names another database'
 const lockName = "select pg_try_advisory_lock(hashtext('sluice'), hashtext($1)) as locked"
-const restMs = 20 // between two signals: each wakes all servers
+const restMs = 20 // between signals: each wakes all servers
 const askMs = 5000
 const answerMs = 3000
-const againMs = 500 // after a connection that could not be made
+const againMs = 500 // after a failed connection attempt
 const hearMs = 3000
 
 export class PostgresSignals implements Signals {
@@ -34,23 +34,23 @@ export class PostgresSignals implements Signals {
   readonly #asking: NodeJS.Timeout
   #client: Client | null = null
   #opening: Promise<Client> | null = null
-  #next: NodeJS.Timeout | null = null // the next signal may be sent then
+  #next: NodeJS.Timeout | null = null // when the next signal can be sent
   #isWanted = false
   #name: string | null = null
   #hasClosed = false
-  #heard: ((payload: string) => void) | null = null // while the start waits for its own signal
+  #heard: ((payload: string) => void) | null = null // during the start's self-test
 
   constructor(options: Options) {
     this.#options = options
-    this.#asking = setInterval(() => void this.query('select 1').catch(nothing), askMs).unref() // a lost one is replaced
+    this.#asking = setInterval(() => void this.query('select 1').catch(nothing), askMs).unref() // replaces a lost connection
   }
 
-  /** Throws Fault with exit status 75 where a command has the database for itself. */
+  /** Throws Fault with exit status 75 if a command uses the database exclusively. */
   async open(): Promise<void> {
     await this.#connected()
   }
 
-  /** Throws unless a signal of `writer` is heard here: a pooler between would keep it. */
+  /** Throws unless a signal of `writer` arrives here: a pooler would swallow it. */
   async requireHearing(writer: Client): Promise<void> {
     const word = randomUUID()
     const { promise, resolve } = Promise.withResolvers<boolean>()
@@ -72,7 +72,7 @@ export class PostgresSignals implements Signals {
       return rows
     } catch (error) {
       const fault = faultOf(error)
-      if (fault !== error) this.#leave(this.#client) // it is lost, or does not answer
+      if (fault !== error) this.#leave(this.#client) // it is lost or unresponsive
       throw fault
     }
   }
@@ -99,10 +99,10 @@ export class PostgresSignals implements Signals {
     clearInterval(this.#asking)
     if (this.#next) clearTimeout(this.#next)
     const client = await (this.#client ?? this.#opening?.catch(() => null))
-    await client?.end().catch(nothing) // it may be lost already
+    await client?.end().catch(nothing) // it may have failed before
   }
 
-  /** One that is lost on its way is made up for by the others' polls. */
+  /** Peers poll, too, so a lost signal does no harm. */
   #sendNow(): void {
     this.#isWanted = false
     this.#next = setTimeout(() => {
@@ -134,13 +134,13 @@ export class PostgresSignals implements Signals {
         throw new Fault(storeInUse, `${alone}; wait until it has ended`, { cause })
       })
       await client.query(`listen ${channel}`)
-      if (this.#name !== null) await holds(client, this.#name) // it was free since the connection before was lost
+      if (this.#name !== null) await holds(client, this.#name) // free since the last connection was lost
     } catch (error) {
       this.#leave(client)
       throw error
     }
     this.#client = client
-    this.#tell() // what was sent while nobody listened
+    this.#tell() // signals may have been missed
     return client
   }
 
@@ -164,5 +164,5 @@ async function holds(client: Client, name: string): Promise<boolean> {
   return rows[0]?.locked === true
 }
 
-/** The backend's, which is with each of its notifications. */
+/** Returns the backend's process id, which its notifications carry. */
 const processIdOf = (client: Client): unknown => Reflect.get(client, 'processID')

@@ -8,13 +8,13 @@ import type { Query } from './query.ts'
 export interface Result {
   readonly rows: readonly unknown[]
   readonly affectedRows: number
-  readonly command?: string // as PostgreSQL names what it has done
+  readonly command?: string // the command tag
 }
 
-/** Of a database that does not answer; its own limits are shorter. */
+/** For an unresponsive database; its own timeouts are shorter. */
 const answering: object = { query_timeout: 20_000 }
 
-/** Runs a statement, or several without values, of which the last one counts. Rejects when there is no answer. */
+/** Runs a statement, or several without values, and returns the last result. Rejects if there is no answer. */
 export async function run(client: Client, { text, values }: Query, more = answering): Promise<Result> {
   const kept = values.length > 0 && { values, name: nameOf(client, text) }
   const result = await client.query({ text, ...kept, ...more }).catch((error: unknown) => {
@@ -25,11 +25,12 @@ export async function run(client: Client, { text, values }: Query, more = answer
   return { rows: rows ?? [], affectedRows: rowCount ?? 0, command }
 }
 
-const [maxPrepared, maxLength] = [500, 2000] // statements of a connection, and characters of one
+const maxPrepared = 500 // statements per connection
+const maxLength = 2000 // characters of a prepared statement
 const prepared = new WeakMap<Client, Map<string, string>>() // names
-let isPreparing = true // until a pooler is found
+let isPreparing = true // until a pooler is detected
 
-/** Returns the name under which the connection keeps the statement prepared: of its text, so that no other has it behind a pooler. */
+/** Returns the name of the prepared statement. It is derived from the text, so that it is unique behind a pooler. */
 function nameOf(client: Client, text: string): string | undefined {
   if (text.length > maxLength || !isPreparing) return undefined
   const names = prepared.get(client) ?? new Map<string, string>()
@@ -41,36 +42,36 @@ function nameOf(client: Client, text: string): string | undefined {
 const writes = /\b(?:insert\s+into|update|delete\s+from)\s+(?!set\b)(?:"?\w+"?\.)?"?(\w+)"?/gi
 const reads = /^\s*(?:select|with|set|savepoint|release|rollback)\b/i
 
-/** Tables that a statement writes to; '*' is any. */
+/** Returns the tables that a statement writes to; '*' is any. */
 export function writtenBy(text: string, childrenOf: (table: string) => readonly string[]): readonly string[] {
   const found = [...text.matchAll(writes)].map(([, table = '']) => table)
   if (found.length === 0) return reads.test(text) ? [] : ['*']
   return /\bdelete\s+from\b/i.test(text) ? found.flatMap(table => [table, ...childrenOf(table)]) : found
 }
 
-/** No plan scans all rows where there is an index: it outlives the size of the table, and conflicts with every writer. */
+/** Disables full scans if there is an index: cached plans outlive table sizes, and scans conflict with every writer. */
 const settings =
   "; set local statement_timeout = '15s'; set local enable_seqscan = off" +
-  "; set local idle_in_transaction_session_timeout = '10s'" // one that is paused, or gone without a word, does not keep its rows from others
-const savepoint = 'savepoint part' // the last one is meant, where several have this name
+  "; set local idle_in_transaction_session_timeout = '10s'" // frees the locks of a paused or vanished server
+const savepoint = 'savepoint part' // refers to the last one of this name
 
-/** One transaction of PostgreSQL, which changes share. */
+/** One PostgreSQL transaction that changes share. */
 export class Group {
   readonly client: Client
   readonly childrenOf: (table: string) => readonly string[]
   readonly written = new Set<string>() // tables; '*' for any
   readonly revoked: Statement[] = [] // see `noteRevoked`
-  failure: unknown = null // of all changes: others have come between, or the connection is lost
-  isSuspect = false // the connection is not to be used again
+  failure: unknown = null // of all changes: a conflict or a lost connection
+  isSuspect = false // the connection must not be reused
   isCommitting = false
   readonly #limit: object
   readonly #begin: string
-  readonly #unsent: string[] // goes out with the next statement, since each answer takes as long as one
-  #last: Promise<unknown> = Promise.resolve() // of the statements that were sent
-  #lastAnswered = this.#last // of those whose answers are waited for
-  #isAborted = false // by a statement that failed
+  readonly #unsent: string[] // sent with the next statement, to save a round trip
+  #last: Promise<unknown> = Promise.resolve() // sent statement
+  #lastAnswered = this.#last // awaited statement
+  #isAborted = false // by a failed statement
 
-  /** `isPatient`: its statements may take any time, as those of migrations. */
+  /** `isPatient` disables timeouts, for migrations. */
   constructor(client: Client, childrenOf: Group['childrenOf'], isPatient: boolean) {
     this.client = client
     this.childrenOf = childrenOf
@@ -79,7 +80,7 @@ export class Group {
     this.#unsent = [this.#begin]
   }
 
-  /** Undoes what `work` has done when it throws. */
+  /** Rolls `work` back if it throws. */
   async part<T>(work: () => Promise<T>): Promise<T> {
     const noted = this.revoked.length
     this.#unsent.push(savepoint)
@@ -91,7 +92,7 @@ export class Group {
       else this.#unsent.push('release part')
       return result
     } catch (error) {
-      await this.#last // if it failed, a change that has ended did: nothing of this is to be committed
+      await this.#last // a failure belongs to an ended change: nothing must be committed
       this.revoked.length = noted
       if (this.#unsent.at(-1) === savepoint) this.#unsent.pop()
       else {
@@ -106,8 +107,8 @@ export class Group {
   run(query: Query, isAnswered: boolean): Promise<Result> {
     const { stream } = this.client.connection
     stream.cork()
-    nextTick(() => stream.uncork()) // what is asked at once goes out at once
-    if (this.#unsent.length > 0) this.#control().catch(() => {}) // then this statement fails, too
+    nextTick(() => stream.uncork()) // batches statements of the same tick
+    if (this.#unsent.length > 0) this.#control().catch(() => {}) // this statement then fails, too
     const sent = run(this.client, query, this.#limit)
     this.#last = sent.catch((error: unknown) => this.#failed(error, isAnswered))
     if (isAnswered) this.#lastAnswered = this.#last
@@ -117,7 +118,7 @@ export class Group {
   #failed(error: unknown, isAnswered: boolean): void {
     this.#isAborted = true
     this.isSuspect ||= isLost(error)
-    if (!isAnswered || isConflict(error)) this.failure ??= error // others have begun meanwhile, or come between
+    if (!isAnswered || isConflict(error)) this.failure ??= error // a conflict
   }
 
   readonly #lost = (error: unknown): void => {
@@ -127,7 +128,7 @@ export class Group {
 
   async commit(): Promise<void> {
     if (this.#unsent[0] === this.#begin) return
-    await this.#last // it may wait for a row, and be given up: then it is canceled, as a commit never is
+    await this.#last // it may wait for a lock and be cancelled, unlike a commit
     if (this.failure !== null) throw this.failure
     this.isCommitting = true
     const { command } = await this.#control('commit').catch((error: unknown) => {
@@ -136,7 +137,7 @@ export class Group {
     if (command !== 'COMMIT') throw new TypeError('the changes were rolled back')
   }
 
-  /** Returns the error that counts: that of a commit without an answer before any other. */
+  /** Returns the error to report. A commit without an answer takes precedence. */
   async rollback(error: unknown): Promise<unknown> {
     const cause = isLost(error) ? error : (this.failure ?? error)
     this.#unsent.length = 0
@@ -150,11 +151,11 @@ export class Group {
   }
 }
 
-/** One change in a transaction that it may share with others. */
+/** One change in a transaction that others can share. */
 export class Transaction {
-  rowsWritten = 0 // one for each statement that is not answered
+  rowsWritten = 0 // one per unanswered statement
   readonly revoked: Statement[]
-  readonly unanswered = { run: (query: Query) => this.run(query, false) } // see the function of this name
+  readonly unanswered = { run: (query: Query) => this.run(query, false) } // see `unanswered`
   readonly #group: Group
   #hasEnded = false
 
@@ -172,18 +173,18 @@ export class Transaction {
     return result
   }
 
-  /** True if one of the tables has, or may have, rows here that are not committed. */
+  /** True if one of the tables may have uncommitted rows here. */
   hasWritten(tables: readonly string[]): boolean {
     const { written } = this.#group
     return written.size > 0 && (written.has('*') || tables.some(table => written.has(table)))
   }
 
-  /** Undoes what `work` has done when it throws. */
+  /** Rolls `work` back if it throws. */
   within<T>(work: () => Promise<T>): Promise<T> {
     return this.#group.part(work)
   }
 
-  /** What still runs when `work` has ended, as after a timeout, is refused from then on. */
+  /** Refuses statements after the end of `work`, for example after a timeout. */
   whole<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#group.part(() =>
       work(this).finally(() => {

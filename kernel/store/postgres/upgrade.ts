@@ -1,4 +1,4 @@
-// An upgrade of one server at a time: servers of two releases share a database for a while.
+// Rolling upgrades: servers of two releases share a database for a while.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, storeInUse } from '../../base/errors.ts'
@@ -13,19 +13,19 @@ import {
 } from '../sql/migrations.ts'
 import { migrationKey } from './sessions.ts'
 
-/** A store that servers of two releases may share for a while. */
+/** The upgrade state of a shared store. */
 export interface Upgrade {
-  readonly waiting: readonly string[] // migrations that servers that live do not know
-  readonly versions: readonly string[] // of the other servers that live
+  readonly waiting: readonly string[] // migrations that some live server does not know
+  readonly versions: readonly string[] // of live peer servers
   readonly knows: string // the closing migrations of this build
-  /** Throws Fault if a server lives beside which this version may not run. */
+  /** Throws Fault if a live peer is incompatible with this version. */
   requireNeighbours(version: string): void
-  /** Throws Fault if another server has closed what this build uses. To be called when the others can see this server. */
+  /** Throws Fault if a peer has removed something that this build uses. Call it once peers can see this server. */
   requireOpen(): Promise<void>
 }
 
 export interface Plan extends Upgrade {
-  readonly now: string[] // migrations that run at this start, under the lock
+  readonly now: string[] // migrations to run at this start, under the lock
 }
 
 interface Orm {
@@ -38,7 +38,7 @@ interface Server {
   readonly knows: string
 }
 
-/** Returns what is done about the migrations that are not `executed`. */
+/** Plans the migrations that are not `executed`. */
 export async function planOf(
   plugins: readonly PluginStore[],
   executed: readonly string[],
@@ -80,7 +80,7 @@ async function serversIn(plugins: readonly PluginStore[], executed: readonly str
   return found
 }
 
-/** Who migrates now has not seen this server; whoever does so later sees it. */
+/** A server that migrates now may not know this one; later ones do. */
 async function untilMigrated(signals: Signals): Promise<void> {
   const question = `select pg_try_advisory_xact_lock_shared(${migrationKey}) as "isFree"`
   for (;;) {

@@ -1,15 +1,15 @@
-// What only PostgreSQL has words for.
+// SQL that is specific to PostgreSQL.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Transaction } from './transaction.ts'
 
-/** Returns the number of rows that the transaction has written. */
+/** Returns the number of rows written by the transaction. */
 export function rowsWritten(em: EntityManager): number {
   const transaction: unknown = em.getTransactionContext()
   return transaction instanceof Transaction ? transaction.rowsWritten : 0
 }
 
 const time = 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms'
-/** Returns the time of the database in ms since 1970, which all its servers have. */
+/** Returns the Unix time in ms of the database, which all its servers share. */
 export async function timeOf(em: EntityManager): Promise<number> {
   const [row] = await em.execute<{ ms: number }[]>(time)
   if (!row) throw new TypeError('a select without a table has one row')
@@ -19,13 +19,13 @@ export async function timeOf(em: EntityManager): Promise<number> {
 interface State {
   readonly version: string // of PostgreSQL
   readonly bytes: number // of the database
-  readonly isCopy: boolean // it takes no changes
-  readonly off: string | null // what is off without which a power failure may damage it, in the words of PostgreSQL
-  readonly standbys: number // that follow it now; who may see no more of them sees their number
+  readonly isCopy: boolean // it is read-only
+  readonly off: string | null // disabled settings that protect against power failures
+  readonly standbys: number // connected standbys
   readonly synchronous: string // synchronous_standby_names
 }
 
-/** Returns how the database is, and whether it takes changes. */
+/** Returns the state of the database. */
 export async function stateOf(em: EntityManager): Promise<State> {
   const [row] = await em.execute<State[]>(
     `select current_setting('server_version') as version, pg_database_size(current_database()) as bytes,
@@ -39,13 +39,13 @@ export async function stateOf(em: EntityManager): Promise<State> {
   return row
 }
 
-/** SQL of what servers of one database compare: nothing else there is a clock, or an order, that all of them share. */
+/** SQL for values that servers compare: the only clock and order that they share. */
 export const shared = {
-  /** Milliseconds since 1970, by the clock of the database, when the statement came: before it has read anything. */
+  /** Unix ms by the database clock at the start of the statement. */
   now: '(extract(epoch from statement_timestamp()) * 1000)::bigint',
-  /** The number of this transaction: what is committed later than a look has a number that is not below its `oldest`. */
+  /** The number of this transaction. Commits after a poll have numbers of at least its `oldest`. */
   changeNumber: 'pg_current_xact_id()::text::bigint',
   oldest: 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
-  /** Keeps the rows that are read as they are until the end of the change. */
+  /** Locks the rows that are read until the end of the change. */
   keep: 'for share'
 } as const

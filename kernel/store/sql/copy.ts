@@ -1,31 +1,29 @@
-// What a copy of a whole store needs of each database. It runs in a transaction, whose entity manager is `em`.
+// Operations of each database for a copy of a whole store. They run in the transaction of `em`.
 import type { EntityManager } from '@mikro-orm/sql'
 
-/** What a column holds. */
 export type Kind = 'text' | 'whole' | 'real' | 'flag' | 'bytes'
 
-/** A value, which is the same in each database. */
+/** A value, independent of the database. */
 export type Cell = string | number | boolean | Buffer | null
 
 export interface CopiedTable {
   readonly name: string
-  /** By the name; null where the database does not say it. SQLite says it of none: its columns take any value. */
+  /** By column name; null if unknown. SQLite knows none: its columns accept any value. */
   readonly columns: ReadonlyMap<string, Kind | null>
   readonly key: readonly string[] // columns of the primary key, in its order
-  readonly parents: readonly string[] // tables whose rows must be there before
+  readonly parents: readonly string[] // tables to fill first
 }
 
 export interface CopyWords {
   tables(em: EntityManager): Promise<readonly CopiedTable[]>
-  /** Writes rows, whose cells are in the order of the columns. */
+  /** Writes rows with cells in column order. */
   write(table: CopiedTable, rows: readonly (readonly Cell[])[], em: EntityManager): Promise<void>
-  /** Returns the last number that each table has given to a row by itself. */
+  /** Returns the last generated number of each table. */
   lastNumbers(em: EntityManager): Promise<ReadonlyMap<string, number>>
-  /** Makes a table, whose rows are complete, give higher ones only. */
+  /** Makes a table generate only higher numbers. */
   continueAfter(last: number | undefined, table: CopiedTable, em: EntityManager): Promise<void>
 }
 
-/** A column, as a catalog lists it. */
 interface Listed {
   readonly table: string
   readonly column: string

@@ -1,4 +1,4 @@
-// Where a store is, and what the folder of each database has for `openStore`.
+// Places of a store, and the interface of each database for `openStore`.
 import { readFileSync } from 'node:fs'
 import type { AbstractSqlConnection, AbstractSqlDriver, EntityManager, Options } from '@mikro-orm/sql'
 import { Type } from 'typebox'
@@ -6,40 +6,40 @@ import { requirePrivateFile } from '../../base/directory.ts'
 import { Fault, reasonOf, startupInvalid } from '../../base/errors.ts'
 import type { Versions } from './versions.ts'
 
-/** A file of SQLite, or a database of PostgreSQL. */
+/** A SQLite file or a PostgreSQL database. */
 export type Place = string | PostgresPlace
 
 export interface PostgresPlace {
   readonly url: string // postgres://USER@HOST:PORT/DATABASE, without a password
-  readonly password: string | undefined // undefined: as PGPASSWORD or ~/.pgpass has it, or none
-  readonly listenUrl?: string | undefined // of the database itself, where `url` is that of a pooler
+  readonly password: string | undefined // default: PGPASSWORD or ~/.pgpass
+  readonly listenUrl?: string | undefined // direct URL of the database if `url` leads to a pooler
   readonly isShared?: boolean // with other servers
 }
 
-/** How servers of one database tell each other that something has changed, without saying what. */
+/** Change signals between the servers of one database. They do not say what has changed. */
 export interface Signals {
-  /** Wakes the other servers, at most once in 20 ms. A signal may be lost: they also look by themselves. */
+  /** Wakes the peer servers, at most once in 20 ms. Signals can be lost, so peers also poll. */
   send(): void
-  /** Calls `listener` at each signal of another server, and when some may have been lost. */
+  /** Calls `listener` at each signal of a peer, and whenever signals may have been lost. */
   onSignal(listener: () => void): () => void
-  /** Locks a name for this server, also on each connection that follows; false where another server has it. */
+  /** Locks a name for this server, even across reconnects. Returns false if a peer has it. */
   hold(name: string): Promise<boolean>
-  /** A statement for itself, outside of changes, on a connection of its own: it waits for none of them. */
+  /** Runs a statement outside of changes on a separate connection, so that it waits for none. */
   query<Row extends object>(sql: string, params?: readonly unknown[]): Promise<readonly Row[]>
 }
 
-/** How `openStore` opens a place. */
+/** Options by which `openStore` opens a place. */
 export type DatabaseOptions = Options<AbstractSqlDriver<AbstractSqlConnection & StoreConnection>>
 
-/** The connection of a database, as `openStore` uses it. */
+/** The connection of a database, for `openStore`. */
 export interface StoreConnection {
   readonly versions: Versions // of its tables
-  readonly signals: Signals | null // null: no other server can use the database
-  /** Called once, after the migrations: from then on reads have connections of their own. */
+  readonly signals: Signals | null // null: there can be no peers
+  /** Called once, after the migrations. Later reads use separate connections. */
   openReader(): void | Promise<void>
-  /** Resolves when the change that is under way has ended, whatever its end. */
+  /** Resolves when the current change has succeeded or failed. */
   settled(): Promise<void>
-  /** Resolves when the change is on disk. Where others may come between, `work` runs again, as if for the first time. */
+  /** Resolves once the change is on disk. After a conflict, `work` is retried from the start. */
   change<T>(work: (transaction: object) => Promise<T>): Promise<T>
 }
 
@@ -91,7 +91,7 @@ export function isStoreUrl(text: string): boolean {
   )
 }
 
-/** Returns the place that keys of the configuration name, in which `file` is the one of the data directory. Throws Fault. */
+/** Returns the configured place; `file` is the default, in the data directory. Throws Fault. */
 export function placeOf(keys: Readonly<Record<string, unknown>>, file: string, isShared = false): Place {
   const {
     store_url: url,
@@ -115,9 +115,9 @@ function passwordIn(file: string): string {
   }
 }
 
-/** True for a store that several servers may use: a database, not a file. */
+/** True for a store that several servers can share: a database, not a file. */
 export const mayBeShared = (em: EntityManager): boolean => storeFileOf(em) === null
 
-/** Returns the file of an open store; null if it is none. */
+/** Returns the file of an open store, or null for a database. */
 export const storeFileOf = (em: EntityManager): string | null =>
   'url' in em.config.get('driverOptions') ? null : String(em.config.get('dbName'))

@@ -1,14 +1,14 @@
-// MikroORM's entity manager, which makes plain queries without its query builder, and returns their rows as plain objects.
+// An entity manager that runs plain queries without MikroORM's query builder and returns plain objects.
 import type { EntityName } from '@mikro-orm/core'
 import { type AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql'
 import { noted } from '../after-commit.ts'
 import type { unanswered } from '../unanswered.ts'
 import { type Dialect, PlainQuery, type Table, tableOf } from './plain-query.ts'
 
-const tables = new WeakMap<object, Table | null>() // of the metadata, which each store has for itself
+const tables = new WeakMap<object, Table | null>() // by metadata, which each store has
 const noLimit = Number.MAX_SAFE_INTEGER
 
-/** The options of queries that are made here. */
+/** Options of plain queries. */
 interface Options {
   readonly fields?: readonly string[]
   readonly orderBy?: unknown
@@ -19,14 +19,11 @@ type Sending = ReturnType<typeof unanswered>
 const known = new Set(['fields', 'orderBy', 'limit', 'offset', 'disableIdentityMap', 'refresh'])
 const isPlain = (options: object): options is Options => Object.keys(options).every(key => known.has(key))
 
-/**
- * Rows are read as what they are: no object stands for a row, none is read twice because it is known, and a change of it is
- * `nativeUpdate`. What this class does not know, MikroORM does.
- */
+/** Reads rows as plain objects, without an identity map; write them with `nativeUpdate`. MikroORM handles other queries. */
 export abstract class StoreEntityManager<D extends AbstractSqlDriver> extends SqlEntityManager<D> {
   protected abstract readonly dialect: Dialect
 
-  // The results are those of the class above, whose types are the contract.
+  // The base class defines the types of the results.
   override async find(entity: unknown, where: unknown, options: object = {}): Promise<never> {
     const rows = await this.#rows(entity, where, options)
     return (rows ?? super.find(entity as EntityName<object>, where as object, options)) as never
@@ -78,7 +75,6 @@ export abstract class StoreEntityManager<D extends AbstractSqlDriver> extends Sq
     return Reflect.get(Object(data), key) as never
   }
 
-  /** By the primary key. */
   override async upsert(entity: unknown, data: unknown, options: object = {}): Promise<never> {
     const query = this.#plain(entity, {}, options)
     const into = query?.into(data)
@@ -107,7 +103,7 @@ export abstract class StoreEntityManager<D extends AbstractSqlDriver> extends Sq
     return Object.fromEntries(rows.map(({ key, count }) => [key, count]))
   }
 
-  /** A part of a change: undone by itself when it throws. */
+  /** Runs a part of a change, which is rolled back alone if it throws. */
   override async transactional<T>(work: (em: this) => T | Promise<T>, options?: object): Promise<T> {
     const transaction = this.getTransactionContext<object>()
     const calls = transaction ? noted(transaction) : []
@@ -123,7 +119,8 @@ export abstract class StoreEntityManager<D extends AbstractSqlDriver> extends Sq
   async #rows(entity: unknown, where: unknown, options: object): Promise<readonly unknown[] | null> {
     if (!isPlain(options)) return null
     const query = this.#plain(entity, where, {})
-    const [selected, order] = [query?.select(options.fields), query?.orderBy(options.orderBy)]
+    const selected = query?.select(options.fields)
+    const order = query?.orderBy(options.orderBy)
     if (!query || !selected || order == null) return null
     const { limit, offset } = options
     if (limit !== undefined || offset !== undefined) query.params.push(limit ?? noLimit, offset ?? 0)
@@ -138,7 +135,7 @@ export abstract class StoreEntityManager<D extends AbstractSqlDriver> extends Sq
     return result.affectedRows
   }
 
-  /** Returns null where MikroORM makes the statement. */
+  /** Returns null for statements that MikroORM must build. */
   #plain(entity: unknown, where: unknown, options: object): PlainQuery | null {
     const table = Object.keys(options).length === 0 ? this.#tableOf(entity) : null
     return table && new PlainQuery(table, this.dialect).of(where)

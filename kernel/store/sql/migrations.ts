@@ -1,4 +1,4 @@
-// What plugins declare of the store, and the version of the schema that follows.
+// Tables and migrations of plugins, and their schema versions.
 import type { EntitySchema } from '@mikro-orm/core'
 import type { Migration } from '@mikro-orm/migrations'
 import semver from 'semver'
@@ -8,29 +8,29 @@ import { Fault, schemaTooNew } from '../../base/errors.ts'
 export interface Store {
   readonly entities: readonly EntitySchema[]
   readonly migrations: readonly StoreMigration[]
-  /** A query for the other servers that live: `version`, and `knows`. It fits every store that has had the migration `since`. */
+  /** A query for live peer servers: `version` and `knows`. It works since the migration `since`. */
   readonly servers?: { readonly since: string; readonly query: string }
 }
 
 export interface StoreMigration {
   readonly name: string // '<number>-<what>'; never renamed after a release
   readonly class: MigrationClass
-  /** It takes away what the release before uses, and this one does not: it waits until no server lives that does not know it. */
+  /** It removes something that only the previous release uses, so it waits until every live server knows it. */
   readonly closes?: true
 }
 export type MigrationClass = new (...args: ConstructorParameters<typeof Migration>) => Migration
 
 export interface PluginStore {
   readonly name: string
-  readonly needs?: Readonly<Record<string, string>> // plugins whose tables are made before
+  readonly needs?: Readonly<Record<string, string>> // plugins with tables to create first
   readonly store?: Store
 }
 
-const closing = '+closes' // in the store, so that builds that do not know the migration can tell
+const closing = '+closes' // in the store, for builds that do not know the migration
 
 export const isClosing = (id: string): boolean => id.endsWith(closing)
 
-/** Returns the name that a migration has in the store. */
+/** Returns the stored name of a migration. */
 export const migrationId = (plugin: string, { name, closes }: Pick<StoreMigration, 'name' | 'closes'>) =>
   `${plugin}/${name}${closes ? closing : ''}`
 
@@ -38,8 +38,8 @@ export const migrationsOf = ({ name, store }: PluginStore) =>
   (store?.migrations ?? []).map(migration => ({ ...migration, name: migrationId(name, migration) }))
 
 /**
- * A plugin's schema version is the number of its last migration; where servers of two releases share the store, of its last
- * one that closes. Migrations of absent plugins are ignored.
+ * Refuses newer schemas. The version is the number of the last migration, or of the last closing one in a shared store.
+ * Ignores migrations of absent plugins.
  */
 export function refuseNewer(
   executed: readonly string[],
@@ -49,7 +49,8 @@ export function refuseNewer(
   const counted = isShared ? executed.filter(isClosing) : executed
   for (const { name, store } of plugins) {
     const found = counted.filter(id => id.startsWith(`${name}/`)).map(id => id.slice(name.length + 1))
-    const [database, ours] = [newest(found), newest((store?.migrations ?? []).map(known => known.name))]
+    const database = newest(found)
+    const ours = newest((store?.migrations ?? []).map(known => known.name))
     if (database > ours)
       throw new Fault(
         schemaTooNew,
@@ -58,9 +59,10 @@ export function refuseNewer(
   }
 }
 
-/** Tells whether servers of both versions may share a store: their minor versions are the same, or follow one another. */
+/** True if both versions can share a store: their minor versions are equal or adjacent. */
 export function areNeighbours(one: string, other: string): boolean {
-  const [a, b] = [semver.parse(one), semver.parse(other)]
+  const a = semver.parse(one)
+  const b = semver.parse(other)
   if (a === null || b === null) return one === other
   return a.major === b.major && Math.abs(a.minor - b.minor) <= 1
 }

@@ -1,4 +1,4 @@
-// SQL for the queries of which nearly all code consists: conditions on columns of one table. Others are MikroORM's.
+// SQL for the most common queries: conditions on columns of one table. MikroORM builds the others.
 import {
   BigIntType,
   type EntityMetadata,
@@ -8,18 +8,18 @@ import {
   ReferenceKind
 } from '@mikro-orm/core'
 
-/** A property whose value is that of one column. */
+/** A property that is stored in one column. */
 interface Column {
   readonly name: string // of the property
   readonly sql: string // the column, with the table's alias
-  readonly field: string // without
-  readonly read: ((stored: string | number) => unknown) | null // null: as it is stored
+  readonly field: string // the column, without alias
+  readonly read: ((stored: string | number) => unknown) | null // null: unchanged
   readonly write: ((value: unknown) => unknown) | null
   readonly isComputed: boolean
   readonly isNullable: boolean
 }
 
-/** The table of an entity that has columns only. */
+/** The table of an entity without relations. */
 export interface Table {
   readonly sql: string
   readonly columns: ReadonlyMap<string, Column>
@@ -27,17 +27,17 @@ export interface Table {
   readonly all: Selected
 }
 
-/** What a query returns of each row. */
+/** The columns that a query returns. */
 export interface Selected {
   readonly sql: string
   readonly read: (rows: readonly unknown[]) => readonly unknown[]
 }
 
-/** What of these queries each database has words of its own for. */
+/** The database-specific parts of these queries. */
 export interface Dialect {
-  /** A condition with one parameter for any number of values: one statement, which is prepared once. Null: MikroORM's. */
+  /** Returns a condition with one parameter for any number of values, so that one prepared statement suffices; else null. */
   isIn(column: string, values: readonly (string | number)[], sign: 'in' | 'not in'): Condition | null
-  /** Follows the direction of a column that may be null, so that null is the lowest value. */
+  /** Follows the direction of a nullable column, so that null sorts first. */
   readonly nulls: { readonly asc: string; readonly desc: string }
 }
 
@@ -50,14 +50,14 @@ type Where = Readonly<Record<string, unknown>>
 
 const alias = 'own'
 const quoted = (name: string): string => `"${name}"`
-/** `raw()` as a key is a symbol: such an object is for MikroORM, in conditions, orders and values. */
+/** True for objects with `raw()` keys, which are symbols: MikroORM must handle them. */
 const isObject = (value: unknown): value is Where =>
   typeof value === 'object' &&
   value !== null &&
   Object.getPrototypeOf(value) === Object.prototype &&
   Object.getOwnPropertySymbols(value).length === 0
 
-/** Returns null for an entity with relations, or with types of its own. */
+/** Returns null for an entity with relations or custom types. */
 export function tableOf(
   meta: Pick<EntityMetadata, 'props' | 'tableName'> & { readonly primaryKeys: readonly string[] }
 ): Table | null {
@@ -118,12 +118,12 @@ const operators: Readonly<Record<string, string>> = {
   $ne: '<>'
 }
 
-/** Makes the parts of one statement. A part returns null where the query is none of a plain table. */
+/** Builds the parts of one statement. Parts are null if the query is not plain. */
 export class PlainQuery {
   readonly table: Table
   readonly params: unknown[] = []
   readonly #dialect: Dialect
-  clause = '' // of the condition
+  clause = '' // the condition
 
   constructor(table: Table, dialect: Dialect) {
     this.table = table
@@ -172,7 +172,7 @@ export class PlainQuery {
 
   #each(conditions: readonly unknown[], name: '$and' | '$or'): string | null {
     const all = conditions.map(condition => this.#where(condition))
-    const parts = name === '$and' ? all.filter(part => part !== '') : all // '' is true of every row
+    const parts = name === '$and' ? all.filter(part => part !== '') : all // '' matches every row
     if (name === '$and' && parts.length === 0) return ''
     if (parts.length === 0 || parts.some(part => part === null || part === '')) return null
     return `(${parts.map(part => `(${part})`).join(name === '$and' ? ' and ' : ' or ')})`
@@ -212,10 +212,11 @@ export class PlainQuery {
     return parts.length === 0 ? '' : ` order by ${parts.join(', ')}`
   }
 
-  /** The columns to set; null where a value is no plain one. */
+  /** Returns the columns to set; null if a value is not plain. */
   values(data: unknown): readonly string[] | null {
     if (!isObject(data)) return null
-    const [columns, values]: [string[], unknown[]] = [[], []]
+    const columns: string[] = []
+    const values: unknown[] = []
     for (const [name, value] of Object.entries(data)) {
       const column = this.table.columns.get(name)
       if (!column || column.isComputed || value === undefined || isRaw(value)) return null
@@ -223,7 +224,7 @@ export class PlainQuery {
       columns.push(column.field)
       values.push(value === null || !column.write ? value : column.write(value))
     }
-    this.params.unshift(...values) // before those of the condition
+    this.params.unshift(...values) // before the parameters of the condition
     return columns.length === 0 ? null : columns
   }
 

@@ -1,16 +1,16 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Versions } from './versions.ts'
 
-const maxKeys = 10_000 // of one question; beyond, the one that was asked least recently is forgotten
+const maxKeys = 10_000 // per query; beyond it, the least recently used is evicted
 
-type Writing = { hasWritten(tables: readonly string[]): boolean } // a transaction that knows what it has written to
+type Writing = { hasWritten(tables: readonly string[]): boolean } // a transaction that knows its written tables
 
 const isWriting = (transaction: unknown): transaction is Writing =>
   typeof transaction === 'object' && transaction !== null && 'hasWritten' in transaction
 
 /**
- * Returns a function that answers from memory until a commit writes to one of the tables; `load` reads these only. Null is
- * asked again. In a change it takes its `em`, and answers what that sees. Answers are shared: they are not to be changed.
+ * Caches results of `load` until a commit writes to one of the tables, which must be all that `load` reads. Null is not
+ * cached. Inside a change, pass its `em`. Results are shared: do not modify them.
  */
 export type Memory = <V>(
   tables: readonly string[],
@@ -20,7 +20,7 @@ export type Memory = <V>(
 export const openMemory =
   (versions: Versions, read: <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>): Memory =>
   <V>(tables: readonly string[], load: (key: string, em: EntityManager) => Promise<V>) => {
-    /** In the order of use; with the version that the tables had when it was asked for. */
+    /** In order of use, with the version of the tables at the time of the query. */
     const answers = new Map<string, { readonly value: V | Promise<V>; readonly version: number }>()
 
     function keep<A extends V | Promise<V>>(key: string, value: A, version: number): A {
@@ -39,12 +39,12 @@ export const openMemory =
       if (known?.version === version && !(transaction && known.value instanceof Promise))
         return keep(key, known.value, version)
       const loading = em ? load(key, em) : read(em => load(key, em))
-      if (!transaction) keep(key, loading, version) // others wait for it, too; a change waits for no read, and none for a change
+      if (!transaction) keep(key, loading, version) // concurrent reads share it; changes and reads do not wait for each other
       const isNewest = (): boolean => answers.get(key)?.value === loading
       try {
         const value = await loading
         const isKept = value !== null && (transaction ? !isChanging() : isNewest())
-        return isKept ? keep(key, value, version) : value // a commit meanwhile raises the version of the table, not this one
+        return isKept ? keep(key, value, version) : value // a concurrent commit raises the table's version, not this one
       } finally {
         if (isNewest()) answers.delete(key)
       }

@@ -1,4 +1,4 @@
-// What MikroORM asks a connection to run, and how it wants the result.
+// Statements of MikroORM, and the results that it expects.
 import { type Dictionary, isRaw, type RawQueryFragment } from '@mikro-orm/core'
 import { type NativeQueryBuilder, raw } from '@mikro-orm/sql'
 
@@ -6,7 +6,7 @@ export type Method = 'all' | 'get' | 'run'
 export type Sql = string | NativeQueryBuilder | RawQueryFragment
 export type Params = readonly unknown[] | Dictionary<unknown>
 
-/** Returns the text with its values, each of which stands at a `?`. */
+/** Splits the text at each `?`, and returns the values for them. */
 export function partsOf(
   sql: Sql,
   params: Params

@@ -1,6 +1,6 @@
-/** Tells whether a table may have changed: a number for each, which every commit that has written to it raises. */
+/** Detects changes of tables: each commit raises the numbers of the tables that it wrote to. */
 export class Versions {
-  isShared = (): boolean => false // true while others may write: then any table may have changed
+  isShared = (): boolean => false // true while peers can write, so that any table may have changed
   #newest = 0
   #ofAny = 0
   readonly #of = new Map<string, number>()

@@ -1,27 +1,27 @@
-// What a server does with a database that may become another one, or an earlier state of itself, under its connections.
+// Handles a database that is replaced, or reset to an earlier state, under its connections.
 import type { EntityManager } from '@mikro-orm/sql'
 
 export interface Statement {
   readonly sql: string
-  readonly values: readonly (string | number | boolean | null | readonly string[])[] // each for a `?`
+  readonly values: readonly (string | number | boolean | null | readonly string[])[] // one per `?`
 }
 
 export interface Watch {
   /**
-   * Looks at the database before anything else is done there, as a change: at once, and on each new connection. `cluster`
-   * names it; null: it does not tell. Returns what is done when the change is committed.
+   * Checks the database in a change, now and on each new connection before anything else. `cluster` identifies the database,
+   * if known. Returns a function to call after the commit.
    */
   opened(cluster: string | null, em: EntityManager): Promise<() => void>
-  /** Called at the end of a change that has revoked something, as a part of it. Returns what is done when it is committed. */
+  /** Called within a change that has revoked something, at its end. Returns a function to call after the commit. */
   revoked(statements: readonly Statement[], em: EntityManager): Promise<() => void>
 }
 
-/** The same of a connection, with its own transactions. */
+/** The same for a connection and its transactions. */
 export type WatchOf<T> = {
   readonly [K in keyof Watch]: (given: Parameters<Watch[K]>[0], transaction: T) => Promise<() => void>
 }
 
-/** Returns false, and does nothing, where the store is a file: nobody else can replace it while it is open. */
+/** Does nothing and returns false for SQLite: an open file cannot be replaced. */
 export async function watchStore(em: EntityManager, { opened, revoked }: Watch): Promise<boolean> {
   const connection: object = em.getConnection()
   if (!isWatched(connection)) return false
@@ -41,8 +41,8 @@ const isWatched = (connection: object): connection is { watch(watch: WatchOf<unk
   'watch' in connection
 
 /**
- * Notes what revokes again, with ids of rows, what this change has revoked: a server keeps it, and repeats it on a store that
- * has lost the change, as that of a standby that was behind. Nothing is noted where the store is a file.
+ * Records SQL that repeats a revocation of this change. The server runs it on a store that has lost the change, such as a
+ * standby that was behind. Does nothing for SQLite.
  */
 export function noteRevoked(em: EntityManager, sql: string, values: Statement['values']): void {
   const transaction: unknown = em.getTransactionContext()

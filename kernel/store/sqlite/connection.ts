@@ -1,4 +1,4 @@
-// SQLite for MikroORM: one connection that writes, and one that reads what is committed.
+// SQLite for MikroORM: one connection for writes, and one that reads committed rows.
 import type { AnyEntity, Configuration, EntityData, QueryResult } from '@mikro-orm/core'
 import { AbstractSqlDriver, BaseSqliteConnection, SqlitePlatform } from '@mikro-orm/sql'
 import { type Method, type Params, partsOf, type Sql, shaped } from '../sql/statement.ts'
@@ -18,7 +18,7 @@ const pragmas = [
   'cache_size = -32000'
 ]
 
-/** Of `attach`, `begin` and settings: what follows needs the same connection. */
+/** ATTACH, BEGIN and PRAGMA change connection state; later statements must use the same connection. */
 const ownState = /^\s*(attach|begin|savepoint|pragma\s+\w+\s*=)/i
 const select = /^\s*(select|with)\b/i
 
@@ -40,7 +40,7 @@ export class StoreConnection extends BaseSqliteConnection {
     this.connected = true
   }
 
-  /** Reads wait neither for changes nor for one another. Not in memory, where each connection has a database of its own. */
+  /** Lets reads run beside changes. Not for in-memory databases, which belong to one connection. */
   openReader(): void {
     if (this.#file() === ':memory:') return
     this.#reader = new Statements(this.#file(), [...pragmas, 'query_only = on'])
@@ -74,7 +74,7 @@ export class StoreConnection extends BaseSqliteConnection {
 
   async #runAlone(query: Query): Promise<Result> {
     if (this.#reader && select.test(query.sql)) {
-      const writer = this.#open() // whose cache has what it has just written; that of the other is empty after each change
+      const writer = this.#open() // its page cache is warm; that of the reader is empty after each change
       return (writer.inTransaction ? this.#reader : writer).run(query, this.#changed)
     }
     return this.#exclusively(async () => {
@@ -86,7 +86,7 @@ export class StoreConnection extends BaseSqliteConnection {
     })
   }
 
-  /** A part of the transaction that is given, or a transaction of its own. */
+  /** Runs a savepoint in the given transaction, or a new transaction. */
   override async transactional<T>(
     work: (transaction: never) => Promise<T>,
     { ctx }: { readonly ctx?: unknown } = {}
@@ -99,7 +99,7 @@ export class StoreConnection extends BaseSqliteConnection {
 
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work)
-    this.#last = result.catch(() => {}) // whoever has asked for the work gets its error
+    this.#last = result.catch(() => {}) // the caller gets the error
     return result
   }
 
@@ -116,7 +116,7 @@ export class StoreDriver extends AbstractSqlDriver<StoreConnection> {
 }
 
 class StorePlatform extends SqlitePlatform {
-  /** Literals are part of the statement, which would end at a NUL. */
+  /** Literals are part of the statement, which ends at a NUL. */
   override escape(value: unknown): string {
     return super.escape(value).replaceAll('\0', "'||char(0)||'")
   }

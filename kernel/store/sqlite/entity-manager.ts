@@ -5,10 +5,10 @@ import type { StoreDriver } from './connection.ts'
 const dialect: Dialect = {
   isIn(column, values, sign) {
     if (values.some(value => typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())))
-      return null // SQLite's JSON has no such text
+      return null // SQLite's JSON cannot represent it
     return { sql: `${column} ${sign} (select value from json_each(?))`, param: JSON.stringify(values) }
   },
-  nulls: { asc: '', desc: '' } // as it is
+  nulls: { asc: '', desc: '' } // the default
 }
 
 export class SqliteEntityManager extends StoreEntityManager<StoreDriver> {

@@ -1,11 +1,11 @@
-// Changes that wait are made one after another in one transaction, which is synced once. None has been made before that.
+// Groups waiting changes into one transaction with one sync. No change counts as made before the sync.
 import { AsyncResource } from 'node:async_hooks'
 import { setImmediate } from 'node:timers/promises'
 import { type Group, Transaction } from './transaction.ts'
 
-const maxChanges = 32 // of a group: the first one waits for the last
-const turnMs = 3 // of changes that wait already; then the event loop goes on
-const joinSyncs = 4 // times of what a sync takes: who comes after that, and did not wait already, has the next group
+const maxChanges = 32 // per group: the first waits for the last
+const turnMs = 3 // for waiting changes; then the event loop runs
+const joinSyncs = 4 // multiple of the sync time: later changes join the next group
 
 interface Writer {
   begin(): Group
@@ -14,7 +14,7 @@ interface Writer {
 }
 
 interface Change {
-  readonly run: (transaction: Transaction) => Promise<() => void> // resolves with what tells the caller
+  readonly run: (transaction: Transaction) => Promise<() => void> // resolves with a function that answers the caller
   readonly fail: (error: unknown) => void
 }
 
@@ -22,16 +22,16 @@ export class Groups {
   readonly #writer: Writer
   readonly #waiting: Change[] = []
   isRunning = false // set here only
-  #syncMs = 1 // of the last groups
+  #syncMs = 1 // average of the last groups
 
   constructor(writer: Writer) {
     this.#writer = writer
   }
 
-  /** Resolves when the change is on disk. A change that throws is undone alone. */
+  /** Resolves once the change is on disk. A change that throws is rolled back alone. */
   change<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const inContext = AsyncResource.bind(work) // of the caller, not of the change that began the group
+      const inContext = AsyncResource.bind(work) // of the caller, not of the first change of the group
       const run = (transaction: Transaction) =>
         transaction.whole(() => inContext(transaction)).then(result => () => resolve(result))
       this.#waiting.push({ run, fail: reject })
@@ -50,7 +50,8 @@ export class Groups {
     const begun: { readonly change: Change; readonly tell: () => void }[] = []
     let group: Group | null = null
     let turnAt = performance.now()
-    const [waited, joinUntil] = [this.#waiting.length, turnAt + joinSyncs * this.#syncMs]
+    const waited = this.#waiting.length
+    const joinUntil = turnAt + joinSyncs * this.#syncMs
     try {
       group = this.#writer.begin()
       for (let isOver = false; !isOver && begun.length < maxChanges && group.isOpen; ) {
@@ -61,7 +62,7 @@ export class Groups {
         const now = performance.now()
         isOver = begun.length >= waited && now > joinUntil
         if (this.#waiting.length > 0 && now - turnAt < turnMs && !isOver) continue
-        await setImmediate() // whoever comes meanwhile is part of the group
+        await setImmediate() // lets further changes join the group
         turnAt = performance.now()
       }
       group.requireOpen()

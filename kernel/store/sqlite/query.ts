@@ -2,16 +2,16 @@ import { isRaw, Utils } from '@mikro-orm/core'
 import type { AbstractSqlPlatform } from '@mikro-orm/sql'
 import type { Query, Value } from './statements.ts'
 
-const maxValues = 1000 // each number of values is a statement of its own
+const maxValues = 1000 // each number of values needs a prepared statement
 
-/** Returns a query with its values beside the SQL, or within it where one is a list or a part of the SQL itself. */
+/** Returns a query with separate values, or with literals if a value is a list or raw SQL. */
 export function queryOf(sql: string, params: readonly unknown[], platform: AbstractSqlPlatform): Query {
   const values = params.length > maxValues || /\?\?|\\\?/.test(sql) ? null : params.map(boundOf)
   if (values?.every(value => value !== undefined)) return { sql, values }
   return { sql: platform.formatQuery(sql, params), values: null }
 }
 
-/** As MikroORM writes literals: whole numbers are integers, which SQLite tells from reals. */
+/** Binds whole numbers as integers, like MikroORM's literals: SQLite distinguishes them from reals. */
 export function boundOf(param: unknown): Value | undefined {
   switch (typeof param) {
     case 'string':

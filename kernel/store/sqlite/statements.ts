@@ -1,16 +1,16 @@
-// SQL on one connection to SQLite. No statement is prepared twice.
+// Runs SQL on one connection to SQLite, and caches prepared statements.
 import Database from 'better-sqlite3'
 
-/** A parameter that limits is part of the plan: SQLite would prepare the statement anew for each of its values. */
+/** A LIMIT parameter is part of the plan: SQLite would prepare the statement again for each value. */
 const bareLimit = /\blimit \?(?= offset|\)|\s*$)/gi
-const maxKept = 1000 // statements; beyond, the one that was used least recently is forgotten
+const maxKept = 1000 // statements; beyond it, the least recently used is evicted
 const kept = /^\s*(select|insert|update|delete|replace|with|begin|commit|rollback|savepoint|release)\b/i
 const written =
   /\b(?:insert(?:\s+or\s+\w+)?\s+into|replace\s+into|update(?:\s+or\s+\w+)?|delete\s+from)\s+(?:[`"]?\w+[`"]?\.)?[`"]?(\w+)/i
 
 interface Prepared {
   readonly statement: Database.Statement
-  /** The tables that it writes; null: any. */
+  /** The tables that it writes; null for any. */
   readonly tables: readonly string[] | null
 }
 
@@ -24,7 +24,7 @@ export type Value = string | number | bigint | Buffer | null
 
 export interface Query {
   readonly sql: string
-  readonly values: readonly Value[] | null // null: they are in the SQL, which is not kept
+  readonly values: readonly Value[] | null // null: literals in the SQL, which is not cached
 }
 
 export class Statements {
@@ -41,7 +41,7 @@ export class Statements {
     return this.#database.inTransaction
   }
 
-  /** Tells the tables that were written to `writes`: null for any. */
+  /** Reports written tables to `writes`; null for any. */
   run({ sql, values }: Query, writes: (tables: readonly string[] | null) => void = () => {}): Result {
     const { statement, tables } = values ? this.#prepare(sql) : this.#prepareAnew(sql)
     try {
@@ -58,11 +58,11 @@ export class Statements {
 
   #prepare(sql: string): Prepared {
     const found = this.#kept.get(sql)
-    this.#kept.delete(sql) // and set again: the map is in the order of use
+    this.#kept.delete(sql) // and set again: the map is in order of use
     const prepared = found ?? this.#prepareAnew(sql.replace(bareLimit, '$& + 0'))
     if (!kept.test(sql)) this.#forget()
     else this.#kept.set(sql, prepared)
-    if (this.#kept.size > maxKept) this.#kept.delete(this.#kept.keys().next().value ?? '') // not looked for before: that is a scan
+    if (this.#kept.size > maxKept) this.#kept.delete(this.#kept.keys().next().value ?? '') // looked up only now: it is a scan
     return prepared
   }
 
@@ -77,13 +77,13 @@ export class Statements {
     }
   }
 
-  /** What is no such statement may change the schema. */
+  /** Other statements may change the schema. */
   #forget(): void {
     this.#kept.clear()
     this.#children = null
   }
 
-  /** The tables that lose rows with those of this table: `on delete cascade`, also of children. */
+  /** The tables that lose rows with this table by `on delete cascade`, transitively. */
   #childrenOf(table: string): readonly string[] {
     this.#children ??= childrenIn(this.#database)
     return this.#children.get(table) ?? []

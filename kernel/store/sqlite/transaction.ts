@@ -1,10 +1,10 @@
 import type { Query, Result, Statements } from './statements.ts'
 
-/** One transaction of SQLite, which changes share. */
+/** One SQLite transaction that changes share. */
 export class Group {
   readonly statements: Statements
   written = new Set<string>() // tables; '*' for any
-  /** SQLite rolls back by itself, when the disk is full for example. */
+  /** True after an automatic rollback of SQLite, for example on a full disk. */
   failure: unknown = null
 
   constructor(statements: Statements) {
@@ -16,7 +16,7 @@ export class Group {
     return this.statements.inTransaction
   }
 
-  /** What would follow would be no part of a transaction. */
+  /** Throws: later statements would run outside a transaction. */
   requireOpen(): void {
     if (!this.isOpen) throw this.failure ?? new TypeError('the transaction was rolled back')
   }
@@ -26,7 +26,7 @@ export class Group {
   }
 }
 
-/** One change in a transaction that it may share with others. */
+/** One change in a transaction that others can share. */
 export class Transaction {
   readonly #group: Group
   #depth = 0
@@ -50,13 +50,13 @@ export class Transaction {
     }
   }
 
-  /** True if one of the tables has, or may have, rows here that are not committed. */
+  /** True if one of the tables may have uncommitted rows here. */
   hasWritten(tables: readonly string[]): boolean {
     const { written } = this.#group
     return written.size > 0 && (written.has('*') || tables.some(table => written.has(table)))
   }
 
-  /** Undoes what `work` has done when it throws. */
+  /** Rolls `work` back if it throws. */
   async within<T>(work: () => Promise<T>): Promise<T> {
     const name = `part${++this.#depth}`
     const written = new Set(this.#group.written)
@@ -70,7 +70,7 @@ export class Transaction {
       if (this.#group.isOpen) {
         this.#group.control(`rollback to ${name}`)
         this.#group.control(`release ${name}`)
-        this.#group.written = written // what is undone is in no table
+        this.#group.written = written // rolled back, so nothing was written
       }
       throw error
     } finally {
@@ -78,7 +78,7 @@ export class Transaction {
     }
   }
 
-  /** As `within`. What still runs when `work` has ended, as after a timeout, is refused from then on. */
+  /** Like `within`. Refuses statements after the end of `work`, for example after a timeout. */
   whole<T>(work: () => Promise<T>): Promise<T> {
     return this.within(() =>
       work().finally(() => {
