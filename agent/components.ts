@@ -100,17 +100,11 @@ export function openComponents(
   })
   const kinds = plugins.derived(all => all.flatMap(({ kinds }) => kinds ?? []))
   const objects = new ManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
-  const takeSample = () => {
-    const sampledAt = clock.monotonic() - countingDelayMs
-    const sample = engine.sample()
-    journal.tick(sample.rules, sampledAt)
-    return sample
-  }
   const call: AgentCall = {
     config: {},
     rules,
     meters,
-    takeSample,
+    takeSample: sampler(engine, journal, clock),
     objects,
     journal,
     log,
@@ -126,15 +120,28 @@ export function openComponents(
     }
   }
   const dispatch = openDispatch(options, plugins, { engine, rules, call })
-  const inventory = respond(Inventory, async (_: AgentCall, { after }) => objects.inventory(after))
-  const handlers = plugins.derived(all =>
-    bindHandlers([inventory, ...all.flatMap(({ handlers }) => handlers ?? [])], () => call)
-  )
+  const handlers = plugins.derived(all => bindAll(all, objects, call))
   const setGuardrails = (next: Guardrails): void => {
     guardrails = next
   }
   return { codec, rules, fieldRules, objects, journal, handlers, call, setGuardrails }
 }
+
+/** Returns the handlers of the plugins, and that of the inventory. */
+function bindAll(plugins: readonly AgentPlugin[], objects: ManagedObjects, call: AgentCall): BoundHandler[] {
+  const inventory = respond(Inventory, async (_: AgentCall, { after }) => objects.inventory(after))
+  return bindHandlers([inventory, ...plugins.flatMap(({ handlers }) => handlers ?? [])], () => call)
+}
+
+/** Returns a function that samples the engine and records the sample in the journal. */
+const sampler =
+  (engine: Pick<Engine, 'sample'>, journal: Journal, clock: Clock): AgentCall['takeSample'] =>
+  () => {
+    const sampledAt = clock.monotonic() - countingDelayMs
+    const sample = engine.sample()
+    journal.tick(sample.rules, sampledAt)
+    return sample
+  }
 
 /** Opens the journal and the server's time. Calls `reconsider` if a correction moves the time back. */
 function openTimedJournal(

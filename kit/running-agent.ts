@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { runAgent } from '../agent/agent.ts'
-import { writeBundle } from '../agent/link/bundle.ts'
+import { type Bundle, writeBundle } from '../agent/link/bundle.ts'
 import { askAgent } from '../agent/local/ask-agent.ts'
 import type { AgentStatus } from '../agent/local/status-command.ts'
 import type { AgentPlugin } from '../agent/plugin.ts'
@@ -63,15 +63,7 @@ export async function openRunningAgent(
   const lines = new Lines()
   const stateDir = mkdtempSync(join(tmpdir(), 'sluice-agent-')) // short: socket paths are limited
   const bundleFile = join(stateDir, 'bundle.json')
-  const { control } = server.server
-  writeBundle(bundleFile, {
-    version: 1,
-    client_id: clientId,
-    client_name: name,
-    token: clientId,
-    server_endpoint: `127.0.0.1:${control.port()}`,
-    server_cert_sha256: control.fingerprint
-  })
+  writeBundle(bundleFile, bundleOf(server, clientId, name))
 
   const start = (engine: FakeEngine, stop: AbortSignal, cut: AbortSignal) =>
     runAgent(
@@ -120,6 +112,15 @@ export async function openRunningAgent(
     }
   }
 }
+
+const bundleOf = ({ server: { control } }: TestServer, clientId: string, name: string): Bundle => ({
+  version: 1,
+  client_id: clientId,
+  client_name: name,
+  token: clientId,
+  server_endpoint: `127.0.0.1:${control.port()}`,
+  server_cert_sha256: control.fingerprint
+})
 
 const builtinHalves = (): Promise<AgentPlugin[]> =>
   Promise.all(Object.values(agentPlugins).map(async load => (await load()).default))
