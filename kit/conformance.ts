@@ -18,7 +18,7 @@ import { commandProblems } from './conformance/slots.ts'
 import { tryStarts } from './conformance/starts.ts'
 import { unboundedParts } from './conformance/wire-bounds.ts'
 
-export type { Others, Settings } from './conformance/settings.ts'
+export type { Settings } from './conformance/settings.ts'
 
 export interface Conformance {
   readonly name: string

@@ -18,7 +18,7 @@ export function makeTarball(target: Target, { work, out }: Folders): string {
 }
 
 /** Packs a folder so that the same files make the same archive. */
-export function archive(dir: string, file: string): void {
+function archive(dir: string, file: string): void {
   const owner = ['--owner=0', '--group=0', '--numeric-owner', '--sort=name', `--mtime=@${epoch}`]
   run('tar', [...owner, '--use-compress-program=gzip -9n', '-cf', file, '-C', dirname(dir), basename(dir)])
 }

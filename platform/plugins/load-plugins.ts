@@ -6,7 +6,7 @@ import { findHalf, type Half } from './resolve-plugin.ts'
 
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
 /** What of an external plugin runs: files as they were trusted, or in `development` as they are now. */
-export type Trusted = 'recorded' | 'present'
+type Trusted = 'recorded' | 'present'
 export type ImportExternal = (
   specifier: string,
   half: Half,

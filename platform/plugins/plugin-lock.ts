@@ -59,7 +59,7 @@ export function trust(specifier: string, file: string, baseDir: string): Trusted
   return entry
 }
 
-export function readLock(baseDir: string): Readonly<Record<string, TrustedPlugin>> {
+function readLock(baseDir: string): Readonly<Record<string, TrustedPlugin>> {
   const file = lockFileIn(baseDir)
   if (!existsSync(file)) return {}
   try {

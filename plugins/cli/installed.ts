@@ -26,7 +26,7 @@ export type Described = Pick<
   'name' | 'aliases' | 'summary' | 'examples' | 'args' | 'positional' | 'needs'
 >
 
-export interface IndexedCommand extends Described {
+interface IndexedCommand extends Described {
   readonly by: string
   /** Plugins whose values it reads, in dependency order; null: some of them are in manifests only. */
   readonly reads: readonly string[] | null

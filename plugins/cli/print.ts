@@ -12,7 +12,7 @@ export interface Terminal {
   readonly now: number // ms since 1970
   readonly paint: (style: Style, text: string) => string
 }
-export type Style = 'bold' | 'green' | 'yellow' | 'red'
+type Style = 'bold' | 'green' | 'yellow' | 'red'
 
 /** Prints results as tables or JSON. `out`: standard output; `err`: standard error. */
 export function openPrint(

@@ -11,10 +11,7 @@ type Args = Readonly<Record<string, unknown>>
 type Option = readonly [flags: string, help: string, fallback?: string]
 
 /** Allowed before and after every command, since the file also defines which plugins and commands are loaded. */
-export const configOption: Option = [
-  '--config <file>',
-  'TOML configuration of the server; default SVC_CONFIG'
-]
+const configOption: Option = ['--config <file>', 'TOML configuration of the server; default SVC_CONFIG']
 
 const needsOptions: Readonly<Record<Command['needs'], readonly Option[]>> = {
   api: [

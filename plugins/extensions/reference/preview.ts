@@ -11,7 +11,7 @@ import { openStore } from '../../../kernel/store/open.ts'
 import type { Document } from './routes.ts'
 import { openServices } from './services.ts'
 
-export interface Column {
+interface Column {
   readonly table: string
   readonly name: string
   readonly type: string
