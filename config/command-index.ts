@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { CommandIndex } from '../plugins/cli/installed.ts'
 
-/** What `npm run index` has written. */
+/** The index of commands, written by `npm run index`. */
 export const index = JSON.parse(
   readFileSync(new URL('./command-index.json', import.meta.url), 'utf8')
 ) as CommandIndex // as it was made

@@ -1,4 +1,4 @@
-// What each plugin adds to the command line. The index of it, command-index.json, is made by `npm run index`.
+// The commands of each plugin. `npm run index` makes command-index.json from them.
 import type { DeclaredField } from '../platform/rule-field.ts'
 import type { CommandModules } from '../plugins/cli/installed.ts'
 

@@ -94,7 +94,7 @@ async function importHalf<P>(dir: string, name: 'plugin' | 'agent', problems: st
   return null
 }
 
-/** What is known before a start. Fields that need services are judged by their halves after it. */
+/** Returns the problems that need no start. Fields that need services are judged after it. */
 function manifestProblems(server: Plugin, agent: AgentPlugin | null, plugins: readonly Plugin[]): string[] {
   const problems = [...pluginProblems(plugins), ...commandProblems(plugins, server)]
   if (problems.some(problem => problem.startsWith(`fills ${ruleFieldSlot.id}`))) return problems

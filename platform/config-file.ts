@@ -21,7 +21,7 @@ interface Sources {
   readonly file: ConfigFile | null
   readonly env: Env
   readonly flags: Table
-  /** Of variables, the strongest first; default 'SVC_'. */
+  /** Prefixes of environment variables, the strongest first; default 'SVC_'. */
   readonly prefixes?: readonly string[]
 }
 

@@ -1,7 +1,7 @@
-// Why a connection could not be made, in words. Shared by the command line and the agent.
+// Explains why a connection could not be made. Shared by the command line and the agent.
 import { reasonOf } from '../kernel/base/errors.ts'
 
-/** What stands in the way: the name, the way to the host, trust in a certificate, or another protocol. */
+/** The obstacle: the name, the way to the host, trust in a certificate, or another protocol. */
 export type Obstacle = 'name' | 'host' | 'untrusted' | 'other name' | 'expired' | 'no tls' | 'not known'
 
 export interface ConnectFailure {

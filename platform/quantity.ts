@@ -3,7 +3,7 @@ const factors: Readonly<Record<string, bigint>> = {
   ...{ Ki: 1024n, Mi: 1024n ** 2n, Gi: 1024n ** 3n, Ti: 1024n ** 4n }
 }
 
-/** What help says of arguments with a unit. */
+/** Help text for arguments with a unit. */
 export const quantityHelp = '500M, 1.5G (1000) or 2Gi (1024)'
 
 /** Parses a whole number with a unit: '500M', '1.5G', '2Gi'. Returns null for other text, and for a part of one. */

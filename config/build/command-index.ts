@@ -46,7 +46,7 @@ export async function commandIndex(): Promise<CommandIndex> {
 
 export const indexFile = join(import.meta.dirname, '..', 'command-index.json')
 
-/** Writes each command on a line of its own, for readable differences. */
+/** Writes one command per line, for readable diffs. */
 function textOf({ commands, ...rest }: CommandIndex): string {
   const lines = commands.map(command => JSON.stringify(command)).join(',\n')
   return `${JSON.stringify({ commands: [], ...rest }).replace('[]', () => `[\n${lines}\n]`)}\n`

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..', '..')
 
 export const errorIndexFile = join(root, 'config', 'error-index.json')
 
-/** Returns what explains each code, by the code. Throws for a code without a row of its own. */
+/** Returns the explanation of each code. Throws for a code without a row. */
 export async function errorIndex(): Promise<ErrorIndex> {
   const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
   const owners = [

@@ -34,7 +34,7 @@ export function run(command: string, args: readonly string[], env: NodeJS.Proces
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status ?? signal}`)
 }
 
-/** What ThreadSanitizer says when it cannot map memory of its own: it has judged nothing, and happens rarely. */
+/** ThreadSanitizer prints this when it cannot map memory, which is rare. It has judged nothing then. */
 const unjudged = 'ThreadSanitizer failed to allocate'
 
 /** Runs a command as `run` does, but asynchronously; shows its output when it has ended. */

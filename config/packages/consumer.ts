@@ -1,4 +1,4 @@
-// What the compiler reads for somebody who imports all that the package exports, strictly and with Node's types alone.
+// The files that the compiler reads for a strict consumer that imports every export, with only Node's types.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, run } from './run.ts'

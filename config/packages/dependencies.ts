@@ -44,7 +44,7 @@ function placesOf(name: string, from: string): string[] {
 const native =
   /^node_modules\/(better-sqlite3\/(deps|src|prebuilds|binding\.gyp)|argon2\/(argon2|prebuilds|argon2\.cpp|binding\.gyp))(\/|$)/
 
-/** What belongs to a library, but not to running or reading its code. Licenses stay. */
+/** Files of a library that are needed neither to run nor to read its code. Licenses stay. */
 const unread =
   /\.(map|flow|tsbuildinfo|sh|html|ya?ml|md|markdown)$|\/(test|tests|spec|benchmarks?|examples?|docs|integration|\.[^/]+)(\/|$)|\/(readme|changelog|history)$/i
 

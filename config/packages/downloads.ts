@@ -1,5 +1,5 @@
-// What packages need and npm ci does not install: Node for each machine, the cross compiler, and the C library of the
-// container image. Each is pinned by hash, and kept in node_modules/.cache for the next build.
+// Downloads for packages that npm ci does not install: Node for each machine, the cross compiler, and the C library of the
+// container image. Each is pinned by hash and cached in node_modules/.cache.
 import { createHash } from 'node:crypto'
 import {
   chmodSync,

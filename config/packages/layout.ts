@@ -12,7 +12,7 @@ interface Descriptor {
   readonly platform?: { readonly architecture: string; readonly os: 'linux' }
 }
 
-/** What an image is beside its layers, as the image specification names it. */
+/** The configuration of an image, named as in the image specification. */
 export interface Config {
   readonly architecture: string
   readonly config: object

@@ -9,7 +9,7 @@ import { epoch, type Folders, root, run } from './run.ts'
 import { targets } from './targets.ts'
 import { ownFiles } from './tree.ts'
 
-/** What only compilers and the installation of libraries use. @types/better-sqlite3 needs types of Node, which its reader has. */
+/** Packages that only compilers and installation use. @types/better-sqlite3 needs types of Node, which its reader has. */
 const notRun = ['node-addon-api', 'node-api-headers', 'cross-env', '@types/node']
 
 /** The engines are shipped, for every machine that the libraries run on. */

@@ -27,7 +27,7 @@ export function makeRpms(target: Target, folders: Folders): readonly string[] {
   ]
 }
 
-/** What Node needs, and the prebuilds of better-sqlite3 and argon2: the names that rpm gives to these libraries. */
+/** Libraries that Node and the prebuilds of better-sqlite3 and argon2 need, by their rpm names. */
 const libraries = ['libc.so.6(GLIBC_2.34)(64bit)', 'libstdc++.so.6()(64bit)', 'libgcc_s.so.1()(64bit)']
 
 function programPackage(target: Target, folders: Folders): string {

@@ -1,4 +1,4 @@
-// What packages give to the shell: manual pages, and completion. Both are made from the index of commands.
+// Manual pages and shell completion, made from the index of commands.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'

@@ -1,4 +1,4 @@
-// What the packages of distributions install beside the program: units, users and configuration of server and agent.
+// Files that the packages of distributions install beside the program: units, users and configuration.
 // Both formats, .deb and .rpm, have the same three packages: `sluice` is the program, and the others run it as a service.
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,7 +12,7 @@ import { writeTree } from './tree.ts'
 export const revision = process.env['SLUICE_REVISION'] ?? '1'
 /** Both formats sort a version with ~ before the one without, as semver does with -. */
 export const systemVersion = version.replace('-', '~')
-/** Who answers for the packages: a name and an address. */
+/** Maintainer of the packages: a name and an address. */
 export const maintainer = process.env['SLUICE_MAINTAINER'] ?? author
 
 export interface Service {

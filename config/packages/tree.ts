@@ -16,7 +16,7 @@ export function ownFiles(): string[] {
   return files.map(({ path }) => path)
 }
 
-/** What only types, compilers and the installation by npm use. */
+/** Packages that only types, compilers and npm's installation use. */
 const notRun = ['@types/better-sqlite3', 'node-addon-api', 'node-api-headers', 'cross-env']
 
 /** In the program itself documents are kept, and so is the template of `sluice plugin new`. */

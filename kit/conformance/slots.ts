@@ -1,4 +1,4 @@
-// What a plugin gives to others: services, and values of slots.
+// Checks the services and slot values that a plugin gives to others.
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Server } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'

@@ -1,5 +1,5 @@
-// What plugins do by timers, on server and agent: a failure is logged once, and the work rests for longer and longer. And
-// which of them may be blamed for what nobody catches.
+// Contains failures in timers of plugins, on server and agent: a failure is logged once, and the timer backs off. Also tells
+// which external plugin caused an uncaught error.
 import { runningPlugin } from '../../kernel/base/attribution.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'

@@ -5,7 +5,7 @@ import { markOutside } from './containment.ts'
 import { findHalf, type Half } from './resolve-plugin.ts'
 
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
-/** What of an external plugin runs: files as they were trusted, or in `development` as they are now. */
+/** Files of an external plugin that may run: as they were trusted, or in `development` as they are now. */
 type Trusted = 'recorded' | 'present'
 export type ImportExternal = (
   specifier: string,

@@ -1,4 +1,4 @@
-// What a server needs to do its work. It is looked at, at most once a second, and nothing is written.
+// Checks what a server needs to do its work, at most once a second and without writing.
 import { X509Certificate } from 'node:crypto'
 import { access, constants, stat, statfs } from 'node:fs/promises'
 import { withTimeout } from '../../kernel/base/attribution.ts'

@@ -17,7 +17,7 @@ interface Options {
   readonly log: Log
 }
 
-/** What was collected at one time, and the pages of it that are being read. */
+/** Metrics collected at one time, and the pages of them that are being read. */
 interface Collected {
   readonly metrics: readonly Metric[]
   readonly ofProcess: string

@@ -10,7 +10,7 @@ interface Options {
   readonly defer: (release: Release) => void
 }
 
-/** What a process has used until now, and holds. */
+/** CPU time and memory of a process. */
 export interface Usage {
   readonly cpuMs: number // over all threads
   readonly atMs: number // monotonic

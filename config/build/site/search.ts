@@ -1,4 +1,4 @@
-// What the search looks through: each section of each page, and each row of a reference.
+// The search index of the site: each section of each page, and each row of a reference.
 import type { Page } from './page.ts'
 
 /** An entry of the search: the address in the site, the title, the page, and the text. */
