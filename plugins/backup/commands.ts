@@ -79,9 +79,7 @@ const renew = defineCommand({
       await beginGeneration(revocations, em)
       await forgetCluster(em)
     })
-    print.line(
-      'What was revoked after the dump is valid again: check clients, users, credentials and grants.'
-    )
+    print.line('What was revoked after the dump is valid again: check clients, users, tokens and grants.')
     print.done('the store has a new generation; start the server', { renewed: true })
   }
 })

@@ -1,4 +1,4 @@
-// A backup is one file: the store, with certificate, key and operator token in a table of their own.
+// A backup is one file: the store, with certificate, key and operator token in an extra table.
 import {
   chmodSync,
   closeSync,
@@ -60,7 +60,7 @@ const saveDatabase = (url: string): string =>
 export const restoreDatabase = (url: string): string =>
   `stop the server, restore it with PostgreSQL's own program: pg_restore --clean --if-exists --no-owner --single-transaction --dbname='${url}' sluice.dump; then run sluice store renew with the store.key of its servers in the data directory`
 
-/** Returns the store's file. Throws where the store is in PostgreSQL, with what is to be done there. */
+/** Returns the file of the store. Throws Fault for a store in PostgreSQL, with the command to run instead. */
 export function storeFileIn(
   { dataDir, keys }: Pick<Source, 'dataDir' | 'keys'>,
   instead: (url: string) => string
@@ -70,7 +70,7 @@ export function storeFileIn(
   throw new Fault(wrongUsage, `the store is in PostgreSQL: ${instead(place.url)}`)
 }
 
-/** Writes a backup, also beside a running server: SQLite copies the state that was committed when it began. */
+/** Writes a backup, also beside a running server: SQLite copies the state that is committed at the start. */
 export async function writeBackup(source: Source, to: string): Promise<{ file: string; bytes: number }> {
   const store = storeFileIn(source, saveDatabase)
   if (!existsSync(store))
@@ -96,12 +96,12 @@ export async function writeBackup(source: Source, to: string): Promise<{ file: s
   return { file, bytes: statSync(file).size }
 }
 
-/** Notes the time in the data directory, for `sluice doctor`. A disk that takes no file spoils no backup. */
+/** Saves the time in the data directory, for `sluice doctor`. The backup succeeds even if that fails. */
 export function noteBackup({ dataDir, now }: Source, { line }: Pick<Print, 'line'>): void {
   try {
     writeFileSync(join(dataDir, 'last-backup'), `${timestamp(now)}\n`, { mode: 0o600 })
   } catch (error) {
-    line(`sluice doctor will not know of it: ${reasonOf(error)}`)
+    line(`sluice doctor does not know of this backup: ${reasonOf(error)}`)
   }
 }
 
@@ -138,7 +138,7 @@ async function addParts(parts: Parts, em: EntityManager): Promise<void> {
 
 const maxPart = 2 ** 20
 
-/** Takes the parts out of a copy of a backup, which leaves a plain store. Refuses a newer version and a foreign schema. */
+/** Removes the parts from a copy of a backup, which leaves a plain store. Throws Fault for a newer version or a foreign schema. */
 export async function unpack(
   file: string,
   ourVersion: string,
@@ -161,7 +161,7 @@ export async function unpack(
   })
 }
 
-/** Reads only the header: SQLite would change a file that it opens. */
+/** Reads only the header, because SQLite changes a file that it opens. */
 export function isBackup(file: string): boolean {
   if (!statSync(file).isFile()) return false
   const header = Buffer.alloc(100)

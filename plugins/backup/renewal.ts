@@ -36,11 +36,11 @@ export async function renew(
       ...(await certificateOf(oldDir, em))
     }))
   } catch (error) {
-    return unread(`${old}: ${String(error)}`) // a damaged store must not prevent the restore
+    return unread(`${old}: ${String(error)}`) // a damaged old store must not prevent the restore
   }
 }
 
-/** Rolls back if the old store cannot be read to its end. */
+/** Rolls back if a part of the old store cannot be read. */
 async function inTransaction<T>(em: EntityManager, work: () => Promise<T>): Promise<T> {
   await em.execute('begin', [], 'run')
   try {
@@ -58,7 +58,7 @@ const unread = (why: string): Renewed => ({
   certificate: null,
   warnings: [
     `The old store could not be read (${why}): what was revoked after the backup is valid again. ` +
-      'Check clients, users, credentials and grants.'
+      'Check clients, users, tokens and grants.'
   ]
 })
 

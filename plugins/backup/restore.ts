@@ -67,7 +67,7 @@ export async function restore(options: Restore): Promise<Restored> {
     await closeStore(store)
     const aside = setAside(dataDir, now)
     sync(dataDir)
-    renameSync(draft, store) // before it the old store is whole, after it the new one
+    renameSync(draft, store) // before it the old store is complete, after it the new one
     sync(dataDir)
     settleFiles(dataDir, named) // after a crash the next start does it
     return {
@@ -115,11 +115,11 @@ const restoredFiles = (dataDir: string): string[] => [ownFile(dataDir), nextFile
 /** Writes the log of the old store into its file, so that one rename replaces it. A damaged store stays with its log. */
 async function closeStore(store: string): Promise<void> {
   if (!existsSync(store)) return
-  const isEmpty = await onStore(store, emptyLog).catch(() => true) // it is kept beside the new one; the warning of `renew` names it
+  const isEmpty = await onStore(store, emptyLog).catch(() => true) // the old store stays beside the new one, and the warning of `renew` names it
   if (!isEmpty) throw new Fault(storeInUse, `another command reads ${store}; try again when it has ended`)
 }
 
-/** Reports any error of SQLite as a damaged backup. */
+/** Throws Fault that reports any error of SQLite as a damaged backup. */
 const damaged =
   (file: string) =>
   (error: unknown): never => {
@@ -129,7 +129,7 @@ const damaged =
 
 const ownFiles = ['sluice.db', 'sluice.db-wal', 'control.pem', 'control.next.pem']
 
-/** Links the present files into a new directory. The log that is removed here is empty, or of a damaged store. */
+/** Links the old files into a new directory. The log that it removes is empty, or belongs to a damaged store. */
 function setAside(dataDir: string, now: number): string | null {
   const present = ownFiles.filter(name => existsSync(join(dataDir, name)))
   if (present.length === 0) return null
@@ -153,7 +153,7 @@ function writeParts(dataDir: string, parts: Parts, certificate: string | null): 
   const token = join(dataDir, 'operator-token')
   if (parts.operator_token === undefined || existsSync(token)) return
   if (!/^[\x21-\x7e]{8,512}\n?$/.test(parts.operator_token))
-    throw new Fault(wrongUsage, 'the backup is refused: its operator token is none')
+    throw new Fault(wrongUsage, 'the backup is refused: its operator token is malformed')
   writeFileSync(`${token}.new`, parts.operator_token, { mode: 0o600, flush: true })
   renameSync(`${token}.new`, token)
 }

@@ -69,7 +69,7 @@ export interface RevokedAgain {
   readonly names: readonly string[]
 }
 
-/** Returns those whose tables the restored store has. */
+/** Returns the revocations of tables that the restored store has. */
 export async function revocationsIn(
   revocations: readonly Revocation[],
   em: EntityManager

@@ -1,4 +1,4 @@
-// A file that is restored may have been made by anybody: its schema must be the one that our migrations make.
+// A restored file may come from anyone: its schema must be the one that our migrations make.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openStore } from '../../kernel/store/open.ts'
@@ -12,7 +12,7 @@ interface Entry {
   readonly sql: string | null // null: the file is damaged
 }
 
-/** Refuses triggers, views, virtual and changed tables; nothing of the file has run yet. Throws Fault. */
+/** Throws Fault for triggers, views, virtual or changed tables, before anything of the file runs. */
 export async function requireOwnSchema(stores: readonly PluginStore[], em: EntityManager): Promise<void> {
   const rows = await em.execute<{ name: string }[]>('select name from schema_migration')
   const executed = new Set(rows.map(({ name }) => name))
@@ -29,7 +29,7 @@ export async function requireOwnSchema(stores: readonly PluginStore[], em: Entit
   if (missing !== undefined) throw refused(`it lacks ${missing}`)
 }
 
-/** Returns the schema that these migrations make, in a database of its own. */
+/** Returns the schema that these migrations make in a new database. */
 async function schemaAfter(stores: readonly PluginStore[], executed: ReadonlySet<string>): Promise<Entry[]> {
   const migrated = stores.map(({ name, store }) => {
     const all = store?.migrations ?? []

@@ -200,12 +200,12 @@ t.test(
     t.match(await fromDatabase('sqlite:'), { code: 78, stderr: /startup\.store_key/ }, 'without store.key')
     copyFileSync(join(dir, 'store.key'), join(elsewhere, 'store.key'))
     t.equal((await fromDatabase('sqlite:')).code, 0)
-    t.match(await fromDatabase('sqlite:'), { code: 78, stderr: /sluice\.db.* must not be there/ })
+    t.match(await fromDatabase('sqlite:'), { code: 78, stderr: /sluice\.db.* must not exist/ })
     renameSync(join(elsewhere, 'sluice.db'), join(elsewhere, 'old.db'))
     writeFileSync(join(elsewhere, 'sluice.db-wal'), '')
     t.match(
       await fromDatabase('sqlite:'),
-      { code: 78, stderr: /sluice\.db-wal must not be there/ },
+      { code: 78, stderr: /sluice\.db-wal must not exist/ },
       'a log of another'
     )
   }

@@ -1,4 +1,4 @@
-// The certificates go with the store: from files beside SQLite into PostgreSQL, and back.
+// Moves the certificates with the store: from files beside SQLite into PostgreSQL, and back.
 import { existsSync } from 'node:fs'
 import { Fault } from '../../../kernel/base/errors.ts'
 import {
@@ -12,7 +12,7 @@ import { targetNotEmpty } from '../codes.ts'
 
 const filesIn = (dir: string) => ({ own: ownFile(dir), next: nextFile(dir) })
 
-/** Throws unless files of these names in a directory are those of the certificates. */
+/** Throws Fault if the directory has other certificates under these names. */
 export function requireNoOthers(dir: string, certificates: CertificateSet): void {
   const files = filesIn(dir)
   for (const [name, { fingerprint }] of certificates) {
@@ -20,7 +20,7 @@ export function requireNoOthers(dir: string, certificates: CertificateSet): void
     if (existsSync(certPath) && readCertificate({ certPath }).fingerprint !== fingerprint)
       throw new Fault(
         targetNotEmpty,
-        `--to: ${certPath} is not the certificate of the store: rename it, or remove it if it is of no more use`
+        `--to: ${certPath} is not the certificate of the store: rename it, or remove it if you no longer need it`
       )
   }
 }

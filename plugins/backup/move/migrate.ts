@@ -30,7 +30,7 @@ export interface Migrated {
   readonly tables: readonly Content[]
 }
 
-/** Returns what was moved, and in lines what is to be done next. */
+/** Returns what was moved, and lines that say what to do next. */
 export async function migrateStore(given: Migration): Promise<{ moved: Migrated; next: readonly string[] }> {
   const { args, dataDir, keys, stores } = given
   const from = placeOf(keys, join(dataDir, 'sluice.db'))
@@ -104,7 +104,7 @@ const later = (to: Place, { dataDir }: Migration, { from }: Migrated): string[] 
   `The old store is as it was: ${from}. If a server is to use it again, run sluice store renew first.`
 ]
 
-/** At a terminal, one line that is written again and again. */
+/** Rewrites one line of a terminal. */
 function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
 }

@@ -1,4 +1,4 @@
-// Moves a whole store into an empty database: all of it, read again and compared, or nothing.
+// Moves a whole store into an empty database. It reads everything again and compares it, or moves nothing.
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
@@ -24,7 +24,7 @@ export interface Move extends Known {
   readonly progress: (text: string) => void
 }
 
-/** Returns what each table has. The server of the source is stopped, and stays so. */
+/** Returns the content of each table. The server of the source must stay stopped. */
 export const moveStore = (move: Move): Promise<readonly Content[]> =>
   typeof move.to === 'string' ? moveToFile(move, move.to) : moveToDatabase(move, move.to)
 
@@ -34,7 +34,7 @@ async function moveToFile(move: Move, file: string): Promise<readonly Content[]>
   if (found.length > 0)
     throw new Fault(
       targetNotEmpty,
-      `--to: ${found.join(' and ')} must not be there: rename or remove what is of no more use`
+      `--to: ${found.join(' and ')} must not exist: rename them, or remove what you no longer need`
     )
   const draft = `${file}.moving`
   const removeDraft = (): void => {
@@ -56,7 +56,7 @@ async function moveToFile(move: Move, file: string): Promise<readonly Content[]>
 
 const filesOf = (file: string): string[] => ['', '-wal', '-shm'].map(ending => `${file}${ending}`)
 
-/** A database that is in use holds a store, which is the better answer: it is looked at before it is locked. */
+/** Checks for a store before it locks the database: that is the better error for a database in use. */
 async function moveToDatabase(move: Move, to: PostgresPlace): Promise<readonly Content[]> {
   const target = await openTarget(to, [], false)
   await target.within(em => requireEmpty(target, move.stores, em)).finally(target.close)
@@ -83,24 +83,24 @@ async function copyStore(move: Move, to: Place): Promise<Copied> {
   }
 }
 
-/** Returns what the caller is told, of a full disk or a damaged store, too. A TypeError is a bug of ours. */
+/** Turns any error into a Fault, such as one of a full disk or a damaged store. A TypeError is a bug of ours. */
 function failure(error: unknown): unknown {
   if (error instanceof TypeError) return error
   if (!(error instanceof Fault))
     return new Fault(
       storeUnavailable,
-      `the store was not moved: ${reasonOf(error)}; nothing was kept in --to, and the old store is as it was`,
+      `the store was not moved: ${reasonOf(error)}; --to has nothing of it, and the old store is unchanged`,
       { cause: error }
     )
   if (error.errorCode !== storeOutcomeUnknown) return error
   const message =
-    'the connection to --to was lost at the last step: move again; if --to is not empty then, all has been moved'
+    'the connection to --to was lost at the last step: move again; if --to is no longer empty, everything was moved'
   return new Fault(storeOutcomeUnknown, message, { cause: error })
 }
 
 const openTarget: typeof openEnd = (...place) => openEnd(...place).catch(naming('store_url', '--to'))
 
-/** Lets an error name the flag in place of the key of the configuration. */
+/** Makes an error name the flag instead of the configuration key. */
 export const naming =
   (key: string, flag: string) =>
   (error: unknown): never => {
@@ -108,7 +108,7 @@ export const naming =
     throw new Fault(error.errorCode, error.message.replaceAll(key, flag), { cause: error })
   }
 
-/** Returns the names of the tables that are there, all of others. */
+/** Returns the names of foreign tables in the target. Throws Fault if it has a store. */
 async function requireEmpty(
   target: End,
   stores: readonly PluginStore[],
@@ -149,12 +149,12 @@ async function copyAll(source: End, target: End, move: Move, into: EntityManager
     requireEqual(sent[at], await readRows(table, into, async rows => progress('compared', rows.length)))
     await target.words.continueAfter(last.get(table.name), table, into)
   }
-  await forgetCluster(into) // it is another one, and nothing is older in it
+  await forgetCluster(into) // the target is another database, with nothing older in it
   if (certificates) await replaceSealed(move.dataDir, certificates, into)
   return { contents: sent, certificates: certificates ?? new Map() }
 }
 
-/** Null from one PostgreSQL to another: rows stay sealed by the same key. */
+/** Returns null for a move between PostgreSQL databases, where rows stay sealed by the same key. */
 async function certificatesToMove(
   from: EntityManager,
   into: EntityManager,
@@ -166,7 +166,7 @@ async function certificatesToMove(
   return certificates
 }
 
-/** Returns the tables to be moved, with what their columns hold. Throws Fault if the source is not what was made. */
+/** Returns the tables to move, with the kinds of their columns. Throws Fault if the source differs from the target. */
 async function moved(
   made: readonly CopiedTable[],
   held: readonly CopiedTable[],
@@ -192,9 +192,12 @@ async function moved(
 }
 
 const unlike = (table: string, why: string): Fault =>
-  new Fault(notMovable, `the table ${table} is not as its plugin makes it here: ${why}; it cannot be moved`)
+  new Fault(
+    notMovable,
+    `the table ${table} differs from the one that its plugin makes: ${why}; it cannot be moved`
+  )
 
-/** What rows refer to is written before them. */
+/** Orders tables so that referenced rows are written first. */
 function parentsFirst(tables: readonly Table[]): Table[] {
   const ordered: Table[] = []
   const seen = new Set<string>()

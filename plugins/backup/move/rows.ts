@@ -5,12 +5,12 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import { type Cell, type CopiedTable, type Kind, quoted } from '../../../kernel/store/sql/copy.ts'
 import { notMovable } from '../codes.ts'
 
-/** A table of which the kind of every column is known. */
+/** A table with a known kind for every column. */
 export interface Table extends CopiedTable {
   readonly columns: ReadonlyMap<string, Kind>
 }
 
-/** What is compared: equal rows in the same order have the same sum. */
+/** The content of a table. Equal rows in the same order have the same hash. */
 export interface Content {
   readonly table: string
   readonly rows: number
@@ -22,7 +22,7 @@ type Row = readonly Cell[]
 const pageLength = 2 ** 20 // characters
 const maxRows = 1000 // of a page
 
-/** Reads all rows, and hands each page to `take`. Memory: one page, whose first one is a single row. */
+/** Reads all rows, and passes each page to `take`. Only one page is in memory; the first page is a single row. */
 export async function readRows(
   table: Table,
   em: EntityManager,
@@ -61,7 +61,7 @@ function pageOf(
 
 const readers: Readonly<Record<Kind, (value: unknown) => Cell | undefined>> = {
   text(value) {
-    if (typeof value === 'number') return String(value) // JSON of a number, which SQLite keeps as one
+    if (typeof value === 'number') return String(value) // SQLite stores a JSON number as a number
     return typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : undefined
   },
   whole: value => (Number.isSafeInteger(value) ? Number(value) : undefined),

@@ -1,4 +1,4 @@
-// What may be moved: a store that this sluice has migrated, all tables of which are of plugins that are loaded.
+// Checks the source of a move: this sluice has migrated it, and every table belongs to a loaded plugin.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import { requireNotNewer } from '../../../kernel/store/newest-version.ts'
@@ -36,7 +36,7 @@ export async function absentPlugins(
   return [...new Set(names)].filter(plugin => !stores.some(({ name }) => name === plugin))
 }
 
-/** Throws unless `leftBehind` names, by its plugin or itself, each of the tables that would stay, and nothing else. */
+/** Throws Fault unless `leftBehind` names each table that stays, by its plugin or itself, and nothing else. */
 export function requireLeft(
   staying: readonly string[],
   absent: readonly string[],

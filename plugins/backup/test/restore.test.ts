@@ -269,7 +269,7 @@ t.test('a crafted backup is refused, and the data directory stays as it was', as
       /the key belongs to another certificate/,
       `update sluice_backup set value = '${foreignPair}' where name = 'certificate'`
     ],
-    [/operator token is none/, "insert into sluice_backup values ('operator_token', 'a\nb')"]
+    [/operator token is malformed/, "insert into sluice_backup values ('operator_token', 'a\nb')"]
   ]
   for (const [message, sql] of table) {
     writeFileSync(file, clean)
