@@ -25,7 +25,7 @@ import { capability, type Selection } from './wire.ts'
 
 export type { Services } from './client-query.ts'
 
-/** The service `connections`. Users see and close connections of their own rules only. */
+/** The service `connections`. Users see and close only connections of rules they own. */
 export interface Connections extends ConnectionCloser {
   /** Pages over the open connections of all clients that answer. */
   list(query: ListQuery, principal: Principal): PagedRows<ConnectionRow>
@@ -46,21 +46,14 @@ export function openConnections(services: Services): Connections {
     { role, userId }: Principal,
     em: EntityManager
   ): Promise<ResolvedFilter> {
-    const { client, rule_id, owner, source, target, protocol } = filter
+    const { client, rule_id, owner } = filter
     const members = rule_id === undefined ? null : await services.rules.listMembers(rule_id, em)
     const memberByClient = members && new Map(members.map(({ id, clientId }) => [clientId, id]))
     const visibleOwner = role === 'superadmin' ? owner : userId
     const isOthers = role !== 'superadmin' && owner !== undefined && owner !== userId
     const named = await clientIds(services, { client, owner: visibleOwner }, em)
     const withMember = memberByClient && new Set(memberByClient.keys())
-    const at = target === undefined ? null : parseTarget(target)
-    const selection: Selection = {
-      ids: [],
-      ...(visibleOwner !== undefined && { owner: visibleOwner }),
-      ...(protocol !== undefined && { protocol }),
-      ...(source !== undefined && { source }),
-      ...(at && { target: at.address, ...(at.port !== undefined && { target_port: at.port }) })
-    }
+    const selection = toSelection(filter, visibleOwner)
     return {
       clients: isOthers
         ? new Set()
@@ -105,6 +98,17 @@ export function openConnections(services: Services): Connections {
     list,
     watch: openConnectionWatches(services, query, resolveFilter),
     ...openConnectionCloser(services, query, resolveScopes)
+  }
+}
+
+function toSelection({ source, target, protocol }: Filter, owner: string | undefined): Selection {
+  const at = target === undefined ? null : parseTarget(target)
+  return {
+    ids: [],
+    ...(owner !== undefined && { owner }),
+    ...(protocol !== undefined && { protocol }),
+    ...(source !== undefined && { source }),
+    ...(at && { target: at.address, ...(at.port !== undefined && { target_port: at.port }) })
   }
 }
 

@@ -25,7 +25,7 @@ const list = defineList({
   access: 'user',
   summary: 'Lists open TCP connections and UDP flows.',
   description:
-    'Queries the connected clients; the list omits a client that does not answer within 3 s. Users see connections of their own rules.',
+    'Queries the connected clients; the list omits a client that does not answer within 3 s. Users see connections of rules they own.',
   schema: () => ({ query: ListQuery, row: ConnectionRow, errors: [] }),
   run: async ({ connections }: Deps, { query, principal }) => connections.list(query, principal)
 })
@@ -72,7 +72,7 @@ const close = defineRoute({
   action: 'connection.close-all',
   access: 'user',
   summary: 'Closes the connections and flows that match a filter.',
-  description: 'Needs at least one filter. Users close connections of their own rules only.',
+  description: 'Needs at least one filter. Users close only connections of rules they own.',
   schema: () => ({ query: CloseQuery, reply: Counts, errors: [filterRequired, ackTimeout] }),
   run: ({ connections }: Deps, { query, principal, change }) => connections.close(query, principal, change)
 })
