@@ -10,7 +10,8 @@ import { openWorkerPool } from './worker-pool.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const chosen = process.env['SUITE']
-const pool = openWorkerPool()
+const { NODE_OPTIONS: _, ...env } = process.env // the loaders of tap: the compiler does not start with them
+const pool = openWorkerPool(env)
 
 t.setTimeout(0) // each file has a limit
 t.jobs = chosen === undefined ? 2 : 1
@@ -22,7 +23,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 if (chosen === undefined)
   for (const script of ['typecheck', 'lint'])
     void t.test(`npm run ${script}`, { buffered: true }, async t => {
-      const child = spawnChild('npm', ['run', '--silent', script], { cwd: root, stdio: 'pipe' })
+      const child = spawnChild('npm', ['run', '--silent', script], { cwd: root, env, stdio: 'pipe' })
       const output = Promise.all([text(child.stdout), text(child.stderr)])
       const [code] = await once(child, 'exit')
 

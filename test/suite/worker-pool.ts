@@ -31,15 +31,15 @@ export interface WorkerPool {
   close(): Promise<void>
 }
 
-export function openWorkerPool(): WorkerPool {
+/** `env`: of the workers. */
+export function openWorkerPool(env: NodeJS.ProcessEnv): WorkerPool {
   const idle: Worker[] = []
   const all = new Set<Worker>()
 
   function startWorker(): Worker {
     const tmp = mkdtempSync(join(tmpdir(), 'suite-'))
     chmodSync(tmp, 0o755) // as users of services must be able to enter it
-    const env = { ...process.env, TMPDIR: tmp }
-    const worker = { child: forkChild(join(import.meta.dirname, 'worker.ts'), env), tmp }
+    const worker = { child: forkChild(join(import.meta.dirname, 'worker.ts'), { ...env, TMPDIR: tmp }), tmp }
     all.add(worker)
     return worker
   }

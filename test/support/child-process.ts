@@ -9,7 +9,7 @@ export const spawnChild = ((program: string, args: readonly string[], options: o
 
 /** Starts a module as `spawnChild` does, with an IPC channel. Its output goes to stderr. */
 export const forkChild = (module: string, env: NodeJS.ProcessEnv): ChildProcess =>
-  guardChild(() => fork(module, { env, detached: true, stdio: ['ignore', 2, 2, 'ipc'] }))
+  guardChild(() => fork(module, { env, detached: true, execArgv: [], stdio: ['ignore', 2, 2, 'ipc'] }))
 
 /** Kills a process and its own children. Resolves when it has ended. */
 export async function killChild(child: ChildProcess): Promise<void> {

@@ -146,7 +146,7 @@ t.test('deliveries committed long ago are pruned', async t => {
     acknowledgeAll(journal)
   }
 
-  t.ok(db.prepare<[], { n: number }>('select count(*) as n from journal_owed').get()!.n < 70)
+  t.ok(db.prepare<[], { n: number }>('select count(*) as n from unsettled_bytes').get()!.n < 70)
   t.equal(journal.delivered('ann'), 200)
 })
 
@@ -159,7 +159,7 @@ t.test('unacknowledged minutes are folded into hours while the server is away fo
     journal.tick([ruleCounters(1, [minute, 0])])
     await clock.advance(minuteMs)
   }
-  const rows = () => db.prepare('select count(*) as n from journal_owed').get()
+  const rows = () => db.prepare('select count(*) as n from unsettled_bytes').get()
   t.same(rows(), { n: 61 })
 
   await clock.advance(8 * 24 * 60 * minuteMs)

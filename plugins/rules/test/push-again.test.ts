@@ -17,7 +17,7 @@ t.test('a rule that its client refuses is stored as failed, and a second push re
   t.match(stored, { state: 'failed', state_reason: 'port_in_use' })
   t.match(refused, {
     errorCode: { code: 'port_in_use' },
-    message: `; rule ${stored?.rule_id} is stored as failed and holds its port: mend the cause and push it again, or remove it`
+    message: `; rule ${stored?.rule_id} is stored as failed and holds its port: fix the cause and push it again, or remove it`
   })
 
   const pushed = await push({ listen: '8080', target: ['10.0.0.2:90'] })
