@@ -37,7 +37,8 @@ const odd = [
     values ('g', 'ann', 1, 2, '["tcp"]', '5', 1), ('h', 'ann', 1, 2, '"tcp"', '0.5', -1)`,
   `insert into rules (id, client_id, owner, protocol, listen_from, listen_to, targets, prefer_ipv6, fields, state,
     created_at, updated_at, state_changed_at) values ('r', 'a', 'ann', 'tcp', 1, 1, '[]', 1, '{}', 'active', 1, 1, 1)`,
-  `insert into amplification values ('r', 3, 4)`,
+  `insert into rules_field_value values ('r', 'amplification', '{"ratio": 3,  "proven_after": 4}'),
+    ('r', 'proxy_out_udp', '"each"'), ('r', 'slow_start_secs', '60'), ('r', 'sni_fallback', 'true')`,
   `insert into traffic_series (id, user_id, client_id) values (1, 'ann', 'a'), (2, 'bob', 'a'), (7, 'gone', 'a')`,
   `delete from traffic_series where id = 7`
 ]
