@@ -9,9 +9,9 @@ import { attributionOf, runningPlugin } from '../kernel/base/attribution.ts'
 import { reasonOf } from '../kernel/base/errors.ts'
 import type { Work } from '../kernel/http/route.ts'
 import type { Database } from '../kernel/store/open.ts'
-import { rowsWritten as writtenToPostgres } from '../kernel/store/postgres/words.ts'
+import { rowsWritten as writtenToPostgres } from '../kernel/store/postgres/dialect.ts'
 import { storeFileOf } from '../kernel/store/sql/database.ts'
-import { rowsWritten as writtenToSqlite } from '../kernel/store/sqlite/words.ts'
+import { rowsWritten as writtenToSqlite } from '../kernel/store/sqlite/dialect.ts'
 
 /** The result of a body, and the number of rows that it has written. */
 interface Run<T> {

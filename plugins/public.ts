@@ -25,7 +25,7 @@ export { definePlugin, type Kernel, type PeerCall, type Plugin, type Scope } fro
 export { defineSlot, type Slot, type SlotReader } from '../kernel/slot.ts'
 export { afterCommit } from '../kernel/store/after-commit.ts'
 export { type Revocation, revocationSlot } from '../kernel/store/revocation.ts'
-export { noteRevoked } from '../kernel/store/sql/watch.ts'
+export { noteRevoked } from '../kernel/store/sql/store-watch.ts'
 export {
   Bytes,
   type Capability,

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { eventsOfCode } from '../config/build/log-events.ts'
 import { pluginApi } from '../config/build/plugin-api.ts'
 import { plugins as builtin } from '../config/plugins.ts'
-import { kernelCodes } from '../kernel/check.ts'
+import { kernelCodes } from '../kernel/plugin-problems.ts'
 
 const root = join(import.meta.dirname, '..')
 const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))

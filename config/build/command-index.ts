@@ -2,8 +2,8 @@
 // chosen one. Run it after a change of commands, of their arguments, or of error codes: npm run index
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { kernelCodes } from '../../kernel/check.ts'
 import { inDependencyOrder } from '../../kernel/dependency-order.ts'
+import { kernelCodes } from '../../kernel/plugin-problems.ts'
 import type { Slot } from '../../kernel/slot.ts'
 import { type CommandIndex, filledBare, withExtraArgs } from '../../plugins/cli/installed.ts'
 import { commandModules } from '../commands.ts'

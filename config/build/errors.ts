@@ -2,7 +2,7 @@
 // in the READMEs of the kernel, the agent and the plugins. Run it after a change of these tables: npm run errors
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { kernelCodes } from '../../kernel/check.ts'
+import { kernelCodes } from '../../kernel/plugin-problems.ts'
 import type { ErrorIndex, ExplainedError } from '../error-index.ts'
 import { plugins as builtin } from '../plugins.ts'
 

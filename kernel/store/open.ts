@@ -6,17 +6,17 @@ import { noted } from './after-commit.ts'
 import type { Plan, Upgrade } from './postgres/upgrade.ts'
 import type { DatabaseOptions, Place, Signals } from './sql/database.ts'
 import { migrationsOf, type PluginStore, refuseNewer } from './sql/migrations.ts'
-import { type Memory, openMemory } from './sql/remember.ts'
+import { openQueryCache, type QueryCache } from './sql/query-cache.ts'
 import { StoreDriver } from './sqlite/connection.ts'
+import { copyTo } from './sqlite/dialect.ts'
 import { SqliteEntityManager } from './sqlite/entity-manager.ts'
-import { copyTo } from './sqlite/words.ts'
 
 export interface Database {
   /** Runs for at most 30 s. Inside `change`, use its `em` instead. */
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   /** Runs one transaction for at most 15 s; other changes wait. Resolves once it is on disk. */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
-  readonly remembered: Memory
+  readonly remembered: QueryCache
   /** Signals of peer servers; null if there cannot be any. */
   readonly signals: Signals | null
   readonly upgrade: Upgrade | null
@@ -108,7 +108,7 @@ function databaseOn(orm: Orm, upgrade: Upgrade | null, disk: Disk | undefined): 
     })
   return {
     read: work => reading(work, () => connection.settled()), // hooks that start in a change see it
-    remembered: openMemory(connection.versions, work => reading(work)), // cached values do not wait
+    remembered: openQueryCache(connection.versions, work => reading(work)), // cached values do not wait
     signals: connection.signals,
     upgrade,
     share(by) {

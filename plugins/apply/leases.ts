@@ -4,7 +4,7 @@ import { defineCode, Fault, notFound } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { timeOf } from '../../kernel/store/postgres/words.ts'
+import { timeOf } from '../../kernel/store/postgres/dialect.ts'
 import { mayBeShared } from '../../kernel/store/sql/database.ts'
 import { Lease } from './entities.ts'
 

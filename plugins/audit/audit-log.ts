@@ -4,7 +4,7 @@ import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
-import { unanswered } from '../../kernel/store/unanswered.ts'
+import { withoutReply } from '../../kernel/store/without-reply.ts'
 import { type Decision, type DecisionSink, parseTime } from '../http/exports.ts'
 import { Entry } from './entities.ts'
 import { formatCursor, parseCursor } from './parsing.ts'
@@ -27,7 +27,7 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
       const entry = entryOf(decision)
       const added = isRefusal(entry) ? refusals.add(decision, entry) : entry
       if (!added) return
-      await em.insert(Entry, added, unanswered(em))
+      await em.insert(Entry, added, withoutReply(em))
       afterCommit(em, () => {
         entriesWritten[added.outcome]++
         retention.countEntry(added)

@@ -3,7 +3,7 @@ import { type Clock, latest } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { noteRevoked } from '../../kernel/store/sql/watch.ts'
+import { noteRevoked } from '../../kernel/store/sql/store-watch.ts'
 import type { Users } from '../users/exports.ts'
 import type { Attempts } from './attempts.ts'
 import {

@@ -4,7 +4,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { timeOf } from '../../kernel/store/postgres/words.ts'
+import { timeOf } from '../../kernel/store/postgres/dialect.ts'
 import { mayBeShared } from '../../kernel/store/sql/database.ts'
 import { Failures } from './entities.ts'
 

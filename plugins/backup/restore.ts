@@ -16,7 +16,7 @@ import { Releases } from '../../kernel/base/releases.ts'
 import { openDataDir } from '../../kernel/store/data-dir.ts'
 import type { Revocation } from '../../kernel/store/revocation.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
-import { emptyLog } from '../../kernel/store/sqlite/words.ts'
+import { emptyLog } from '../../kernel/store/sqlite/dialect.ts'
 import { sync } from '../../platform/sync-file.ts'
 import {
   namedCertificates,

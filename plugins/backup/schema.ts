@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openStore } from '../../kernel/store/open.ts'
 import { migrationId, type PluginStore } from '../../kernel/store/sql/migrations.ts'
-import { schemaOf } from '../../kernel/store/sqlite/words.ts'
+import { schemaOf } from '../../kernel/store/sqlite/dialect.ts'
 
 interface Entry {
   readonly type: string // table, index, trigger, view

@@ -8,7 +8,7 @@ import type { Call, Resource } from '../../kernel/http/route.ts'
 import { Credential } from '../../kernel/identity/entities.ts'
 import { hashOf, newToken } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { noteRevoked } from '../../kernel/store/sql/watch.ts'
+import { noteRevoked } from '../../kernel/store/sql/store-watch.ts'
 import type { Users } from '../users/exports.ts'
 import type { CredentialRow, IssueBody, IssuedCredential } from './schema.ts'
 

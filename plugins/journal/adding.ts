@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { CommittedMap } from '../http/exports.ts'
 import { columns, type Entry, insert, trim } from './entries.ts'
 import type { keys } from './settings.ts'
@@ -36,9 +36,9 @@ export function openAdding({ config }: Pick<Kernel<typeof keys>, 'config'>) {
 
   async function addAll(entries: readonly Entry[], em: EntityManager): Promise<void> {
     let left = entries.length
-    for (const some of slices(entries, columns)) {
+    for (const some of rowBatches(entries, columns)) {
       const due = (await insert(some, em)).filter(subject => count(subject, em))
-      for (const subjects of slices(due)) await trim(subjects, config.journal_max_entries, em)
+      for (const subjects of rowBatches(due)) await trim(subjects, config.journal_max_entries, em)
       left -= some.length
       if (left > 0) await setImmediate() // a transaction of the embedded store does not yield to the event loop
     }

@@ -4,7 +4,7 @@ import { access, constants, stat, statfs } from 'node:fs/promises'
 import { withTimeout } from '../../kernel/base/attribution.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { stateOf } from '../../kernel/store/postgres/words.ts'
+import { stateOf } from '../../kernel/store/postgres/dialect.ts'
 import { storeFileOf } from '../../kernel/store/sql/database.ts'
 import { type Answer, type Check, readinessOf } from '../http/listener-exports.ts'
 

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import type { Rules } from '../rules/exports.ts'
 import type { AfterCommit, CommittedBytes } from '../stats/exports.ts'
 import { Quota } from './entities.ts'
@@ -40,7 +40,7 @@ export const openUsageSink =
 
 async function quotasOf(committed: readonly CommittedBytes[], em: EntityManager): Promise<Quota[]> {
   const found: Quota[] = []
-  for (const some of slices(committed, 2)) {
+  for (const some of rowBatches(committed, 2)) {
     const $or = some.map(({ owner: userId, clientId }) => ({ userId, clientId }))
     found.push(...(await em.find(Quota, { $or })))
   }

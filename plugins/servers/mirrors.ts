@@ -1,8 +1,8 @@
 // Live state of agents that no table has, published to peers every 2 s if it has changed.
 import type { Mirrored, Servers } from '../../kernel/control/servers.ts'
-import { shared } from '../../kernel/store/postgres/words.ts'
+import { shared } from '../../kernel/store/postgres/dialect.ts'
 import type { Signals } from '../../kernel/store/sql/database.ts'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import type { ClusterOptions } from './cluster.ts'
 import type { ServerRegistry } from './server-registry.ts'
 
@@ -55,7 +55,7 @@ export class Mirrors {
     const changed = [...this.#changed.values()].filter(({ clientId }) => local.find(clientId))
     this.#changed.clear() // later changes are published again
     try {
-      for (const some of slices(changed, 4)) await this.#put(some)
+      for (const some of rowBatches(changed, 4)) await this.#put(some)
     } catch (error) {
       for (const one of changed) this.#mark(one)
       throw error

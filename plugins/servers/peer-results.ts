@@ -1,9 +1,9 @@
 // Results of agents that a peer waits for. The server with the session stores them for a minute.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ApplyResult, ManagedObject, ObjectKey } from '../../kernel/control/managed-objects.ts'
-import { shared } from '../../kernel/store/postgres/words.ts'
+import { shared } from '../../kernel/store/postgres/dialect.ts'
 import type { Signals } from '../../kernel/store/sql/database.ts'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { objectKey } from '../../kernel/wire/control.ts'
 import type { ClusterOptions, RecordedResult } from './cluster.ts'
 
@@ -53,7 +53,7 @@ export function openPeerResults({ signals, local }: Options): PeerResults {
 
   async function poll(): Promise<void> {
     await readRevisions()
-    for (const some of slices([...watched.values()], 3)) {
+    for (const some of rowBatches([...watched.values()], 3)) {
       const rows = await signals.query<Row>(
         `select client_id as "clientId", kind, id, revision, removal, status, code, message from servers_result
          where ${isOneOf(some)}`,
@@ -68,7 +68,7 @@ export function openPeerResults({ signals, local }: Options): PeerResults {
   /** Reads the revisions of objects that are watched since the last poll. After an error the next poll reads them. */
   async function readRevisions(): Promise<void> {
     const since = [...watched.values()].filter(({ revision }) => revision === null)
-    for (const some of slices(since, 3)) {
+    for (const some of rowBatches(since, 3)) {
       const rows = await signals.query<ObjectKey & { readonly revision: number }>(
         `select client_id as "clientId", kind, id, revision from kernel_held where ${isOneOf(some)}`,
         some.flatMap(valuesOf)
@@ -86,7 +86,7 @@ export function openPeerResults({ signals, local }: Options): PeerResults {
 
 async function store(recorded: readonly RecordedResult[], em: EntityManager): Promise<void> {
   const last = new Map(recorded.map(({ row, result }) => [keyOf(row), { row, result }]))
-  for (const some of slices([...last.values()], 8))
+  for (const some of rowBatches([...last.values()], 8))
     await em.execute(
       `insert into servers_result (client_id, kind, id, revision, removal, status, code, message, at)
        values ${some.map(() => `(?, ?, ?, ?, ?, ?, ?, ?, ${shared.now})`)}

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Fault, reasonOf, startupInvalid, storeInUse } from '../../kernel/base/errors.ts'
 import type { ServerRecord, Servers } from '../../kernel/control/servers.ts'
-import { shared } from '../../kernel/store/postgres/words.ts'
+import { shared } from '../../kernel/store/postgres/dialect.ts'
 import type { Signals } from '../../kernel/store/sql/database.ts'
 import type { ClusterOptions } from './cluster.ts'
 

@@ -3,9 +3,9 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import { isCapable, type Peer } from '../../kernel/control/peers.ts'
 import type { Session } from '../../kernel/control/servers.ts'
-import { shared } from '../../kernel/store/postgres/words.ts'
+import { shared } from '../../kernel/store/postgres/dialect.ts'
 import type { Signals } from '../../kernel/store/sql/database.ts'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { answerOf } from '../../kernel/wire/rpc.ts'
 import { type Cluster, type ClusterOptions, movedReason, type TakenSession } from './cluster.ts'
 import type { RequestRelay } from './request-relay.ts'
@@ -178,7 +178,7 @@ export class SessionDirectory {
 
   /** Stores the sessions. The last writer of a client's row has its session. */
   async take(taken: readonly TakenSession[], em: EntityManager): Promise<void> {
-    for (const some of slices(taken, 7))
+    for (const some of rowBatches(taken, 7))
       await em.execute(
         `insert into servers_session (client_id, session_id, boot, epoch, token_hash, instance_id, remote_addr, connected_at, changed)
          values ${some.map(() => `(?, ?, ?, 1, ?, ?, ?, ?, ${shared.changeNumber})`)}
@@ -200,7 +200,7 @@ export class SessionDirectory {
 
   readonly inForce: Cluster['inForce'] = async (of, em) => {
     const found = new Set<string>()
-    for (const some of slices(of, 2))
+    for (const some of rowBatches(of, 2))
       for (const { id } of await em.execute<{ id: string }[]>(
         `select session_id as id from servers_session
          where (client_id, session_id) in (values ${some.map(() => '(?, ?)')}) order by client_id ${shared.keep}`,
@@ -212,7 +212,7 @@ export class SessionDirectory {
 
   readonly end: Cluster['endSessions'] = async (of, em) => {
     const ids: string[] = []
-    for (const some of slices(of, 2))
+    for (const some of rowBatches(of, 2))
       for (const { id } of await em.execute<{ id: string }[]>(
         `update servers_session set boot = null, changed = ${shared.changeNumber}
          where (client_id, session_id) in (values ${some.map(() => '(?, ?)')}) returning client_id as id`,

@@ -2,7 +2,7 @@
 import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, storeOutcomeUnknown } from '../../kernel/base/errors.ts'
 import type { Sharing } from '../../kernel/store/open.ts'
-import { shared } from '../../kernel/store/postgres/words.ts'
+import { shared } from '../../kernel/store/postgres/dialect.ts'
 import type { Signals } from '../../kernel/store/sql/database.ts'
 import type { Cluster, ClusterOptions } from './cluster.ts'
 import { Mirrors } from './mirrors.ts'

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Counts } from '../../agent/wire/counters.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { CommittedMap } from '../http/exports.ts'
 import { type Judged, refusalOf } from './judgement.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
@@ -77,7 +77,7 @@ export async function foldReasons(
 ): Promise<OwnedRow[][]> {
   const rejections = reports.flat().filter(({ kind }) => kind === 'rejected')
   const known = new Map<string, Set<string>>()
-  for (const some of slices([...new Set(rejections.map(({ ruleId }) => ruleId))])) {
+  for (const some of rowBatches([...new Set(rejections.map(({ ruleId }) => ruleId))])) {
     const stored = await em.execute<{ ruleId: string; key: string }[]>(
       `select rule_id as "ruleId", key from stats_total
        where kind = 'rejected' and rule_id in (${some.map(() => '?').join(', ')})`,

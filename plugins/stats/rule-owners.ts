@@ -1,7 +1,7 @@
 // The client and owner of each rule; of a deleted rule until its agent has reported all of it.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { type RuleOwnership, type RuleScope, type Rules, ruleKind } from '../rules/exports.ts'
 import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from './entities.ts'
 
@@ -25,7 +25,7 @@ export function openRuleOwners({ rules }: { readonly rules: Rules }) {
     const found = new Map<string, ReportedRule>()
     for (const [id, { clientId, owner, ...parts }] of await rules.loadScopes(ruleIds, em))
       found.set(id, { clientId, owner, parts })
-    for (const some of slices(ruleIds.filter(id => !found.has(id)))) {
+    for (const some of rowBatches(ruleIds.filter(id => !found.has(id)))) {
       const removed = await em.find(StatsRemovedRule, { ruleId: { $in: [...some] } })
       for (const { ruleId, clientId, owner } of removed) found.set(ruleId, { clientId, owner, parts: null })
     }
@@ -42,7 +42,7 @@ export function openRuleOwners({ rules }: { readonly rules: Rules }) {
    * rule. The one after it is sure to include the rest, so it deletes what is kept of the rule.
    */
   async function reported(clientIds: readonly string[], em: EntityManager): Promise<void> {
-    for (const some of slices(clientIds)) {
+    for (const some of rowBatches(clientIds)) {
       const where = { clientId: { $in: [...some] } }
       const removed = await em.find(StatsRemovedRule, where)
       for (const [clientId, ofClient] of Map.groupBy(removed, rule => rule.clientId))
@@ -85,7 +85,7 @@ async function reportedBy(
 ): Promise<void> {
   const idsOf = (some: typeof removed): string[] => some.map(({ ruleId }) => ruleId)
   await forgetRules(clientId, idsOf(removed.filter(({ isLast }) => isLast)), em)
-  for (const some of slices(idsOf(removed.filter(({ isLast }) => !isLast)))) {
+  for (const some of rowBatches(idsOf(removed.filter(({ isLast }) => !isLast)))) {
     const onAgent = await em.find(ManagedObjectRow, { clientId, kind: ruleKind, id: { $in: [...some] } })
     const ruleId = { $in: some.filter(id => !onAgent.some(row => row.id === id)) }
     await em.nativeUpdate(StatsRemovedRule, { ruleId }, { isLast: true })
@@ -95,7 +95,7 @@ async function reportedBy(
 async function forgetRules(clientId: string, ids: readonly string[], em: EntityManager): Promise<void> {
   if (ids.length === 0) return
   const epochs = (await em.find(StatsEpoch, { clientId })).map(({ epoch }) => epoch)
-  for (const some of slices(ids)) {
+  for (const some of rowBatches(ids)) {
     const ruleId = { $in: [...some] }
     await em.nativeDelete(StatsRemovedRule, { ruleId })
     await em.nativeDelete(StatsTotal, { ruleId })

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Counts, columns, maxCount, selectedCounts, valuesOf } from '../../agent/wire/counters.ts'
 import type { JournalRow } from '../../agent/wire/journal-report.ts'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { StatsEpoch } from './entities.ts'
 
 interface Journal {
@@ -42,7 +42,7 @@ export async function committedCounts(
   em: EntityManager
 ): Promise<Map<string, Map<string, Counts>>> {
   const found = new Map(all.map(({ of }) => [of.clientId, new Map<string, Counts>()]))
-  for (const some of slices(eachRow(all), 5)) {
+  for (const some of rowBatches(eachRow(all), 5)) {
     const committed = await em.execute<(JournalRow & Pick<Journal, 'clientId'>)[]>(
       `select client_id as "clientId", rule_id as "ruleId", kind, key, ${selectedCounts} from stats_row
        where (client_id, epoch, rule_id, kind, key) in (values ${some.map(() => '(?, ?, ?, ?, ?)')})`,
@@ -54,7 +54,7 @@ export async function committedCounts(
 }
 
 export async function putRows(all: readonly JournalRows[], em: EntityManager): Promise<void> {
-  for (const some of slices(eachRow(all), 5 + columns.length))
+  for (const some of rowBatches(eachRow(all), 5 + columns.length))
     await em.execute(
       `insert into stats_row (client_id, epoch, rule_id, kind, key, ${columns})
        values ${some.map(() => `(${placeholders})`)}
@@ -73,7 +73,7 @@ export async function addTotals(
   updatedAt: number,
   em: EntityManager
 ): Promise<void> {
-  for (const some of slices(eachRow(all), 6 + columns.length))
+  for (const some of rowBatches(eachRow(all), 6 + columns.length))
     await em.execute(
       `insert into stats_total (rule_id, kind, key, client_id, owner, updated_at, ${columns})
        values ${some.map(() => `(?, ${placeholders})`)}
@@ -102,7 +102,7 @@ export async function advanceEpochs(
   em: EntityManager
 ): Promise<{ isNew: boolean; isCompleted: boolean }[]> {
   const outcomes: { isNew: boolean; isCompleted: boolean }[] = []
-  for (const some of slices(all, 6)) {
+  for (const some of rowBatches(all, 6)) {
     const known = await knownEpochs(some, em)
     const advanced = some.map(({ clientId, epoch, seq, minute, isComplete, committedAt }): StatsEpoch => {
       const before = known.get(`${clientId} ${epoch}`)
@@ -148,7 +148,7 @@ export async function lastCommits(
   em: EntityManager
 ): Promise<Map<string, number>> {
   const found = new Map<string, number>()
-  for (const some of slices(clientIds)) {
+  for (const some of rowBatches(clientIds)) {
     const rows = await em.execute<{ clientId: string; bookedAt: number }[]>(
       `select client_id as "clientId", max(booked_at) as "bookedAt" from stats_epoch
        where client_id in (${some.map(() => '?')}) group by client_id`,

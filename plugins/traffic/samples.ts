@@ -1,6 +1,6 @@
 // The tables of samples. Hours are updated together with their minutes, so no rollup is needed.
 import type { EntityManager } from '@mikro-orm/sql'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import type { CommittedBytes } from '../stats/exports.ts'
 import { TrafficSeries } from './entities.ts'
 import { keptSecs, spanSecsOf, type Window } from './window.ts'
@@ -44,7 +44,7 @@ export async function add(
 ): Promise<[]> {
   const added = sum(committed, nowSecs)
   const ids = await idsOf(added, em)
-  for (const some of slices(added, 5))
+  for (const some of rowBatches(added, 5))
     await em.execute(
       `insert into traffic_sample (series, span_secs, ts, bytes_in, bytes_out)
        values ${some.map(() => '(?, ?, ?, ?, ?)')}
@@ -79,7 +79,7 @@ async function idsOf(rows: readonly SeriesKey[], em: EntityManager): Promise<Map
   const wanted = [...new Map(rows.map(row => [keyOf(row), row])).values()]
   const ids = await knownIdsOf(wanted, em)
   const added = wanted.filter(row => !ids.has(keyOf(row))) // only these, as each try to insert uses up an id
-  for (const some of slices(added, 2))
+  for (const some of rowBatches(added, 2))
     await em.execute(
       `insert into traffic_series (user_id, client_id) values ${some.map(() => '(?, ?)')} on conflict do nothing`,
       some.flatMap(({ userId, clientId }) => [userId, clientId]),
@@ -90,7 +90,7 @@ async function idsOf(rows: readonly SeriesKey[], em: EntityManager): Promise<Map
 
 async function knownIdsOf(wanted: readonly SeriesKey[], em: EntityManager): Promise<Map<string, number>> {
   const ids = new Map<string, number>()
-  for (const some of slices(wanted, 2)) {
+  for (const some of rowBatches(wanted, 2)) {
     const found = await em.execute<{ id: number; user_id: string; client_id: string }[]>(
       `select id, user_id, client_id from traffic_series
        where (user_id, client_id) in (values ${some.map(() => '(?, ?)')})`,

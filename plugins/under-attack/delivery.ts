@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { UnderAttack } from './entities.ts'
 import { capability, SwitchRemove, SwitchSet, switchKind } from './wire.ts'
 
@@ -39,7 +39,7 @@ export async function deliverAll(
   { objects }: Kernel['control']
 ): Promise<void> {
   const results: Promise<unknown>[] = []
-  for (const some of slices(rows)) {
+  for (const some of rowBatches(rows)) {
     results.push(...some.map(row => objects.deliver(objectKeyOf(row), how)))
     await setImmediate()
   }

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import type { Rules } from '../rules/exports.ts'
 import { objectKeyOf } from './delivery.ts'
 import { newClients, UnderAttack } from './entities.ts'
@@ -24,14 +24,14 @@ export function openRows({ control, rules }: Services) {
   }
 
   async function put(rows: readonly UnderAttack[], em: EntityManager): Promise<void> {
-    for (const some of slices(rows, 8)) await write(some, em)
+    for (const some of rowBatches(rows, 8)) await write(some, em)
     const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
     await control.objects.put(em, ...ofAgents.map(objectKeyOf))
     await Promise.all(ofAgents.map(row => note(row, 'on', 'request', em))) // which are kept together
   }
 
   async function drop(rows: readonly UnderAttack[], cause: string, em: EntityManager): Promise<void> {
-    for (const some of slices(rows))
+    for (const some of rowBatches(rows))
       await em.nativeDelete(UnderAttack, { clientId: { $in: some.map(({ clientId }) => clientId) } })
     const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
     await control.objects.drop(em, ofAgents.map(objectKeyOf), 'cut')

@@ -9,8 +9,8 @@ import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
-import { noteRevoked } from '../../kernel/store/sql/watch.ts'
-import { unanswered } from '../../kernel/store/unanswered.ts'
+import { noteRevoked } from '../../kernel/store/sql/store-watch.ts'
+import { withoutReply } from '../../kernel/store/without-reply.ts'
 import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { cannotRemoveSelf, lastSuperadmin } from './codes.ts'
 import type { Removed, Save, Users } from './exports.ts'
@@ -116,7 +116,7 @@ const shown = (id: string, filled: SlotReader): Resource => ({
 
 async function save(user: User, before: User, em: EntityManager): Promise<void> {
   const { id, displayName, role, disabled } = user
-  await em.nativeUpdate(User, { id }, { displayName, role, disabled }, unanswered(em))
+  await em.nativeUpdate(User, { id }, { displayName, role, disabled }, withoutReply(em))
   if (role !== before.role || disabled !== before.disabled) noteRights(user, em)
 }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
-import { kernelCodes } from '../../kernel/check.ts'
+import { kernelCodes } from '../../kernel/plugin-problems.ts'
 import { testServer } from '../../kit/test-server.ts'
 import { type Caller, callers } from './callers.ts'
 import { type AccessFixture, accessFixture } from './fixture.ts'

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { slices } from '../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 
 t.test('rows of a fleet make statements of few lengths, which the store keeps prepared', t => {
   for (const values of [1, 2, 5, 14, 15]) {
     const lengths = new Set<number>()
     for (const count of [...Array(300).keys(), 960]) {
       const rows = Array.from({ length: count }, (_, at) => at)
-      const cut = [...slices(rows, values)]
+      const cut = [...rowBatches(rows, values)]
       t.same(cut.flat(), rows)
       for (const { length } of cut) lengths.add(length)
     }

@@ -6,7 +6,7 @@ import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { type Database, openStore } from '../../kernel/store/open.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
-import { unanswered } from '../../kernel/store/unanswered.ts'
+import { withoutReply } from '../../kernel/store/without-reply.ts'
 import { makeCluster } from './cluster.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { proxyTo } from './proxy.ts'
@@ -233,7 +233,7 @@ t.test('a statement that nobody waits for fails its change, and no other one', a
   const runs: string[] = []
   const work = (id: string, added: string) => async (em: EntityManager) => {
     runs.push(id)
-    await em.insert(User, userOf(added), unanswered(em))
+    await em.insert(User, userOf(added), withoutReply(em))
     return id
   }
 
@@ -242,7 +242,7 @@ t.test('a statement that nobody waits for fails its change, and no other one', a
     work('same', 'ann'),
     work('next', 'bob'),
     async em => {
-      await em.insert(User, userOf('carl'), unanswered(em))
+      await em.insert(User, userOf('carl'), withoutReply(em))
       throw new Error('no')
     }
   ])
@@ -264,7 +264,12 @@ t.test('a conflict of a statement that nobody waits for is one: the change is ma
   await store.change(async em => {
     const seen = await em.findOne(User, { id: 'ann' })
     if (runs++ === 0) await runAt(at, [`update kernel_user set display_name = 'other'`])
-    await em.nativeUpdate(User, { id: 'ann' }, { displayName: `${seen?.displayName}, mine` }, unanswered(em))
+    await em.nativeUpdate(
+      User,
+      { id: 'ann' },
+      { displayName: `${seen?.displayName}, mine` },
+      withoutReply(em)
+    )
   })
 
   t.equal(runs, 2)
@@ -279,7 +284,7 @@ t.test(
     proxy.cutAt('commit')
 
     const [result] = await Promise.allSettled([
-      store.change(em => em.insert(User, userOf('ann'), unanswered(em)))
+      store.change(em => em.insert(User, userOf('ann'), withoutReply(em)))
     ])
 
     t.match(result, { status: 'rejected', reason: { errorCode: { code: 'store_outcome_unknown' } } })
@@ -298,7 +303,7 @@ t.test('what a change asks at once is one message; the beginning and the end of 
   await store.change(async em => {
     await Promise.all([ask(em), ask(em), ask(em)])
     await ask(em)
-    await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Bea' }, unanswered(em))
+    await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Bea' }, withoutReply(em))
   })
 
   t.equal(proxy.received() - before, 4, 'three questions, a fourth, what is not answered, and the commit')

@@ -7,7 +7,7 @@ interface Word {
 }
 
 const word = (pattern: RegExp, example: string, instead: string): Word => ({ pattern, example, instead })
-const driver = 'a function of kernel/store/sqlite/words.ts'
+const driver = 'a function of kernel/store/sqlite/dialect.ts'
 
 export const words: readonly Word[] = [
   word(/\bautoincrement\b/i, 'id integer primary key autoincrement', 'an id that the code makes'),

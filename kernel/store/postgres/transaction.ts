@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { nextTick } from 'node:process'
 import type { Client } from 'pg'
-import type { Statement } from '../sql/watch.ts'
+import type { Statement } from '../sql/store-watch.ts'
 import { isConflict, isLost, isUnprepared, stateOf, unknownOutcome } from './failures.ts'
 import type { Query } from './query.ts'
 
@@ -155,7 +155,7 @@ export class Group {
 export class Transaction {
   rowsWritten = 0 // one per unanswered statement
   readonly revoked: Statement[]
-  readonly unanswered = { run: (query: Query) => this.run(query, false) } // see `unanswered`
+  readonly unanswered = { run: (query: Query) => this.run(query, false) } // see `withoutReply`
   readonly #group: Group
   #hasEnded = false
 

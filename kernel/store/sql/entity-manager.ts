@@ -2,7 +2,7 @@
 import type { EntityName } from '@mikro-orm/core'
 import { type AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql'
 import { noted } from '../after-commit.ts'
-import type { unanswered } from '../unanswered.ts'
+import type { withoutReply } from '../without-reply.ts'
 import { type Dialect, PlainQuery, type Table, tableOf } from './plain-query.ts'
 
 const tables = new WeakMap<object, Table | null>() // by metadata, which each store has
@@ -15,7 +15,7 @@ interface Options {
   readonly limit?: number
   readonly offset?: number
 }
-type Sending = ReturnType<typeof unanswered>
+type Sending = ReturnType<typeof withoutReply>
 const known = new Set(['fields', 'orderBy', 'limit', 'offset', 'disableIdentityMap', 'refresh'])
 const isPlain = (options: object): options is Options => Object.keys(options).every(key => known.has(key))
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
-import { timeOf } from '../../../kernel/store/postgres/words.ts'
+import { timeOf } from '../../../kernel/store/postgres/dialect.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import { isOnPostgres } from '../../../kit/test-store.ts'
 import { openStoreIn } from '../../../test/support/store.ts'

@@ -9,7 +9,7 @@ import type {
 } from '../../../kernel/control/managed-objects.ts'
 import type { Peer } from '../../../kernel/control/peers.ts'
 import { ManagedObjectRow } from '../../../kernel/identity/entities.ts'
-import { slices } from '../../../kernel/store/sql/slices.ts'
+import { rowBatches } from '../../../kernel/store/sql/row-batches.ts'
 import type { Cluster } from '../../servers/exports.ts'
 import type { PendingResults } from './pending-results.ts'
 import type { RequestIds } from './request-ids.ts'
@@ -41,7 +41,7 @@ export function openManagedObjects(services: Services): ManagedObjects {
     const isSingle = ({ clientId }: ObjectKey): boolean => ofClient.get(clientId)?.length === 1
     const others = objects.filter(key => !isSingle(key)).map(key => [key])
     const revisions = new Map<ObjectKey, number>()
-    for (const some of [...slices(objects.filter(isSingle), valuesOfRow), ...others]) {
+    for (const some of [...rowBatches(objects.filter(isSingle), valuesOfRow), ...others]) {
       for (const [key, revision] of await writeRows(em, some, removal, changeNumber)) {
         requestIds.note({ clientId: key.clientId, revision })
         revisions.set(key, revision)

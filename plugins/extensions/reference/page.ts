@@ -1,8 +1,8 @@
 // The reference of plugins in Markdown, generated from their schemas and manifests.
 import type { AgentPlugin } from '../../../agent/plugin.ts'
 import { ownVersion } from '../../../kernel/base/version.ts'
-import { kernelCodes } from '../../../kernel/check.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
+import { kernelCodes } from '../../../kernel/plugin-problems.ts'
 import { serverKeys } from '../../../kernel/settings.ts'
 import type { Loaded, Picked } from '../catalogue.ts'
 import { type Described, describe } from '../described.ts'

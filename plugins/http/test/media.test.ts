@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { Type } from 'typebox'
-import { pluginProblems } from '../../../kernel/check.ts'
 import { defineRoute, type Media } from '../../../kernel/http/route.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
+import { pluginProblems } from '../../../kernel/plugin-problems.ts'
 import { httpFixture, superadmin, user } from './fixture.ts'
 
 const page = (url: string, access: 'public' | 'user', run: () => Media) =>

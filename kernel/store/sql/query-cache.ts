@@ -12,13 +12,13 @@ const isWriting = (transaction: unknown): transaction is Writing =>
  * Caches results of `load` until a commit writes to one of the tables, which must be all that `load` reads. Null is not
  * cached. Inside a change, pass its `em`. Results are shared: do not modify them.
  */
-export type Memory = <V>(
+export type QueryCache = <V>(
   tables: readonly string[],
   load: (key: string, em: EntityManager) => Promise<V>
 ) => (key: string, em?: EntityManager) => Promise<V>
 
-export const openMemory =
-  (versions: Versions, read: <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>): Memory =>
+export const openQueryCache =
+  (versions: Versions, read: <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>): QueryCache =>
   <V>(tables: readonly string[], load: (key: string, em: EntityManager) => Promise<V>) => {
     /** In order of use, with the version of the tables at the time of the query. */
     const answers = new Map<string, { readonly value: V | Promise<V>; readonly version: number }>()
