@@ -96,7 +96,7 @@ export const RefusedMember = defineEntity({
 
 export type RefusedMember = InferEntity<typeof RefusedMember>
 
-/** The value of a field that has no table of its own. It is deleted with its rule. */
+/** The value of a field without its own table. It is deleted with its rule. */
 export const FieldValue = defineEntity({
   name: 'RuleFieldValue',
   tableName: 'rules_field_value',

@@ -12,7 +12,7 @@ export interface ExplainStep {
   readonly text: string // a sentence for the user
 }
 
-/** A caller of a port, whose connection is to be explained. */
+/** A caller of a port to explain. */
 export interface ExplainedCaller {
   readonly port: number
   readonly source: string | null // address of the caller; null: any

@@ -5,11 +5,11 @@ import { defineCode, type ErrorCode, Fault } from '../../../kernel/base/errors.t
 import type { Target } from '../entities.ts'
 import { maxTargets } from '../wire.ts'
 
-export const targetsEmpty = defineCode('validation.targets_empty', 400, 3)
-export const targetsTooMany = defineCode('validation.targets_too_many', 400, 3)
-export const targetsDuplicate = defineCode('validation.targets_duplicate', 400, 3)
+const targetsEmpty = defineCode('validation.targets_empty', 400, 3)
+const targetsTooMany = defineCode('validation.targets_too_many', 400, 3)
+const targetsDuplicate = defineCode('validation.targets_duplicate', 400, 3)
 export const targetHost = defineCode('validation.target_host', 400, 3)
-export const targetWeight = defineCode('validation.weight', 400, 3)
+const targetWeight = defineCode('validation.weight', 400, 3)
 export const targetCodes = [targetsEmpty, targetsTooMany, targetsDuplicate, targetHost, targetWeight]
 
 interface TargetInput {

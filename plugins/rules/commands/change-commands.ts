@@ -17,7 +17,7 @@ const Existing = Type.Optional(
 )
 
 /** Splits 'ID... key=value...'. */
-export function splitWords(words: readonly string[]) {
+function splitWords(words: readonly string[]) {
   const rule = words.filter(word => !word.includes('='))
   const assignments = words.filter(word => word.includes('='))
   if (assignments.length === 0)

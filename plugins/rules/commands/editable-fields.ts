@@ -19,7 +19,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-export interface EditableFields {
+interface EditableFields {
   readonly keys: readonly string[]
   /** Returns the merge patch of assignments such as `rate_limit.concurrent_connections=5`. */
   toPatch(assignments: readonly string[]): Readonly<Record<string, unknown>>

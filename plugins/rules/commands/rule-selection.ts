@@ -45,7 +45,7 @@ interface Filter {
   readonly state?: string
 }
 
-export interface RuleSelection extends Filter {
+interface RuleSelection extends Filter {
   readonly rule?: readonly string[]
   readonly ack_timeout_secs?: number
   readonly existing?: string

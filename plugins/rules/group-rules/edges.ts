@@ -27,10 +27,10 @@ interface Edges {
 export const partialState = 'partial'
 
 /** Reason of a group rule without clients. */
-export const noEdge = 'no_edge'
+const noEdge = 'no_edge'
 
 /** Reason of an edge: the client refused a change, and keeps the earlier rule. */
-export const changeRefused = 'change_refused'
+const changeRefused = 'change_refused'
 
 interface EdgeSources {
   readonly shown: ReadonlyMap<string, Shown>

@@ -19,7 +19,7 @@ import { type ChangeBy, server } from '../fields/fields.ts'
 import type { Services } from '../services.ts'
 import { groupRefusal } from './group-refusal.ts'
 
-export const maxMembers = 1000
+const maxMembers = 1000
 
 /** Returns the ids of the clients that the rule's field chooses. */
 async function memberClients(
