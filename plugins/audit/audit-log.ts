@@ -6,8 +6,8 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
 import { withoutReply } from '../../kernel/store/without-reply.ts'
 import { type Decision, type DecisionSink, parseTime } from '../http/exports.ts'
+import { formatCursor, parseCursor } from './cursor.ts'
 import { Entry } from './entities.ts'
-import { formatCursor, parseCursor } from './parsing.ts'
 import { openRefusals } from './refusals.ts'
 import { type keys, openRetention } from './retention.ts'
 import type { EntryRow, Page, Query } from './schema.ts'
@@ -24,7 +24,7 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
 
   const sink: DecisionSink = {
     async write(decision, em) {
-      const entry = entryOf(decision)
+      const entry = toEntry(decision)
       const added = isRefusal(entry) ? refusals.add(decision, entry) : entry
       if (!added) return
       await em.insert(Entry, added, withoutReply(em))
@@ -42,7 +42,7 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
   async function page(query: Query): Promise<Page> {
     await refusals.flush()
     const { limit = defaultLimit } = query
-    const found = await store.read(em => rows(conditionsOf(query), limit + 1, em))
+    const found = await store.read(em => rows(toConditions(query), limit + 1, em))
     const entries = found.slice(0, limit).map(row => ({ ...row, changes: JSON.parse(row.changes ?? 'null') }))
     const last = found.length > limit ? entries.at(-1) : undefined
     return {
@@ -79,7 +79,7 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
 /** A flood of denied or refused requests must neither fill the disk nor push out the entries of others. */
 const isRefusal = ({ outcome, reason }: Entry): boolean => outcome === 'deny' || reason != null
 
-const entryOf = (decision: Decision): Entry => ({
+const toEntry = (decision: Decision): Entry => ({
   ...decision,
   path: decision.path.slice(0, 512),
   resourceId: decision.resourceId?.slice(0, 255) ?? null,
@@ -91,7 +91,7 @@ interface Condition {
   readonly values: readonly (string | number)[]
 }
 
-function conditionsOf({
+function toConditions({
   outcome,
   actor,
   action,
@@ -109,7 +109,7 @@ function conditionsOf({
   return [
     ...(outcome === undefined ? [] : [{ sql: 'outcome = ?', values: [outcome] }]),
     ...(actor === undefined ? [] : [{ sql: 'actor = ?', values: [actor] }]),
-    ...(action === undefined ? [] : [ofAction(action)]),
+    ...(action === undefined ? [] : [actionCondition(action)]),
     ...(request_id === undefined ? [] : [{ sql: 'request_id = ?', values: [request_id] }]),
     ...(from == null ? [] : [{ sql: 'timestamp >= ?', values: [from] }]),
     ...(to == null ? [] : [{ sql: 'timestamp <= ?', values: [to] }]),
@@ -118,7 +118,7 @@ function conditionsOf({
 }
 
 /** 'rule.*' is a range of names, so that the index finds it: '/' comes after '.'. */
-const ofAction = (action: string): Condition =>
+const actionCondition = (action: string): Condition =>
   action.endsWith('.*')
     ? { sql: 'action >= ? and action < ?', values: [action.slice(0, -1), `${action.slice(0, -2)}/`] }
     : { sql: 'action = ?', values: [action] }

@@ -52,7 +52,7 @@ const audit = defineCommand({
     if (args.follow) return follow(call)
     const limit = args.limit ?? (args.jsonl ? Number.POSITIVE_INFINITY : 100)
     const shown: EntryRow[] = []
-    for await (const entries of pages(api, filterOf(args), limit, signal)) {
+    for await (const entries of pages(api, toFilter(args), limit, signal)) {
       if (!args.jsonl) shown.push(...entries)
       else for (const entry of entries) print.line(JSON.stringify(entry))
     }
@@ -81,8 +81,8 @@ async function* pages(
 
 async function follow({ args, api, print, signal }: CommandCall<Args>): Promise<void> {
   if (args.until !== undefined) throw new Fault(wrongUsage, '--follow has no end: omit --until')
-  const filter = filterOf(args)
-  const format = args.jsonl ? JSON.stringify : lineOf
+  const filter = toFilter(args)
+  const format = args.jsonl ? JSON.stringify : formatLine
   let newest: readonly EntryRow[] = [] // those with the newest time: the next request returns them again
   let limit = args.limit ?? (args.since === undefined ? 10 : Number.POSITIVE_INFINITY)
   while (!signal.aborted) {
@@ -99,13 +99,13 @@ async function follow({ args, api, print, signal }: CommandCall<Args>): Promise<
   }
 }
 
-const lineOf = (entry: EntryRow): string =>
+const formatLine = (entry: EntryRow): string =>
   escapeControlChars(columns.map(column => String(entry[column] ?? '-')).join('  '))
 
 type Filter = Readonly<Record<string, string>>
 
 /** Returns the query of the API. The server refuses times that cannot be parsed. */
-function filterOf({ outcome, since, until }: Args): Filter {
+function toFilter({ outcome, since, until }: Args): Filter {
   const times = Object.entries({ since, until }).map(([key, text]) => [key, text && absoluteTime(text)])
   return Object.fromEntries([['outcome', outcome], ...times].filter(([, text]) => text !== undefined))
 }

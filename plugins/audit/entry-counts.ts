@@ -24,14 +24,14 @@ export function openEntryCounts({ store }: Pick<Kernel, 'store'>) {
     },
     /** Returns by how many entries actors exceed their share, when all together may have `max`. */
     excess(max: number): readonly (readonly [Actor, number])[] {
-      const share = shareOf(counts.values(), max)
+      const share = fairShare(counts.values(), max)
       return [...counts].flatMap(([actor, count]) => (count > share ? [[actor, count - share]] : []))
     }
   }
 }
 
 /** Returns the most entries that each may keep, so that all together keep at most `max`. */
-function shareOf(counts: Iterable<number>, max: number): number {
+function fairShare(counts: Iterable<number>, max: number): number {
   const ascending = [...counts].sort((a, b) => a - b)
   let left = max
   for (const [index, count] of ascending.entries()) {

@@ -25,8 +25,8 @@ export function openRefusals({ store, clock }: Pick<Kernel, 'store' | 'clock'>) 
 
   /** Returns the entry to write, or null if the refusal was counted in an earlier one. */
   function add(refusal: Entry): Entry | null {
-    const minute = minuteOf(refusal)
-    const found = aggregates.get(keyOf(refusal))
+    const minute = toMinute(refusal)
+    const found = aggregates.get(aggregateKey(refusal))
     if (found) {
       found.pending++
       return null
@@ -40,7 +40,7 @@ export function openRefusals({ store, clock }: Pick<Kernel, 'store' | 'clock'>) 
   }
 
   function start(entry: Entry, minute: number): Entry {
-    aggregates.set(keyOf(entry), { entry, minute, pending: 0 })
+    aggregates.set(aggregateKey(entry), { entry, minute, pending: 0 })
     return entry
   }
 
@@ -71,8 +71,8 @@ export function openRefusals({ store, clock }: Pick<Kernel, 'store' | 'clock'>) 
       const aggregated = [{ outcome: 'deny' as const }, { actor: null, reason: { $ne: null } }]
       const where = { timestamp: { $gte: since }, $or: aggregated }
       for (const entry of await store.read(em => em.find(Entry, where))) {
-        start(entry, minuteOf(entry))
-        if (entry.actor == null) anonymous = { minute: minuteOf(entry), count: anonymous.count + 1 }
+        start(entry, toMinute(entry))
+        if (entry.actor == null) anonymous = { minute: toMinute(entry), count: anonymous.count + 1 }
       }
     }
   }
@@ -89,7 +89,7 @@ function once(judge: (refusal: Entry) => Entry | null) {
   }
 }
 
-const minuteOf = ({ timestamp }: Entry): number => Math.floor(timestamp / minuteMs)
+const toMinute = ({ timestamp }: Entry): number => Math.floor(timestamp / minuteMs)
 
 /** Inserts the entry again if it is missing: retention deleted it, or its transaction was rolled back. */
 async function addToCount(entry: Entry, by: number, em: EntityManager): Promise<void> {
@@ -98,8 +98,8 @@ async function addToCount(entry: Entry, by: number, em: EntityManager): Promise<
   if (affectedRows === 0) await em.insert(Entry, { ...entry, count: by })
 }
 
-function keyOf(refusal: Entry): string {
+function aggregateKey(refusal: Entry): string {
   const { actor, action, reason, remoteAddr } = refusal
   const caller = actor == null ? `address ${networkOf(remoteAddr ?? 'others')}` : `user ${actor} ${action}`
-  return `${minuteOf(refusal)} ${caller} ${reason}`
+  return `${toMinute(refusal)} ${caller} ${reason}`
 }

@@ -51,9 +51,9 @@ export function openRetention({ store, clock, log, config, control }: Kernel<typ
   }
 
   /** Deletes entries of one actor: its denials, then its oldest. */
-  async function deleteOf(actor: Actor, max: number): Promise<void> {
-    const denials = await deleteOldest(entriesOf(actor, 'deny'), max)
-    if (denials < max) await deleteOldest(entriesOf(actor, 'allow'), max - denials)
+  async function deleteExcess(actor: Actor, max: number): Promise<void> {
+    const denials = await deleteOldest(actorEntries(actor, 'deny'), max)
+    if (denials < max) await deleteOldest(actorEntries(actor, 'allow'), max - denials)
   }
 
   async function run(): Promise<void> {
@@ -66,8 +66,8 @@ export function openRetention({ store, clock, log, config, control }: Kernel<typ
       if (surplusNow() > 0 && !isCounted && !control.servers.isAlone()) await counts.load() // others delete, too
       const surplus = surplusNow()
       if (surplus <= 0) return
-      await deleteOldest(entriesOf(null, 'deny'), surplus)
-      for (const [actor, excess] of counts.excess(config.audit_max_rows)) await deleteOf(actor, excess)
+      await deleteOldest(actorEntries(null, 'deny'), surplus)
+      for (const [actor, excess] of counts.excess(config.audit_max_rows)) await deleteExcess(actor, excess)
     } catch (error) {
       log.warn('audit.not_tidied', `old entries were not deleted, retrying in a minute: ${String(error)}`)
     }
@@ -96,7 +96,7 @@ interface Condition {
   readonly values: readonly (string | number)[]
 }
 
-const entriesOf = (actor: Actor, outcome: Entry['outcome']): Condition => ({
+const actorEntries = (actor: Actor, outcome: Entry['outcome']): Condition => ({
   sql: `actor ${actor === null ? 'is null' : '= ?'} and outcome = ?`,
   values: [...(actor === null ? [] : [actor]), outcome]
 })

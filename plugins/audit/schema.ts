@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
 import { closed, orNull, timeOf } from '../../kernel/http/schema.ts'
 import { TimeText } from '../http/exports.ts'
-import { parseCursor } from './parsing.ts'
+import { parseCursor } from './cursor.ts'
 
 export const invalidOutcome = defineCode('invalid_outcome', 400, 3)
 

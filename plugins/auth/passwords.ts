@@ -41,7 +41,7 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
 
   /** Stores a password. Sessions with a temporary one can do little but change it. */
   async function set(em: EntityManager, userId: string, hash: string, duration: Duration): Promise<void> {
-    const row = { userId, ...columnsOf(hash, duration, clock) }
+    const row = { userId, ...passwordColumns(hash, duration, clock) }
     await em.upsert(Password, row)
     noteChanged(em, row)
   }
@@ -56,10 +56,10 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
       argon => verify(argon, userId, body.current_password)
     )
     if (!before) throw new Fault(invalidLogin, 'current_password is wrong or has expired')
-    if (body.new_password === body.current_password) throw unchanged()
+    if (body.new_password === body.current_password) throw passwordUnchangedFault()
     const hash = await hashPool.run(argon => argon.hash(body.new_password))
     await change({ kind: 'user', id: userId }, async em => {
-      const after = columnsOf(hash, 'permanent', clock)
+      const after = passwordColumns(hash, 'permanent', clock)
       if ((await em.nativeUpdate(Password, { userId, hash: before.hash }, after)) === 0)
         throw new Fault(invalidLogin, 'the password was changed meanwhile; sign in with the new one')
       noteChanged(em, { userId, ...after })
@@ -80,10 +80,10 @@ function noteChanged(em: EntityManager, { userId, ...columns }: Password): void 
   )
 }
 
-export const unchanged = (): Fault =>
+export const passwordUnchangedFault = (): Fault =>
   new Fault(passwordUnchanged, 'this is the password already; choose another')
 
-const columnsOf = (hash: string, duration: Duration, clock: Clock) => ({
+const passwordColumns = (hash: string, duration: Duration, clock: Clock) => ({
   hash,
   changeRequired: duration === 'temporary',
   changedAt: clock.now(),

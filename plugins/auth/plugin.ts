@@ -17,9 +17,9 @@ import { openRunningTime, type RunningTime } from './running-time.ts'
 import { openSessionAuthenticator, openSessions } from './sessions.ts'
 import { openSignIn } from './sign-in.ts'
 import { store } from './store.ts'
-import { sweep } from './sweep.ts'
+import { sweepExpired } from './sweep-expired.ts'
 import { openThrottle, type Throttle } from './throttle.ts'
-import { changeRequired, initialPassword, removal } from './users.ts'
+import { changeRequired, initialPassword, removal } from './user-fills.ts'
 
 interface Deps extends RouteDeps {
   readonly users: Users
@@ -70,7 +70,7 @@ export default definePlugin<Deps>({
     const { store, clock, control, sessions, runningTime, onboarding } = deps
     await runningTime.start(defer)
     await store.change(sessions.redate)
-    defer(clock.every(60 * 60_000, () => control.servers.onOne('auth.sweep', () => sweep(deps))))
+    defer(clock.every(60 * 60_000, () => control.servers.onOne('auth.sweep', () => sweepExpired(deps))))
     await onboarding.announce()
   }
 })

@@ -11,7 +11,7 @@ import type { Users } from '../users/exports.ts'
 import { alreadyBootstrapped, invalidPasswordReset } from './codes.ts'
 import type { HashPool } from './hash-pool.ts'
 import { hasSuperadmin } from './onboarding.ts'
-import { type Duration, type Passwords, refuseWeak, unchanged } from './passwords.ts'
+import { type Duration, type Passwords, passwordUnchangedFault, refuseWeak } from './passwords.ts'
 import type { ResetLimit } from './reset-limit.ts'
 import type { ResetBody, ResetReply } from './schema.ts'
 import type { Sessions } from './sessions.ts'
@@ -45,7 +45,8 @@ export function openRecovery(deps: Deps) {
     await store.read(em => users.get(em, userId)) // an unknown user costs no hash
     const password = newPassword ?? randomBytes(15).toString('base64url')
     const hash = await hashPool.run(async argon => {
-      if (newPassword !== null && (await passwords.verify(argon, userId, newPassword))) throw unchanged()
+      if (newPassword !== null && (await passwords.verify(argon, userId, newPassword)))
+        throw passwordUnchangedFault()
       return argon.hash(password)
     })
     return async (em: EntityManager): Promise<ResetReply> => {
@@ -72,7 +73,7 @@ export function openRecovery(deps: Deps) {
     body: ResetBody,
     { requestInfo: { remoteAddr }, change }: Pick<Call, 'requestInfo' | 'change'>
   ): Promise<ResetReply> {
-    const options = resetOptionsOf(body)
+    const options = parseResetOptions(body)
     await throttle.checkAddress({ action: 'password', subject: userId, remoteAddr })
     await store.read(em => resetLimit.check(em, userId))
     const apply = await prepare(userId, options)
@@ -94,7 +95,7 @@ async function revokeTokens(userId: string, revokedAt: number, em: EntityManager
   return em.nativeUpdate(Credential, { userId, revokedAt: null }, { revokedAt })
 }
 
-function resetOptionsOf({ new_password, temporary = true, keep_api_tokens }: ResetBody): ResetOptions {
+function parseResetOptions({ new_password, temporary = true, keep_api_tokens }: ResetBody): ResetOptions {
   if (new_password !== undefined) refuseWeak(new_password)
   else if (!temporary)
     throw new Fault(invalidPasswordReset, 'temporary: false needs a new_password; a random one is temporary')

@@ -13,7 +13,7 @@ export type ResetLimit = ReturnType<typeof openResetLimit>
 export function openResetLimit({ runningTime: time }: { readonly runningTime: RunningTime }) {
   /** Returns the times of the resets within the last hour, or throws `rate_limited`. */
   async function check(em: EntityManager, userId: string): Promise<readonly number[]> {
-    const row = await em.findOne(Failures, { id: idOf(userId) })
+    const row = await em.findOne(Failures, { id: rowId(userId) })
     const now = await time.now(em)
     const times = (row?.times ?? []).filter(at => at > now - hourMs)
     const [first] = times
@@ -27,14 +27,14 @@ export function openResetLimit({ runningTime: time }: { readonly runningTime: Ru
   async function record(em: EntityManager, userId: string): Promise<void> {
     const now = await time.now(em)
     const times = [...(await check(em, userId)), now]
-    const row = { id: idOf(userId), times, locks: 0, lockedUntil: 0, updatedAt: now }
+    const row = { id: rowId(userId), times, locks: 0, lockedUntil: 0, updatedAt: now }
     await em.upsert(Failures, row)
   }
 
   const forget = (em: EntityManager, userId: string): Promise<number> =>
-    em.nativeDelete(Failures, { id: idOf(userId) })
+    em.nativeDelete(Failures, { id: rowId(userId) })
 
   return { check, record, forget }
 }
 
-const idOf = (userId: string): string => hashOf(JSON.stringify(['reset', userId]))
+const rowId = (userId: string): string => hashOf(JSON.stringify(['reset', userId]))

@@ -8,8 +8,8 @@ import { timeOf } from '../../kernel/store/postgres/dialect.ts'
 import { mayBeShared } from '../../kernel/store/sql/database.ts'
 import { Failures } from './entities.ts'
 
-const markId = 'running-time' // of the row that keeps the time
-const keepMs = 60_000
+const rowId = 'running-time' // of the row that keeps the time
+const saveMs = 60_000
 
 export type RunningTime = ReturnType<typeof openRunningTime>
 
@@ -26,32 +26,32 @@ export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'
   }
 
   /** Returns the time of the servers that have kept it lately. A clock of the database that was set has no part in it. */
-  async function othersNow(databaseMs: number, em: EntityManager): Promise<number> {
-    const kept = await em.findOne(Failures, { id: markId })
+  async function peersNow(databaseMs: number, em: EntityManager): Promise<number> {
+    const kept = await em.findOne(Failures, { id: rowId })
     const [keptMs = Number.NEGATIVE_INFINITY] = kept?.times ?? []
     const ageMs = databaseMs - keptMs
-    return (kept?.updatedAt ?? 0) + (ageMs >= 0 && ageMs <= 2 * keepMs ? ageMs : 0)
+    return (kept?.updatedAt ?? 0) + (ageMs >= 0 && ageMs <= 2 * saveMs ? ageMs : 0)
   }
 
   /** Keeps the time, over a stop and for other servers, and goes on with theirs where that is later. */
-  const keep = (): Promise<void> =>
+  const save = (): Promise<void> =>
     store.change(async em => {
       const own = await now(em)
       const databaseMs = mayBeShared(em) ? await timeOf(em) : null
-      const updatedAt = databaseMs === null ? own : Math.max(own, await othersNow(databaseMs, em))
+      const updatedAt = databaseMs === null ? own : Math.max(own, await peersNow(databaseMs, em))
       offsetMs = Math.max(offsetMs ?? 0, updatedAt - clock.monotonic())
       const times = databaseMs === null ? [] : [databaseMs]
-      await em.upsert(Failures, { id: markId, times, locks: 0, lockedUntil: 0, updatedAt })
+      await em.upsert(Failures, { id: rowId, times, locks: 0, lockedUntil: 0, updatedAt })
     })
 
   return {
     now,
-    keep,
+    save,
     async start(defer: (release: Release) => void): Promise<void> {
-      defer(keep)
+      defer(save)
       if (!(await store.read(async em => mayBeShared(em)))) return
-      await keep()
-      defer(clock.every(keepMs, keep))
+      await save()
+      defer(clock.every(saveMs, save))
     }
   }
 }

@@ -37,7 +37,7 @@ interface NewSession {
 export type Sessions = ReturnType<typeof openSessions>
 
 export function openSessions({ store, clock, users }: Deps) {
-  const expired = () => expiredAt(clock.steady())
+  const expired = () => expiredBefore(clock.steady())
   const sweep = (em: EntityManager): Promise<number> => em.nativeDelete(Session, expired())
 
   /** Returns the value of the cookie. Ends the oldest sessions beyond `maxPerUser`. */
@@ -76,7 +76,7 @@ export function openSessions({ store, clock, users }: Deps) {
       return em.find(Session, { userId, $not: expired() }, { orderBy: { id: 'asc' } })
     })
     const current = currentHash(caller)
-    return sessions.map(session => rowOf(session, session.tokenHash === current))
+    return sessions.map(session => toRow(session, session.tokenHash === current))
   }
 
   /** Ends a session of this user. The session of another user is `session_not_found`, too. */
@@ -141,14 +141,14 @@ export function openSessionAuthenticator({ store, clock }: Deps): Authenticator 
 }
 
 /** Condition on sessions that have expired at `now`. */
-const expiredAt = (now: number) => ({
+const expiredBefore = (now: number) => ({
   $or: [{ createdAt: { $lte: now - maxAgeMs } }, { lastSeenAt: { $lte: now - maxIdleMs } }]
 })
 
 const hasExpired = ({ createdAt, lastSeenAt }: Session, now: number): boolean =>
   createdAt <= now - maxAgeMs || lastSeenAt <= now - maxIdleMs
 
-const rowOf = (session: Session, isCurrent: boolean): SessionRow => ({
+const toRow = (session: Session, isCurrent: boolean): SessionRow => ({
   session_id: session.id,
   created_at: timestamp(session.createdAt),
   last_seen_at: timestamp(session.lastSeenAt),

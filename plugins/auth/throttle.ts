@@ -56,9 +56,9 @@ export type Throttle = ReturnType<typeof openThrottle>
 /** Refuses attempts at secrets after too many failures; the state outlives a restart. */
 export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_000) {
   async function refuseLocked(em: EntityManager, attempt: Attempt, by = limits): Promise<void> {
-    const rows = await em.find(Failures, { id: by.map(limit => idOf(limit, attempt)) })
+    const rows = await em.find(Failures, { id: by.map(limit => rowId(limit, attempt)) })
     const now = await time.now(em)
-    const waitMs = Math.max(...rows.map(row => lockEndOf(row) - now), 0)
+    const waitMs = Math.max(...rows.map(row => lockEnd(row) - now), 0)
     if (waitMs === 0) return
     const secs = Math.ceil(waitMs / 1000)
     throw new Fault(rateLimited, `too many failed attempts; try again in ${secs} s`, {
@@ -78,7 +78,7 @@ export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_0
       await refuseLocked(em, attempt)
       const now = await time.now(em)
       for (const limit of pacedLimits) {
-        const id = idOf(limit, attempt)
+        const id = rowId(limit, attempt)
         const row = await em.findOne(Failures, { id })
         if (row && recentFailures(row, limit, now).length >= limit.failures)
           await em.nativeUpdate(Failures, { id }, { lockedUntil: now + paceMs })
@@ -90,7 +90,7 @@ export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_0
     await store.change(async em => {
       const now = await time.now(em)
       for (const limit of limits) {
-        const id = idOf(limit, attempt)
+        const id = rowId(limit, attempt)
         const row = await em.findOne(Failures, { id, updatedAt: { $gt: now - retentionMs } })
         await em.upsert(Failures, { id, ...addFailure(row, limit, now), updatedAt: now })
       }
@@ -100,7 +100,7 @@ export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_0
 
   /** Deletes the failures of this subject at this address in this action, after the right secret. */
   async function clear(attempt: Attempt): Promise<void> {
-    const id = idOf(callerLimit, attempt)
+    const id = rowId(callerLimit, attempt)
     const hasFailed = await store.read(em => em.count(Failures, { id }))
     if (hasFailed) await store.change(em => em.nativeDelete(Failures, { id }))
   }
@@ -120,10 +120,10 @@ async function deleteSurplus(em: EntityManager, maxRows: number): Promise<void> 
 }
 
 /** No stored lock lasts longer than a new one, whatever clock it was written under. */
-const lockEndOf = ({ lockedUntil, updatedAt }: Failures): number =>
+const lockEnd = ({ lockedUntil, updatedAt }: Failures): number =>
   Math.min(lockedUntil, updatedAt + quarterHourMs)
 
-const idOf = ({ keyOf }: Limit, attempt: Attempt): string =>
+const rowId = ({ keyOf }: Limit, attempt: Attempt): string =>
   createHash('sha256').update(keyOf(attempt)).digest('hex')
 
 const recentFailures = ({ times }: Failures, { windowMs }: Limit, now: number): readonly number[] =>

@@ -14,7 +14,7 @@ import {
 import { timestamp } from '../../kernel/base/clock.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Release } from '../../kernel/base/releases.ts'
-import { BanBook, setOf } from './bans.ts'
+import { addressSet, BanBook } from './ban-book.ts'
 import {
   type Ban,
   BanRemove,
@@ -30,7 +30,7 @@ import {
 } from './wire.ts'
 
 const retryMs = 60_000
-const maxKept = 10_000 // of a queue
+const maxQueued = 10_000 // of a queue
 
 /** What the plugin keeps for one agent, by its call: a process may hold several agents. */
 interface State {
@@ -43,30 +43,30 @@ interface State {
 const states = new WeakMap<AgentCall, State>()
 
 /** What the server has not stored yet is in force from the first use on. */
-function stateOf(call: AgentCall): State {
+function openState(call: AgentCall): State {
   const known = states.get(call)
   if (known) return known
   const state: State = { book: new BanBook(), queue: call.queue('bans'), report() {}, cancelEnd() {} }
   states.set(call, state)
-  for (const { item } of state.queue.first(maxKept)) state.book.put(JSON.parse(item) as Ban) // as `make` has made it
+  for (const { item } of state.queue.first(maxQueued)) state.book.put(JSON.parse(item) as Ban) // as `make` has made it
   enforce(call)
   return state
 }
 
 /** Brings the sets of the engine up to date, now and when the next ban ends. */
 function enforce(call: AgentCall): void {
-  const state = stateOf(call)
+  const state = openState(call)
   const now = call.time.now()
   state.book.forget(now)
-  for (const { set, ...change } of state.book.changes(now)) call.changeAddresses(set, change)
+  for (const { set, ...change } of state.book.takeChanges(now)) call.changeAddresses(set, change)
   void state.cancelEnd()
   const end = state.book.nextEnd(now)
   state.cancelEnd = end === null ? () => {} : call.time.at(end, () => enforce(call))
 }
 
 /** Puts a ban in force, and cuts the live connections of the source where it says so. */
-function take(ban: Ban, call: AgentCall): void {
-  const { book } = stateOf(call)
+function putBan(ban: Ban, call: AgentCall): void {
+  const { book } = openState(call)
   const isNew = book.get(ban.id) === undefined
   const gone = book.put(ban)
   if (gone)
@@ -81,7 +81,7 @@ function take(ban: Ban, call: AgentCall): void {
 
 const limitName = (cause: Ban['cause'], ruleId: string): string => `bans ${cause} ${ruleId}`
 
-function* limitsOf(ruleId: string, policy: Policy): Generator<SourceLimit> {
+function* sourceLimits(ruleId: string, policy: Policy): Generator<SourceLimit> {
   const perMs = policy.within_secs * 1000
   const { new_connections, failed_handshakes } = policy
   if (new_connections !== undefined)
@@ -106,17 +106,17 @@ const field = defineField({
   key,
   message: Policy,
   plan(policy, draft, { id }) {
-    draft.sourceLimits = [...limitsOf(id, policy), ...draft.sourceLimits] // before those that refuse
+    draft.sourceLimits = [...sourceLimits(id, policy), ...draft.sourceLimits] // before those that refuse
   }
 })
 
 /** Bans a source that has gone beyond a limit of the rule. */
-function make(source: string, limit: string, ruleId: string, call: AgentCall): void {
+function makeBan(source: string, limit: string, ruleId: string, call: AgentCall): void {
   const rule = call.rules.having(field).find(({ spec: { id } }) => id === ruleId)
   const cause = (['new_connections', 'failed_handshakes'] as const).find(
     one => limitName(one, ruleId) === limit
   )
-  const { book, queue, report } = stateOf(call)
+  const { book, queue, report } = openState(call)
   const now = Math.floor(call.time.now())
   if (!rule || !cause || book.isBanned(source, ruleId, now)) return
   const { live } = rule.value
@@ -126,10 +126,10 @@ function make(source: string, limit: string, ruleId: string, call: AgentCall): v
     rule_id: ruleId,
     cause,
     live,
-    ...book.next(source, ruleId, rule.value, now)
+    ...book.nextBan(source, ruleId, rule.value, now)
   }
   queue.push(JSON.stringify(ban))
-  take(ban, call)
+  putBan(ban, call)
   const secs = Math.round((ban.until_ms - now) / 1000)
   call.log.info('ban.made', `${source} is banned for ${secs} s: ${cause}`, {
     rule: ruleId,
@@ -146,7 +146,7 @@ export default {
   messages,
   fields: [field],
   plan(draft, { id }) {
-    const guard = { allow: null, deny: [setOf(''), setOf(id)], live: 'keep', refusal } as const
+    const guard = { allow: null, deny: [addressSet(''), addressSet(id)], live: 'keep', refusal } as const
     draft.addressGuards = [guard, ...draft.addressGuards]
   },
   kinds: [
@@ -159,10 +159,10 @@ export default {
       readRemove: ({ id, revision }) => ({ id, revision, removal: 'cut' }),
       answer: (id, revision) => ({ id, revision }),
       async apply(_, { ban }, call) {
-        take(ban, call)
+        putBan(ban, call)
       },
       async withdraw(id, _, call) {
-        stateOf(call).book.delete(id)
+        openState(call).book.delete(id)
         enforce(call)
         return { done: Promise.resolve() }
       }
@@ -171,17 +171,17 @@ export default {
   event(event, call) {
     if (event.kind !== 'source-over') return
     const rule = call.rules.find(event.ruleId)
-    if (rule) make(event.source, event.limit, rule.id, call)
+    if (rule) makeBan(event.source, event.limit, rule.id, call)
   },
   explain,
   connected(stream, call) {
-    const state = stateOf(call)
+    const state = openState(call)
     state.report = openReporter(stream, call)
     stream.signal.addEventListener('abort', call.clock.every(retryMs, state.report), { once: true })
     state.report()
   },
   metrics(call) {
-    const bans = stateOf(call).book.inForce(call.time.now())
+    const bans = openState(call).book.inForce(call.time.now())
     return [
       {
         name: 'in_force',
@@ -196,18 +196,18 @@ export default {
     ]
   },
   async start({ call, defer }) {
-    stateOf(call)
-    defer(() => stateOf(call).cancelEnd())
+    openState(call)
+    defer(() => openState(call).cancelEnd())
   }
 } satisfies AgentPlugin
 
 /** What bans do to a caller. Behind a proxy it is the address that the header gives that is banned. */
 function explain({ path: { spec, plan }, source, refused }: AskedCaller, call: AgentCall): ExplainStep[] {
-  const { book } = stateOf(call)
+  const { book } = openState(call)
   const now = call.time.now()
-  const bans = book.on(spec.id, now)
+  const bans = book.bansOn(spec.id, now)
   if (bans.length === 0) return []
-  const ban = source === null || plan.firstRead ? undefined : book.against(source, spec.id, now)
+  const ban = source === null || plan.firstRead ? undefined : book.longestBan(source, spec.id, now)
   if (ban) {
     const { id, source: banned, until_ms, cause, rule_id } = ban
     const from = rule_id === '' ? 'all rules of the client' : 'this rule'
@@ -228,7 +228,7 @@ const causeTexts = {
 
 /** Returns the function that sends what the queue has, until it is empty. What the server has stored leaves the queue. */
 function openReporter(stream: ControlStream, call: AgentCall): () => void {
-  const { queue } = stateOf(call)
+  const { queue } = openState(call)
   let last = Promise.resolve()
 
   async function send(): Promise<void> {

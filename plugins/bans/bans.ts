@@ -1,105 +1,125 @@
-// The bans of one agent: which sources are banned now, from which rules, and for how long the next time.
-import ipaddr from 'ipaddr.js'
-import { type Ban, maxBans, maxCount, maxGrownSecs, memoryMs, type Policy } from './wire.ts'
+// Bans: made by an operator here, or by agents, which report them. Agents have those that hold, and those that ended
+// within a day, by which the next ban of a source grows.
+import type { EntityManager } from '@mikro-orm/sql'
+import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
+import { newId } from '../../kernel/base/id.ts'
+import { requireCapability } from '../../kernel/control/peers.ts'
+import type { Call, Resource } from '../../kernel/http/route.ts'
+import { Client } from '../../kernel/identity/entities.ts'
+import type { Clients } from '../clients/exports.ts'
+import { normalizePrefix, ruleNotFound } from '../rules/exports.ts'
+import { openBanReader, type Services as ReadingServices } from './ban-reader.ts'
+import { countBans, openBanCleanup, openBanInsert, openBanReports } from './ban-store.ts'
+import { Ban } from './entities.ts'
+import { invalidBan } from './field.ts'
+import { toObjectKey } from './object-kind.ts'
+import type { BanBody, BanRecord } from './schema.ts'
+import { capability, maxBans } from './wire.ts'
 
-/** The sets of the engine that deny callers: of all rules, and of one. */
-export const setOf = (ruleId: string): string => (ruleId === '' ? 'bans' : `bans ${ruleId}`)
+export const banNotFound = defineCode('ban_not_found', 404, 8)
+export const bansUnsupported = defineCode('bans_unsupported_by_client', 422, 3)
 
-export interface Changes {
-  readonly set: string
-  readonly add: readonly string[]
-  readonly remove: readonly string[]
+export interface Services extends ReadingServices {
+  readonly clients: Clients
+}
+export type Bans = ReturnType<typeof openBans>
+
+type Scope = Pick<Ban, 'clientId' | 'ruleId'>
+
+export function openBans(deps: Services) {
+  const { store, clock, control } = deps
+  const reading = openBanReader(deps)
+  const insert = openBanInsert(deps)
+  const findScopes = openScopes(deps)
+
+  /** Bans a source on each place that the body names: all of them, or none. */
+  async function create(
+    body: BanBody,
+    { change, principal }: Pick<Call, 'change' | 'principal'>
+  ): Promise<BanRecord[]> {
+    const source = parseSource(body.source)
+    const { for_secs = 3600, reason = null, live = 'cut' } = body
+    const bans = await change({ kind: 'ban', id: source }, async em => {
+      const now = clock.now()
+      const made: Ban[] = []
+      for (const place of await findScopes(body, em)) {
+        if ((await countBans(place.clientId, em)) >= maxBans)
+          throw new Fault(
+            limitReached,
+            `client ${place.clientId} has ${maxBans} bans; lift some, or wait until a day after they end`,
+            {
+              details: { limit: maxBans }
+            }
+          )
+        const ban: Ban = {
+          ...{ id: newId(now), ...place, source, cause: 'operator', live, times: 1, reason },
+          ...{ madeBy: principal.userId, fromMs: now, untilMs: now + for_secs * 1000 },
+          ...{ liftedAt: null, liftedBy: null, isSent: true }
+        }
+        await insert(ban, em)
+        made.push(ban)
+      }
+      return made
+    })
+    await Promise.all(bans.map(ban => control.objects.deliver(toObjectKey(ban), 'push')))
+    return store.read(em => reading.records(bans, em))
+  }
+
+  /** Lifts a ban that is in force. */
+  async function lift(
+    banId: string,
+    { change, principal }: Pick<Call, 'change' | 'principal'>
+  ): Promise<void> {
+    const ban = await change(resourceOf(banId), async em => {
+      const found = await em.findOne(Ban, { id: banId })
+      const now = clock.now()
+      if (!found || found.liftedAt != null || found.untilMs <= now)
+        throw new Fault(banNotFound, `no ban ${banId} is in force`)
+      await em.nativeUpdate(Ban, { id: banId }, { liftedAt: now, liftedBy: principal.userId, isSent: false })
+      await control.objects.drop(em, toObjectKey(found), 'cut')
+      return found
+    })
+    await control.objects.deliver(toObjectKey(ban), 'remove')
+  }
+
+  return { ...reading, ...openBanCleanup(deps), report: openBanReports(deps), create, lift }
 }
 
-export class BanBook {
-  readonly #bans = new Map<string, Ban>() // by id, those that ended within a day among them
-  readonly #inForce = new Map<string, ReadonlySet<string>>() // sources by set, as the engine has them
-
-  get(id: string): Ban | undefined {
-    return this.#bans.get(id)
+/** Returns the function that finds where a ban is to hold. Throws where an agent cannot keep bans. */
+const openScopes =
+  ({ clients, rules }: Services) =>
+  async ({ client, rule_id }: BanBody, em: EntityManager): Promise<Scope[]> => {
+    const parts = rule_id === undefined ? null : await rules.listMembers(rule_id, em)
+    if (parts?.length === 0) throw new Fault(ruleNotFound, `there is no rule ${rule_id}`)
+    const asked = client === undefined ? null : await clients.get(client, em)
+    const places = parts
+      ? parts.map(({ id, clientId }) => ({ clientId, ruleId: id }))
+      : (asked ? [asked] : await em.find(Client, {})).map(({ id }) => ({ clientId: id, ruleId: '' }))
+    const found = asked ? places.filter(({ clientId }) => clientId === asked.id) : places
+    if (found.length === 0) throw new Fault(ruleNotFound, `rule ${rule_id} is not on client ${client}`)
+    for (const { clientId } of found)
+      requireCapability(await clients.get(clientId, em), capability, bansUnsupported)
+    return found
   }
 
-  /** Beyond 5,000 bans the one that ends first goes. Returns it. */
-  put(ban: Ban): Ban | null {
-    this.#bans.set(ban.id, ban)
-    if (this.#bans.size <= maxBans) return null
-    const [first = ban, ...others] = this.#bans.values()
-    const gone = others.reduce((one, other) => (other.until_ms < one.until_ms ? other : one), first)
-    this.#bans.delete(gone.id)
-    return gone
-  }
-
-  delete(id: string): void {
-    this.#bans.delete(id)
-  }
-
-  /** Forgets what ended more than a day ago. */
-  forget(now: number): void {
-    for (const { id, until_ms } of this.#bans.values()) if (until_ms + memoryMs < now) this.#bans.delete(id)
-  }
-
-  inForce(now: number): Ban[] {
-    return [...this.#bans.values()].filter(({ until_ms }) => now < until_ms)
-  }
-
-  /** True if the source is banned from the rule now, by itself. */
-  isBanned(source: string, ruleId: string, now: number): boolean {
-    return this.inForce(now).some(ban => ban.source === source && ['', ruleId].includes(ban.rule_id))
-  }
-
-  /** Returns the bans in force that hold for callers of the rule. */
-  on(ruleId: string, now: number): Ban[] {
-    return this.inForce(now).filter(({ rule_id }) => ['', ruleId].includes(rule_id))
-  }
-
-  /** Returns the ban that keeps an address from the rule for the longest time. */
-  against(address: string, ruleId: string, now: number): Ban | undefined {
-    const bans = this.on(ruleId, now).filter(({ source }) => isIn(source, address))
-    return bans.toSorted((a, b) => b.until_ms - a.until_ms)[0]
-  }
-
-  /** Returns the next ban of a source: twice as long with each that came within a day after the last one. */
-  next(source: string, ruleId: string, { for_secs }: Pick<Policy, 'for_secs'>, now: number) {
-    const earlier = [...this.#bans.values()].filter(
-      ban =>
-        ban.source === source &&
-        ban.rule_id === ruleId &&
-        ban.cause !== 'operator' &&
-        now < ban.until_ms + memoryMs
-    )
-    const times = Math.min(maxCount, 1 + Math.max(0, ...earlier.map(({ times }) => times)))
-    const secs = Math.max(for_secs, Math.min(maxGrownSecs, for_secs * 2 ** Math.min(times - 1, 30)))
-    return { times, from_ms: now, until_ms: now + secs * 1000 }
-  }
-
-  /** Returns what the sets of the engine lack to have the bans in force at `now`, and has it as done. */
-  changes(now: number): Changes[] {
-    const wanted = new Map<string, Set<string>>()
-    for (const { rule_id, source } of this.inForce(now))
-      wanted.set(setOf(rule_id), (wanted.get(setOf(rule_id)) ?? new Set()).add(source))
-    const changes: Changes[] = []
-    for (const set of new Set([...wanted.keys(), ...this.#inForce.keys()])) {
-      const after: ReadonlySet<string> = wanted.get(set) ?? new Set()
-      const before = this.#inForce.get(set) ?? new Set()
-      const change = { set, add: [...after.difference(before)], remove: [...before.difference(after)] }
-      if (change.add.length + change.remove.length > 0) changes.push(change)
-      if (after.size > 0) this.#inForce.set(set, after)
-      else this.#inForce.delete(set)
-    }
-    return changes
-  }
-
-  /** Returns when the next ban ends; null: none is in force. */
-  nextEnd(now: number): number | null {
-    const ends = this.inForce(now).map(({ until_ms }) => until_ms)
-    return ends.length === 0 ? null : ends.reduce((one, other) => Math.min(one, other))
-  }
+/** Throws `validation.ban` for what is no prefix, or is everybody. */
+function parseSource(text: string): string {
+  const source = normalizePrefix(text)
+  const details = { field: '/source', reason: 'prefix' }
+  if (source === null)
+    throw new Fault(invalidBan, `/source ${text} is neither an address nor a prefix such as 192.0.2.0/24`, {
+      details
+    })
+  if (source.endsWith('/0'))
+    throw new Fault(invalidBan, `/source ${source} is everybody; pause the rule instead`, { details })
+  return source
 }
 
-/** Tells whether a prefix, or an address that stands for itself, has the address. */
-function isIn(prefix: string, address: string): boolean {
-  const host = ipaddr.process(address)
-  if (!prefix.includes('/')) return ipaddr.process(prefix).toString() === host.toString()
-  const [base, bits] = ipaddr.parseCIDR(prefix)
-  return base.kind() === host.kind() && host.match(base as never, bits) // of one kind
-}
+export const resourceOf = (id: string): Resource => ({
+  kind: 'ban',
+  id,
+  async version(em) {
+    const found = await em.findOne(Ban, { id })
+    return found && [found.untilMs, found.liftedAt ?? 0]
+  }
+})

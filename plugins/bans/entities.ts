@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 import { ruleKey } from '../rules/exports.ts'
-import type { Ban as Sent } from './wire.ts'
+import type { Ban as WireBan } from './wire.ts'
 
 export const BanPolicy = defineEntity({
   name: 'BanPolicy',
@@ -11,7 +11,7 @@ export const BanPolicy = defineEntity({
     failedHandshakes: p.integer().nullable(),
     withinSecs: p.integer(),
     forSecs: p.integer(),
-    live: p.string().length(4).$type<Sent['live']>()
+    live: p.string().length(4).$type<WireBan['live']>()
   }
 })
 export type BanPolicy = InferEntity<typeof BanPolicy>
@@ -29,8 +29,8 @@ export const Ban = defineEntity({
     clientId: p.string().length(26),
     ruleId: p.string().length(26), // '': all rules of the client
     source: p.string().length(64),
-    cause: p.string().length(32).$type<Sent['cause']>(),
-    live: p.string().length(4).$type<Sent['live']>(),
+    cause: p.string().length(32).$type<WireBan['cause']>(),
+    live: p.string().length(4).$type<WireBan['live']>(),
     times: p.integer(),
     reason: p.string().length(256).nullable(),
     madeBy: p.string().length(32).nullable(), // null: the agent

@@ -8,7 +8,7 @@ import { capability, daySecs, key, maxBanSecs, maxCount, Policy } from './wire.t
 export const invalidBan = defineCode('validation.ban', 400, 3)
 
 const { code } = invalidBan
-const refusalOf = (field: string, reason: string, why: string): Fault =>
+const refuse = (field: string, reason: string, why: string): Fault =>
   new Fault(invalidBan, `${field} ${why}`, { details: { field, reason } })
 
 const integer = (maximum: number, description: string) =>
@@ -53,14 +53,14 @@ export const field = ruleField({
   parse(given: Static<typeof Body>, { protocol }) {
     const { new_connections = null, failed_handshakes = null, within_secs, for_secs, live } = given
     if (protocol === 'udp')
-      throw refusalOf(
+      throw refuse(
         `/${key}`,
         'protocol',
         'is for TCP rules: over UDP others could have a source banned by forging it'
       )
     if (new_connections === null && failed_handshakes === null) {
       if (Object.keys(given).length === 0) return null
-      throw refusalOf(`/${key}`, 'limit', 'needs new_connections, failed_handshakes, or both')
+      throw refuse(`/${key}`, 'limit', 'needs new_connections, failed_handshakes, or both')
     }
     const times = { within_secs: within_secs ?? 60, for_secs: for_secs ?? 600 }
     return { new_connections, failed_handshakes, ...times, live: live ?? 'cut' }

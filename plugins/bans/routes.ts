@@ -3,9 +3,9 @@ import { clientNotFound, limitReached } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { ruleNotFound } from '../rules/exports.ts'
+import { type Bans, banNotFound, bansUnsupported } from './bans.ts'
 import { invalidBan } from './field.ts'
 import { BanBody, BanParams, BanQuery, BanRecord, BansMade } from './schema.ts'
-import { type Bans, banNotFound, bansUnsupported } from './service.ts'
 
 interface Deps {
   readonly bans: Bans

@@ -16,7 +16,7 @@ export const maxCount = 1_000_000
 export const maxBanSecs = 365 * daySecs
 export const maxGrownSecs = 7 * daySecs // of bans that agents make
 /** A ban within this time after the last one of the source counts with it. */
-export const memoryMs = daySecs * 1000
+export const repeatMs = daySecs * 1000
 export const maxBans = 5_000 // of a client, in force or remembered; and of an agent
 
 const count = Type.Integer({ minimum: 1, maximum: maxCount })
@@ -75,7 +75,7 @@ export const BanRemove = defineRequest({
   response: BanTaken
 })
 
-const Kept = defineMessage({ name: 'sluice.bans.Kept', proto, body: Type.Object({}) })
+const Stored = defineMessage({ name: 'sluice.bans.Kept', proto, body: Type.Object({}) })
 
 export const maxReported = 500 // of at most 250 bytes: a frame holds 256 KiB
 
@@ -83,7 +83,7 @@ export const Report = defineRequest({
   name: 'sluice.bans.Report',
   proto,
   body: Type.Object({ bans: Type.Array(Ban, { maxItems: maxReported }) }),
-  response: Kept
+  response: Stored
 })
 
-export const messages = [Policy, BanSet, BanRemove, BanTaken, Report, Kept]
+export const messages = [Policy, BanSet, BanRemove, BanTaken, Report, Stored]

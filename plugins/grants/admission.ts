@@ -42,14 +42,14 @@ export const grantTargets = derivedField({
 
 type CheckedRule = Omit<RuleCore, 'id' | 'placedBySuperadmin'>
 
-const isFor = (grant: Grant, { owner, clientId }: CheckedRule): boolean =>
+const appliesTo = (grant: Grant, { owner, clientId }: CheckedRule): boolean =>
   grant.userId === owner && (grant.clientId == null || grant.clientId === clientId)
 
 const coversPorts = ({ portFrom, portTo }: Grant, { listenFrom, listenTo }: CheckedRule): boolean =>
   portFrom <= listenFrom && listenTo <= portTo
 
 export const covers = (grant: Grant, rule: CheckedRule): boolean =>
-  isFor(grant, rule) && grant.protocols.includes(rule.protocol) && coversPorts(grant, rule)
+  appliesTo(grant, rule) && grant.protocols.includes(rule.protocol) && coversPorts(grant, rule)
 
 /** Returns the targets that the covering grants allow together, or null for any target. */
 function allowedTargets(grants: readonly Grant[], rule: CheckedRule): readonly Match[] | null {
@@ -61,7 +61,7 @@ function allowedTargets(grants: readonly Grant[], rule: CheckedRule): readonly M
 
 /** Throws the code of the first condition that no grant meets. */
 function admitByGrants(grants: readonly Grant[], rule: CheckedRule): void {
-  const onClient = grants.filter(grant => isFor(grant, rule))
+  const onClient = grants.filter(grant => appliesTo(grant, rule))
   if (onClient.length === 0)
     throw new Fault(clientNotGranted, `no grant of ${rule.owner} covers client ${rule.clientId}`)
   const ofProtocol = onClient.filter(({ protocols }) => protocols.includes(rule.protocol))
@@ -70,7 +70,7 @@ function admitByGrants(grants: readonly Grant[], rule: CheckedRule): void {
   if (!ofProtocol.some(grant => coversPorts(grant, rule)))
     throw new Fault(
       portOutsideGrant,
-      `no single ${rule.protocol} grant on this client covers ${portsOf(rule)}`
+      `no single ${rule.protocol} grant on this client covers ${formatPorts(rule)}`
     )
   admitTargets(allowedTargets(ofProtocol, rule), rule)
 }
@@ -85,5 +85,5 @@ function admitTargets(list: readonly Match[] | null, { targets, listenFrom, list
   throw new Fault(targetNotGranted, message)
 }
 
-const portsOf = ({ listenFrom, listenTo }: CheckedRule): string =>
+const formatPorts = ({ listenFrom, listenTo }: CheckedRule): string =>
   listenFrom === listenTo ? `port ${listenFrom}` : `ports ${listenFrom} to ${listenTo}`

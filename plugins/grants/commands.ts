@@ -56,7 +56,7 @@ const create = defineCommand({
     const body = {
       user_id: user,
       ...(client === '*' ? { client_id: client } : { client }),
-      ...portsOf(ports),
+      ...parsePorts(ports),
       protocols: protocol,
       ...(target && { targets: target }),
       ...(note !== undefined && { note }),
@@ -120,7 +120,7 @@ function withHint(error: unknown): never {
 }
 
 /** Parses 'p' or 'a-b'. */
-function portsOf(ports: string) {
+function parsePorts(ports: string) {
   const [, from, to = from] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(ports) ?? []
   if (from === undefined) throw new Fault(wrongUsage, `PORTS ${ports} is no port and no range such as 80-90`)
   return { listen_port_start: Number(from), listen_port_end: Number(to) }

@@ -20,7 +20,7 @@ export const grantsKind = documentKindSlot.fill({
     if (!isSuperadmin) return [] // other users cannot change their grants
     const rows = await api.list<DocumentEntry>('/v1/grants')
     return rows.map(({ grant_id, client_name: _, created_at: __, ...body }) => ({
-      key: keyOf(body),
+      key: matchKey(body),
       body,
       id: String(grant_id)
     }))
@@ -37,7 +37,7 @@ export const grantsKind = documentKindSlot.fill({
       client_id: named === '*' ? '*' : context.clientId(named),
       protocols: sorted
     }
-    return { key: keyOf(body), body, id: '' }
+    return { key: matchKey(body), body, id: '' }
   },
   format({ body: { client_id, ...rest } }, context) {
     const absent = context.defaults(name)
@@ -54,14 +54,14 @@ export const grantsKind = documentKindSlot.fill({
   create: ({ body }, { api }) => api.send('POST', '/v1/grants', body),
   change(from, to, context) {
     if (!hasSameBody(from, to, Object.keys(context.defaults(name)))) return null
-    return () => context.api.send('PATCH', pathOf(from), makeMergePatch(from.body, to.body) as object)
+    return () => context.api.send('PATCH', grantPath(from), makeMergePatch(from.body, to.body) as object)
   },
-  remove: (item, { api }) => api.send('DELETE', pathOf(item))
+  remove: (item, { api }) => api.send('DELETE', grantPath(item))
 })
 
-const pathOf = ({ id }: DocumentItem): string => `/v1/grants/${encodeURIComponent(id)}`
+const grantPath = ({ id }: DocumentItem): string => `/v1/grants/${encodeURIComponent(id)}`
 
-const keyOf = (body: DocumentEntry): string =>
+const matchKey = (body: DocumentEntry): string =>
   ['user_id', 'client_id', 'listen_port_start', 'listen_port_end', 'protocols']
     .map(property => body[property])
     .join(' ')

@@ -3,7 +3,7 @@ import { covers } from './admission.ts'
 import { Grant } from './entities.ts'
 
 /** Tells which grants let the owner have the rule; one that a superadmin has placed needs none. */
-export const explains = explainSlot.fill({
+export const grantExplainer = explainSlot.fill({
   async explain({ rule, clientId, placedBySuperadmin }, em) {
     if (placedBySuperadmin) return []
     const { owner, protocol, listen_port: listenFrom, listen_port_end } = rule

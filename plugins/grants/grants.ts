@@ -29,7 +29,7 @@ import {
   type UpdateBody
 } from './schema.ts'
 import { formatTarget, parseTarget } from './targets.ts'
-import { deleteGrants } from './users.ts'
+import { deleteGrants } from './user-grants.ts'
 import { maxTargetsPerUser } from './wire.ts'
 
 export const grantNotFound = defineCode('grant_not_found', 404, 8)
@@ -64,13 +64,13 @@ export function openGrants({ store, clock, filled, rules }: Services) {
     const { row, after } = await change(resourceOf(id, filled), async em => {
       if ((await em.count(User, { id: given.userId })) === 0)
         throw new Fault(userNotFound, `there is no user ${given.userId}`)
-      const clientId = await clientIdOf(body, em)
+      const clientId = await resolveClientId(body, em)
       const grant: Grant = { ...given, id, clientId, createdAt: clock.now() }
       await requireNew(grant, em)
       await requireRoom(grant, em)
       await em.insert(Grant, grant)
       await recordFields.save(fieldsIn(filled), id, { values, em })
-      return { row: await rowOf(grant, filled, em), after: await rules.refresh(coverableRules(grant), em) }
+      return { row: await toRow(grant, filled, em), after: await rules.refresh(coverableRules(grant), em) }
     })
     after()
     return row
@@ -101,14 +101,14 @@ export function openGrants({ store, clock, filled, rules }: Services) {
         await em.nativeUpdate(Grant, { id }, { note })
       }
       await recordFields.patch(fieldsIn(filled), id, { body: fields, em })
-      return rowOf({ ...grant, ...(note !== undefined && { note }) }, filled, em)
+      return toRow({ ...grant, ...(note !== undefined && { note }) }, filled, em)
     })
 
-  return { ...openReading({ store, filled }), create, update, remove } satisfies Grants &
+  return { ...openGrantReader({ store, filled }), create, update, remove } satisfies Grants &
     Record<string, unknown>
 }
 
-function openReading({ store, filled }: Pick<Services, 'store' | 'filled'>) {
+function openGrantReader({ store, filled }: Pick<Services, 'store' | 'filled'>) {
   const list = (where: { readonly userId?: string }, query: Values): PagedRows<GrantRow> => ({
     async page(after, take, em) {
       const wanted = listFilters.where(filled(listFilterSlots.grant), query)
@@ -117,15 +117,15 @@ function openReading({ store, filled }: Pick<Services, 'store' | 'filled'>) {
         { ...where, ...wanted, id: { $gt: after } },
         { orderBy: { id: 'asc' }, limit: take }
       )
-      return (await rowsOf(found, filled, em)).map(row => ({ key: row.grant_id, row }))
+      return (await toRows(found, filled, em)).map(row => ({ key: row.grant_id, row }))
     }
   })
 
   const read = (id: string): Promise<GrantRow> =>
-    store.read(async em => rowOf(await find(id, em), filled, em))
+    store.read(async em => toRow(await find(id, em), filled, em))
 
   const ofUser = async (userId: string, em: EntityManager): Promise<GrantRow[]> =>
-    rowsOf(await em.find(Grant, { userId }, { orderBy: { id: 'asc' } }), filled, em)
+    toRows(await em.find(Grant, { userId }, { orderBy: { id: 'asc' } }), filled, em)
 
   return { list, read, ofUser }
 }
@@ -193,20 +193,23 @@ function parse(body: CreateBody): Omit<Grant, 'id' | 'clientId' | 'createdAt'> {
 }
 
 /** Returns null for every client. */
-async function clientIdOf({ client_id: id, client }: CreateBody, em: EntityManager): Promise<string | null> {
+async function resolveClientId(
+  { client_id: id, client }: CreateBody,
+  em: EntityManager
+): Promise<string | null> {
   if (client !== undefined) return (await requireClient(client, em)).id
   if (id === undefined || id === '*') return null
   if ((await em.count(Client, { id })) > 0) return id
   throw new Fault(clientNotFound, `there is no client ${id}`)
 }
 
-async function rowOf(grant: Grant, filled: SlotReader, em: EntityManager): Promise<GrantRow> {
-  const [row] = await rowsOf([grant], filled, em)
+async function toRow(grant: Grant, filled: SlotReader, em: EntityManager): Promise<GrantRow> {
+  const [row] = await toRows([grant], filled, em)
   if (!row) throw new TypeError(`grant ${grant.id} has no row`)
   return row
 }
 
-async function rowsOf(grants: readonly Grant[], filled: SlotReader, em: EntityManager): Promise<GrantRow[]> {
+async function toRows(grants: readonly Grant[], filled: SlotReader, em: EntityManager): Promise<GrantRow[]> {
   const fields = await recordFields.load(
     fieldsIn(filled),
     grants.map(({ id }) => id),

@@ -21,13 +21,13 @@ import {
 } from './admission.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { Grant } from './entities.ts'
-import { explains } from './explain.ts'
+import { grantExplainer } from './explain.ts'
 import { type GrantsService, grantAlreadyExists, grantNotFound, openGrants } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
 import { routes } from './routes.ts'
 import { createBody, emptyProtocolSet, fieldsIn, invalidPortRange } from './schema.ts'
-import { grantTarget } from './targets.ts'
-import { deletedGrants, deleteGrants, grantCount, openRemoval, sweep } from './users.ts'
+import { invalidGrantTarget } from './targets.ts'
+import { deletedGrants, deleteGrants, grantCount, openUserRemoval, sweepOrphans } from './user-grants.ts'
 import { Targets } from './wire.ts'
 
 interface Deps extends Kernel {
@@ -46,7 +46,7 @@ export default definePlugin<Deps>({
     grantAlreadyExists,
     invalidPortRange,
     emptyProtocolSet,
-    grantTarget,
+    invalidGrantTarget,
     protocolNotGranted,
     portOutsideGrant,
     targetNotGranted,
@@ -58,13 +58,13 @@ export default definePlugin<Deps>({
   fills: [
     admitSlot.fill(admission),
     grantTargets,
-    explains,
+    grantExplainer,
     visibleSlot.fill(admission.clients),
     removingSlot.fillWith(({ filled }: Deps) => async ({ id: clientId }, em) => {
       await deleteGrants({ clientId }, filled, em)
     }),
     rowFieldSlot.fill(grantCount),
-    userRemovingSlot.fillWith(openRemoval),
+    userRemovingSlot.fillWith(openUserRemoval),
     documentSchemaSlot.fillWith(({ filled }: Deps) => ({
       name: 'grants',
       entry: () => createBody(filled),
@@ -76,5 +76,5 @@ export default definePlugin<Deps>({
   messages: [Targets],
   routes,
   commands,
-  start: ({ deps: { store, filled } }) => store.change(em => sweep(filled, em))
+  start: ({ deps: { store, filled } }) => store.change(em => sweepOrphans(filled, em))
 })

@@ -18,7 +18,7 @@ import {
   Removed,
   updateBody
 } from './schema.ts'
-import { grantTarget } from './targets.ts'
+import { invalidGrantTarget } from './targets.ts'
 
 interface Deps {
   readonly grants: GrantsService
@@ -27,7 +27,7 @@ interface Deps {
 const createErrors = (filled: SlotReader) => [
   ...recordFields.errors(fieldsIn(filled)),
   ...[userNotFound, clientNotFound, clientNameAmbiguous, limitReached, grantAlreadyExists],
-  ...[invalidPortRange, emptyProtocolSet, grantTarget]
+  ...[invalidPortRange, emptyProtocolSet, invalidGrantTarget]
 ]
 
 const filterErrors = (filled: SlotReader) => listFilters.errors(filled(listFilterSlots.grant))

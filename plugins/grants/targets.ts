@@ -3,45 +3,48 @@ import ipaddr from 'ipaddr.js'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import type { Match } from './wire.ts'
 
-export const grantTarget = defineCode('validation.grant_target', 400, 3)
+export const invalidGrantTarget = defineCode('validation.grant_target', 400, 3)
 
 /** Parses HOST or HOST:PORTS; PORTS is 'p' or 'a-b', and an IPv6 HOST before ports is in brackets. */
 export function parseTarget(text: string, field: string): Match {
   const fail = (why: string): never => {
     const details = { field, reason: 'target' }
-    throw new Fault(grantTarget, `${field} ${text} ${why}`, { details })
+    throw new Fault(invalidGrantTarget, `${field} ${text} ${why}`, { details })
   }
   const isBare6 = ipaddr.IPv6.isValid(text.split('/')[0] ?? '') && !text.includes('%')
   const [, bracketed, bare, ports] =
     /^(?:\[([^\]]+)\]|([^[\]:]+))(?::([\d-]+))?$/.exec(isBare6 ? `[${text}]` : text) ?? []
   const host = bracketed ?? bare
   if (host === undefined) return fail('is no HOST or HOST:PORTS; an IPv6 address before ports is in brackets')
-  const match = hostOf(host)
+  const match = parseHost(host)
   if (match === null || (bracketed !== undefined && match.host !== undefined))
     return fail('names no address, no CIDR and no DNS name')
-  return { ...match, ...(ports !== undefined && (portsOf(ports) ?? fail('has ports that are not p or a-b'))) }
+  return {
+    ...match,
+    ...(ports !== undefined && (parsePorts(ports) ?? fail('has ports that are not p or a-b')))
+  }
 }
 
-function portsOf(text: string) {
+function parsePorts(text: string) {
   const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? []
   const [from, to] = [Number(first), Number(last ?? first)]
   return from >= 1 && from <= to && to <= 65535 ? { port_from: from, port_to: to } : null
 }
 
-function hostOf(host: string): Pick<Match, 'cidr' | 'host'> | null {
+function parseHost(host: string): Pick<Match, 'cidr' | 'host'> | null {
   const [address = '', bits, ...rest] = host.split('/')
   if (!isAddress(address)) return isName(host) ? { host: host.toLowerCase().replace(/\.$/, '') } : null
   const given = ipaddr.parse(address)
   const unmapped = ipaddr.process(address) // an IPv4-mapped address becomes IPv4, and so does its prefix
   const skipped = given.kind() === unmapped.kind() ? 0 : 96
-  const full = bitsOf(unmapped.toString())
+  const full = addressBits(unmapped.toString())
   const length = bits === undefined ? full : Number(bits) - skipped
   const isWhole = bits === undefined || /^\d{1,3}$/.test(bits)
   if (rest.length > 0 || !isWhole || length < 0 || length > full) return null
   return { cidr: length === full ? unmapped.toString() : `${unmapped.toString()}/${length}` }
 }
 
-const bitsOf = (address: string): number => (address.includes(':') ? 128 : 32)
+const addressBits = (address: string): number => (address.includes(':') ? 128 : 32)
 
 const isAddress = (text: string): boolean =>
   !text.includes('%') && (ipaddr.IPv6.isValid(text) || ipaddr.IPv4.isValidFourPartDecimal(text))
@@ -83,6 +86,6 @@ function mayMatch({ cidr, host: name }: Match, host: string): boolean {
   if (cidr === undefined) return name === host
   if (!isAddress(host)) return true
   const address = ipaddr.parse(host)
-  const [prefix, length] = ipaddr.parseCIDR(cidr.includes('/') ? cidr : `${cidr}/${bitsOf(cidr)}`)
+  const [prefix, length] = ipaddr.parseCIDR(cidr.includes('/') ? cidr : `${cidr}/${addressBits(cidr)}`)
   return address.kind() === prefix.kind() && address.match(prefix, length)
 }

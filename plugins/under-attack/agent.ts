@@ -9,7 +9,7 @@ import {
 } from '../../agent/plugin.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Release } from '../../kernel/base/releases.ts'
-import { tighten } from './under-attack.ts'
+import { tightenRule } from './tighten-rule.ts'
 import { capability, messages, refusal, type Switch, SwitchRemove, SwitchSet, switchKind } from './wire.ts'
 
 interface State {
@@ -20,25 +20,25 @@ interface State {
 /** By the call of an agent: a process may hold several. */
 const states = new WeakMap<AgentCall, State>()
 
-function stateOf(call: AgentCall): State {
+function openState(call: AgentCall): State {
   const state = states.get(call) ?? { on: null, cancelEnd() {} }
   states.set(call, state)
   return state
 }
 
 /** The switch, while it is on. */
-function inForce(call: AgentCall): Switch | null {
-  const { on } = stateOf(call)
+function currentSwitch(call: AgentCall): Switch | null {
+  const { on } = openState(call)
   return on && call.time.now() < on.until_ms ? on : null
 }
 
 /** Turns the switch on, or off, and plans all rules anew. */
 async function turn(on: Switch | null, call: AgentCall): Promise<void> {
-  const state = stateOf(call)
-  const before = inForce(call)
+  const state = openState(call)
+  const before = currentSwitch(call)
   void state.cancelEnd()
   state.on = on
-  const now = inForce(call)
+  const now = currentSwitch(call)
   state.cancelEnd = now ? call.time.at(now.until_ms, () => end(call)) : () => {}
   if (now) {
     const until = timestamp(now.until_ms)
@@ -57,7 +57,7 @@ const logOff = ({ log }: AgentCall): void =>
 
 /** What the switch does to a caller. Limits that rules have of their own are told of by their plugins. */
 function explain({ path: { plan }, source, open, refused }: AskedCaller, call: AgentCall): ExplainStep[] {
-  const on = inForce(call)
+  const on = currentSwitch(call)
   if (!on) return []
   const step = { kind: 'under_attack', id: on.id } as const
   const until = `the switch "under attack" is on until ${timestamp(on.until_ms)}`
@@ -86,8 +86,8 @@ export default {
   capabilities: { [capability.id]: capability.since },
   messages,
   tighten(draft, rule, call) {
-    const on = inForce(call)
-    if (on) tighten(draft, rule, on)
+    const on = currentSwitch(call)
+    if (on) tightenRule(draft, rule, on)
   },
   kinds: [
     defineObjectKind({
@@ -112,11 +112,11 @@ export default {
       type: 'gauge',
       help: 'Whether the switch "under attack" is on.',
       labels: [],
-      samples: [{ labelValues: [], value: inForce(call) ? 1 : 0 }]
+      samples: [{ labelValues: [], value: currentSwitch(call) ? 1 : 0 }]
     }
   ],
   async start({ call, defer }) {
-    stateOf(call)
-    defer(() => stateOf(call).cancelEnd())
+    openState(call)
+    defer(() => openState(call).cancelEnd())
   }
 } satisfies AgentPlugin

@@ -1,5 +1,5 @@
 import type { Metrics } from '../../kernel/metrics.ts'
-import type { Switches } from './service.ts'
+import type { Switches } from './switches.ts'
 
 /** Where the switch is on, as the server knows it. */
 export const openMetrics =

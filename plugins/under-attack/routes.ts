@@ -3,7 +3,7 @@ import { clientNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { ClientParams, SwitchBody, Switched, SwitchRecord } from './schema.ts'
-import { type Switches, unsupported } from './service.ts'
+import { type Switches, unsupported } from './switches.ts'
 
 interface Deps {
   readonly switches: Switches

@@ -61,7 +61,7 @@ const list = defineCommand({
   async run({ api, args, filled, print }) {
     const more = filled(listOptionSlots.user)
     const rows = await api.rows('GET /v1/users', { query: addedQuery(more, args) })
-    print.data(rows, more.length === 0 ? undefined : [...scalarsOf(rows), ...addedColumns(more)])
+    print.data(rows, more.length === 0 ? undefined : [...scalarColumns(rows), ...addedColumns(more)])
   }
 })
 
@@ -103,12 +103,12 @@ const remove = defineCommand({
   args: Type.Object({ user: UserArg, yes: Yes }),
   positional: ['user'],
   async run({ api, args: { user }, print, confirm }) {
-    await confirm(`Delete the user ${user}?`, { losses: () => lossesOf(api, user) })
+    await confirm(`Delete the user ${user}?`, { losses: () => countLosses(api, user) })
     print.data(await api.call('DELETE /v1/users/{user_id}', { path: { user_id: user } }))
   }
 })
 
-async function lossesOf(api: Api, user: string): Promise<string[]> {
+async function countLosses(api: Api, user: string): Promise<string[]> {
   const [rules, grants, credentials] = await Promise.all([
     api.rows('GET /v1/rules', { query: { owner: user } }),
     api.rows('GET /v1/grants', { query: { user_id: user } }),
@@ -118,7 +118,7 @@ async function lossesOf(api: Api, user: string): Promise<string[]> {
 }
 
 /** The columns of a table without those that plugins add. */
-const scalarsOf = ([first = {}]: readonly object[]): string[] =>
+const scalarColumns = ([first = {}]: readonly object[]): string[] =>
   Object.entries(first).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null ? [] : [name]
   )

@@ -10,10 +10,10 @@ import {
 } from '../http/exports.ts'
 import * as codes from './codes.ts'
 import { commands } from './commands.ts'
-import { openUserDirectory } from './directory.ts'
 import { creationSlot, disableSlot, removalSlot, roleSlot, rowFieldSlot, type Users } from './exports.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { documentBody, fieldsIn } from './schema.ts'
+import { openUserDirectory } from './user-directory.ts'
 import { openUsers } from './users.ts'
 
 interface Deps extends RouteDeps, Pick<Kernel, 'filled'> {

@@ -12,9 +12,9 @@ import {
   reservedUserId,
   userAlreadyExists
 } from './codes.ts'
-import { resourceOf, type UserDirectory } from './directory.ts'
 import { creationSlot, selfReadAction } from './exports.ts'
 import { createBody, fieldsIn, Me, removedUser, UserParams, updateBody, userRow } from './schema.ts'
+import { resourceOf, type UserDirectory } from './user-directory.ts'
 
 export interface RouteDeps extends Kernel {
   readonly directory: UserDirectory

@@ -5,9 +5,9 @@ import { recordFieldSlots, recordFields } from '../http/exports.ts'
 import { invalidRole } from './codes.ts'
 import { creationSlot, removalSlot, rowFieldSlot } from './exports.ts'
 
-const roleOf = (options: TSchemaOptions) =>
+const roleSchema = (options: TSchemaOptions) =>
   Type.Union([Type.Literal('superadmin'), Type.Literal('user')], options)
-const Role = roleOf({ description: 'A superadmin sees and changes everything.' })
+const Role = roleSchema({ description: 'A superadmin sees and changes everything.' })
 const DisplayName = Type.String({ description: '1 to 64 characters.', examples: ['Ann Miller'] })
 const roleCode = { code: invalidRole.code }
 
@@ -21,13 +21,13 @@ const Create = Type.Object({
   user_id: UserId,
   display_name: DisplayName,
   role: Type.Optional(
-    roleOf({ ...roleCode, default: 'user', description: 'A superadmin sees and changes everything.' })
+    roleSchema({ ...roleCode, default: 'user', description: 'A superadmin sees and changes everything.' })
   )
 })
 
 const Update = Type.Object({
   display_name: Type.Optional(DisplayName),
-  role: Type.Optional(roleOf({ ...roleCode, description: 'A superadmin sees and changes everything.' })),
+  role: Type.Optional(roleSchema({ ...roleCode, description: 'A superadmin sees and changes everything.' })),
   disabled: Type.Optional(
     Type.Boolean({ description: 'Ends the sessions and refuses the credentials; the rules keep running.' })
   )
@@ -53,7 +53,7 @@ export const fieldsIn = (filled: SlotReader) => filled(recordFieldSlots.user)
 
 export function createBody(filled: SlotReader) {
   const added = filled(creationSlot).map(({ value }) => value.properties)
-  return composed<CreateBody>(
+  return closedWith<CreateBody>(
     Create.properties,
     Object.assign(recordFields.given(fieldsIn(filled)), ...added)
   )
@@ -68,12 +68,12 @@ export const documentBody = (filled: SlotReader) =>
   })
 
 export const updateBody = (filled: SlotReader) =>
-  composed<UpdateBody>(Update.properties, recordFields.patched(fieldsIn(filled)))
+  closedWith<UpdateBody>(Update.properties, recordFields.patched(fieldsIn(filled)))
 
 export function userRow(filled: SlotReader) {
   const added = filled(rowFieldSlot).map(({ value: { key, schema } }) => [key, schema] as const)
   const shown = recordFields.shown(fieldsIn(filled))
-  return composed<UserRow>(Row.properties, { ...shown, ...Object.fromEntries(added) }, { $id: 'User' })
+  return closedWith<UserRow>(Row.properties, { ...shown, ...Object.fromEntries(added) }, { $id: 'User' })
 }
 
 export function removedUser(filled: SlotReader) {
@@ -84,11 +84,11 @@ export function removedUser(filled: SlotReader) {
       Type.Array(Type.String(), { description: 'Ids of what went with the user.', examples: [[]] })
     ])
   )
-  return composed<RemovedUser>(Removed.properties, lists)
+  return closedWith<RemovedUser>(Removed.properties, lists)
 }
 
 /** `added` is known only at boot, so the static type T is given. */
-const composed = <T>(
+const closedWith = <T>(
   core: TProperties,
   added: Record<string, TSchema>,
   options: TSchemaOptions = {}

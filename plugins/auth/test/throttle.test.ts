@@ -174,7 +174,7 @@ t.test('a step of the clock while the server is stopped leaves a lock the time t
     const { throttle, runningTime, store, dir, clock } = await throttleFixture(t, { dir: t.testdir() })
     await failTimes(throttle, 50, i => ({ ...ann, subject: `user-${i}` }))
     await clock.advance(5 * minuteMs)
-    await runningTime.keep()
+    await runningTime.save()
     await store.close()
 
     const next = await throttleFixture(t, { dir, clock: fakeClock(clock.now() + ms) })
@@ -190,18 +190,18 @@ t.test(
   { skip: alone },
   async t => {
     const { throttle, runningTime, store, clock } = await throttleFixture(t)
-    await runningTime.keep()
+    await runningTime.save()
     const otherTime = openRunningTime({ store, clock: fakeClock() })
-    await otherTime.keep()
+    await otherTime.save()
     await clock.advance(10 * 3_600_000)
-    await runningTime.keep()
+    await runningTime.save()
     await clock.advance(50_000)
     await store.change(async em => {
       const ago = (await timeOf(em)) - 50_000 // as the clock of the database has gone on
       await em.nativeUpdate(Failures, { id: 'running-time' }, { times: [ago] })
     })
 
-    await otherTime.keep()
+    await otherTime.save()
 
     const there = openThrottle({ store, runningTime: otherTime })
     await failTimes(there, 5, () => ann)
@@ -216,13 +216,13 @@ t.test(
 t.test('a clock of the database that was set moves no time', { skip: alone }, async t => {
   const { runningTime, store } = await throttleFixture(t)
   const timeNow = () => store.read(runningTime.now)
-  await runningTime.keep()
+  await runningTime.save()
   const before = await timeNow()
   for (const ms of [3_600_000, -3_600_000]) {
     await store.change(async em => {
       await em.nativeUpdate(Failures, { id: 'running-time' }, { times: [(await timeOf(em)) + ms] })
     })
-    await runningTime.keep()
+    await runningTime.save()
     t.equal(await timeNow(), before)
   }
 })

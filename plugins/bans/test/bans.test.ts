@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { runAgent, testServer } from '../../../kit/public.ts'
 import { secondsOf } from '../../cli/command-exports.ts'
 import { until } from '../../rules/test/fixture.ts'
-import { BanBook } from '../bans.ts'
+import { BanBook } from '../ban-book.ts'
 import type { Ban } from '../wire.ts'
 
 interface Record {

@@ -42,7 +42,7 @@ export function openUserDirectory(deps: Deps) {
     const saves: Save[] = []
     for (const { value } of filled(slots.creationSlot)) saves.push(await value.prepare(body))
     const values = recordFields.parse(fieldsIn(filled), body)
-    return change(shown(userId, filled), async em => {
+    return change(resourceWithRow(userId, filled), async em => {
       const inserted = await users.insert(em, user)
       await recordFields.save(fieldsIn(filled), userId, { values, em })
       for (const save of saves) await save(userId, em)
@@ -52,7 +52,7 @@ export function openUserDirectory(deps: Deps) {
 
   async function update(id: string, body: UpdateBody, { principal, change }: Change): Promise<UserRow> {
     const displayName = body.display_name === undefined ? null : normalizeDisplayName(body.display_name)
-    return change(shown(id, filled), async em => {
+    return change(resourceWithRow(id, filled), async em => {
       const before = await users.get(em, id)
       const user: User = {
         ...before,
@@ -80,7 +80,7 @@ export function openUserDirectory(deps: Deps) {
         removed.push({ key: value.key, ...(await value.remove(user, em)) })
       await recordFields.remove(fieldsIn(filled), [id], em)
       await em.nativeDelete(User, { id })
-      noteRights({ ...user, disabled: true }, em)
+      noteRevokedRights({ ...user, disabled: true }, em)
       return removed
     })
     for (const { afterCommit } of removed) afterCommit?.()
@@ -88,7 +88,7 @@ export function openUserDirectory(deps: Deps) {
     return { user_id: id, ...Object.fromEntries(lists) }
   }
 
-  return { ...openReading(deps), create, update, remove }
+  return { ...openUserReader(deps), create, update, remove }
 }
 
 /** What other plugins know of a user is no part of its version, but for the fields that a change of it takes. */
@@ -106,7 +106,7 @@ export const resourceOf = (id: string, filled: SlotReader): Resource => ({
 })
 
 /** Of a change that returns the row. */
-const shown = (id: string, filled: SlotReader): Resource => ({
+const resourceWithRow = (id: string, filled: SlotReader): Resource => ({
   ...resourceOf(id, filled),
   versionIn: (row: UserRow) => [
     ...[row.display_name, row.role, row.disabled, Date.parse(row.created_at)],
@@ -117,11 +117,11 @@ const shown = (id: string, filled: SlotReader): Resource => ({
 async function save(user: User, before: User, em: EntityManager): Promise<void> {
   const { id, displayName, role, disabled } = user
   await em.nativeUpdate(User, { id }, { displayName, role, disabled }, withoutReply(em))
-  if (role !== before.role || disabled !== before.disabled) noteRights(user, em)
+  if (role !== before.role || disabled !== before.disabled) noteRevokedRights(user, em)
 }
 
 /** Who was disabled, demoted or deleted is not what it was before. */
-const noteRights = ({ id, createdAt, role, disabled }: User, em: EntityManager): void =>
+const noteRevokedRights = ({ id, createdAt, role, disabled }: User, em: EntityManager): void =>
   noteRevoked(em, 'update kernel_user set role = ?, disabled = ? where id = ? and created_at = ?', [
     role,
     disabled,
@@ -140,7 +140,7 @@ async function requireOtherSuperadmin(user: User, { userId }: Principal, em: Ent
     throw new Fault(lastSuperadmin, `${user.id} is the last enabled superadmin; create another one first`)
 }
 
-function openReading({ store, filled, users }: Deps) {
+function openUserReader({ store, filled, users }: Deps) {
   const userOf = store.remembered([User.meta.tableName], (id, em) => users.get(em, id))
 
   async function readSelf({ userId, role }: Principal): Promise<Me> {

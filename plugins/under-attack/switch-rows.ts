@@ -5,16 +5,21 @@ import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import type { Rules } from '../rules/exports.ts'
-import { objectKeyOf } from './delivery.ts'
 import { newClients, UnderAttack } from './entities.ts'
+import { toObjectKey } from './object-kind.ts'
 
 export interface Services extends Kernel {
   readonly rules: Rules
 }
 
 /** Changes the rows of all agents in few statements. */
-export function openRows({ control, rules }: Services) {
-  const note = (row: UnderAttack, to: 'on' | null, cause: string, em: EntityManager): Promise<void> => {
+export function openSwitchRows({ control, rules }: Services) {
+  const addJournalEntry = (
+    row: UnderAttack,
+    to: 'on' | null,
+    cause: string,
+    em: EntityManager
+  ): Promise<void> => {
     const from = to ? null : 'on'
     const details = to ? { until: timestamp(row.untilMs), reason: row.reason } : {}
     return rules.addJournalEntry(
@@ -26,16 +31,16 @@ export function openRows({ control, rules }: Services) {
   async function put(rows: readonly UnderAttack[], em: EntityManager): Promise<void> {
     for (const some of rowBatches(rows, 8)) await write(some, em)
     const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
-    await control.objects.put(em, ...ofAgents.map(objectKeyOf))
-    await Promise.all(ofAgents.map(row => note(row, 'on', 'request', em))) // which are kept together
+    await control.objects.put(em, ...ofAgents.map(toObjectKey))
+    await Promise.all(ofAgents.map(row => addJournalEntry(row, 'on', 'request', em))) // which are kept together
   }
 
   async function drop(rows: readonly UnderAttack[], cause: string, em: EntityManager): Promise<void> {
     for (const some of rowBatches(rows))
       await em.nativeDelete(UnderAttack, { clientId: { $in: some.map(({ clientId }) => clientId) } })
     const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
-    await control.objects.drop(em, ofAgents.map(objectKeyOf), 'cut')
-    await Promise.all(ofAgents.map(row => note(row, null, cause, em)))
+    await control.objects.drop(em, ofAgents.map(toObjectKey), 'cut')
+    await Promise.all(ofAgents.map(row => addJournalEntry(row, null, cause, em)))
   }
 
   return { put, drop }
@@ -56,9 +61,9 @@ const write = (rows: readonly UnderAttack[], em: EntityManager): Promise<unknown
     'run'
   )
 
-export function openEnds(deps: Services) {
+export function openSwitchCleanup(deps: Services) {
   const { store, clock, control } = deps
-  const { put, drop } = openRows(deps)
+  const { put, drop } = openSwitchRows(deps)
 
   /** A client that has just enrolled has the switch of those that enroll. */
   async function clientChanged({ id }: Pick<Client, 'id'>, em: EntityManager): Promise<void> {

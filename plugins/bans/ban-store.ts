@@ -3,24 +3,24 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
 import { normalizePrefix, openRefusedRows, type RefusedRow } from '../rules/exports.ts'
-import { objectKeyOf } from './delivery.ts'
+import type { Services } from './ban-reader.ts'
 import { Ban } from './entities.ts'
-import type { Services } from './reading.ts'
-import { maxBanSecs, maxBans, memoryMs, type Ban as Reported } from './wire.ts'
+import { toObjectKey } from './object-kind.ts'
+import { maxBanSecs, maxBans, type Ban as Reported, repeatMs } from './wire.ts'
 
-const keepMs = 30 * memoryMs
+const keepMs = 30 * repeatMs
 const rowsPerChange = 500
 
 /** Bans that the agent of the client has, or is to have. */
-export const countOf = (clientId: string, em: EntityManager): Promise<number> =>
+export const countBans = (clientId: string, em: EntityManager): Promise<number> =>
   em.count(Ban, { clientId, isSent: true })
 
 /** Returns the function that stores a ban, for its agent and the journal of its rule. */
-export const openInsert =
+export const openBanInsert =
   ({ control, rules }: Pick<Services, 'control' | 'rules'>) =>
   async (ban: Ban, em: EntityManager): Promise<void> => {
     await em.insert(Ban, ban)
-    await control.objects.put(em, objectKeyOf(ban))
+    await control.objects.put(em, toObjectKey(ban))
     if (ban.ruleId === '') return
     const { source: to, cause, times, fromMs: at } = ban
     const details = { until: new Date(ban.untilMs).toISOString(), times }
@@ -30,9 +30,9 @@ export const openInsert =
     )
   }
 
-export function openReports(deps: Services) {
+export function openBanReports(deps: Services) {
   const { clock, control, rules, log } = deps
-  const insert = openInsert(deps)
+  const insert = openBanInsert(deps)
   const logRefused = openRefusedRows({ clock, log })
 
   /** Stores bans that an agent has made; those that it has reported before are known. */
@@ -46,7 +46,7 @@ export function openReports(deps: Services) {
       const known = new Set(
         (await em.find(Ban, { id: { $in: reported.map(({ id }) => id) } })).map(({ id }) => id)
       )
-      let count = await countOf(clientId, em)
+      let count = await countBans(clientId, em)
       const refused: RefusedRow[] = []
       for (const ban of reported) {
         if (known.has(ban.id)) continue
@@ -54,7 +54,7 @@ export function openReports(deps: Services) {
         const isOwn = owned.get(ban.rule_id)?.clientId === clientId
         if (isOwn && isPlausible(ban, now) && count < maxBans) {
           count++
-          await insert(rowOf(ban, clientId), em)
+          await insert(toRow(ban, clientId), em)
         } else refused.push({ report: 'bans', reason: isOwn ? 'value' : 'rule', rule: ban.rule_id })
       }
       return refused
@@ -64,17 +64,17 @@ export function openReports(deps: Services) {
   }
 }
 
-export function openEnds({ store, clock, control }: Services) {
+export function openBanCleanup({ store, clock, control }: Services) {
   /** Takes bans that ended a day ago off agents, and forgets what ended 30 days ago. */
   async function tidy(): Promise<void> {
     const now = clock.now()
     const bans = await store.change(async em => {
       const ended = await em.find(
         Ban,
-        { isSent: true, untilMs: { $lt: now - memoryMs } },
+        { isSent: true, untilMs: { $lt: now - repeatMs } },
         { limit: rowsPerChange }
       )
-      await control.objects.drop(em, ended.map(objectKeyOf), 'cut')
+      await control.objects.drop(em, ended.map(toObjectKey), 'cut')
       await em.nativeUpdate(Ban, { id: { $in: ended.map(({ id }) => id) } }, { isSent: false })
       await em.nativeDelete(Ban, { isSent: false, untilMs: { $lt: now - keepMs } })
       return ended
@@ -84,7 +84,7 @@ export function openEnds({ store, clock, control }: Services) {
 
   async function ruleRemoved({ id }: { readonly id: string }, em: EntityManager): Promise<void> {
     const sent = await em.find(Ban, { ruleId: id, isSent: true })
-    await control.objects.drop(em, sent.map(objectKeyOf), 'cut')
+    await control.objects.drop(em, sent.map(toObjectKey), 'cut')
     await em.nativeDelete(Ban, { ruleId: id })
   }
 
@@ -102,7 +102,7 @@ const isPlausible = ({ source, cause, from_ms, until_ms }: Reported, now: number
   from_ms < until_ms &&
   until_ms < now + (maxBanSecs + 86_400) * 1000
 
-const rowOf = (ban: Reported, clientId: string): Ban => ({
+const toRow = (ban: Reported, clientId: string): Ban => ({
   ...{ id: ban.id, clientId, ruleId: ban.rule_id, source: ban.source, cause: ban.cause, live: ban.live },
   ...{ times: ban.times, reason: null, madeBy: null, fromMs: ban.from_ms, untilMs: ban.until_ms },
   ...{ liftedAt: null, liftedBy: null, isSent: true }

@@ -10,7 +10,7 @@ export interface Services extends Kernel {
   readonly rules: Rules
 }
 
-export function openReading({ store, clock, rules }: Services) {
+export function openBanReader({ store, clock, rules }: Services) {
   async function records(bans: readonly Ban[], em: EntityManager): Promise<BanRecord[]> {
     const clients = await em.find(Client, { id: { $in: [...new Set(bans.map(({ clientId }) => clientId))] } })
     const names = new Map(clients.map(({ id, name }) => [id, name]))

@@ -1,13 +1,13 @@
 // Sends bans to agents.
 import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
 import { Ban } from './entities.ts'
-import { BanRemove, BanSet, banKind, capability, type Ban as Sent } from './wire.ts'
+import { BanRemove, BanSet, banKind, capability, type Ban as WireBan } from './wire.ts'
 
-export const objectKeyOf = ({ clientId, id }: Pick<Ban, 'clientId' | 'id'>): ObjectKey => ({
+export const toObjectKey = ({ clientId, id }: Pick<Ban, 'clientId' | 'id'>): ObjectKey => ({
   ...{ clientId, kind: banKind, id }
 })
 
-const sentOf = (ban: Ban): Sent => ({
+const toWireBan = (ban: Ban): WireBan => ({
   ...{ id: ban.id, source: ban.source, rule_id: ban.ruleId, cause: ban.cause },
   ...{ from_ms: ban.fromMs, until_ms: ban.untilMs, times: ban.times, live: ban.live }
 })
@@ -21,7 +21,7 @@ export const kind = defineObjectKind({
   async load(rows, em) {
     const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
     const bans = await em.find(Ban, { id: { $in: [...revisions.keys()] }, isSent: true })
-    return new Map(bans.map(ban => [ban.id, { revision: revisions.get(ban.id) ?? 0, ban: sentOf(ban) }]))
+    return new Map(bans.map(ban => [ban.id, { revision: revisions.get(ban.id) ?? 0, ban: toWireBan(ban) }]))
   },
   removal: ({ id, revision }) => ({ id, revision })
 })

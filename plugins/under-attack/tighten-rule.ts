@@ -7,19 +7,19 @@ type Numbers = Pick<Switch, 'connections' | 'new_connections' | 'within_secs'>
 const defaultProvenAfter = 8 // datagrams, as of a rule with a cap of its own
 
 /** Divides the limits for each source, the thresholds of bans among them, and gives some to a rule that has none. */
-export function tighten(draft: EngineRuleDraft, { id }: Pick<RuleSpec, 'id'>, numbers: Numbers): void {
+export function tightenRule(draft: EngineRuleDraft, { id }: Pick<RuleSpec, 'id'>, numbers: Numbers): void {
   const isLimited = draft.sourceLimits.some(limit => limit.refusal !== null)
   const own = draft.sourceLimits.map(limit => ({
     ...limit,
     max: Math.max(1, Math.floor(limit.max / divisor))
   }))
-  draft.sourceLimits = isLimited ? own : [...own, ...limitsOf(id, numbers)]
+  draft.sourceLimits = isLimited ? own : [...own, ...defaultLimits(id, numbers)]
   if (draft.protocol !== 'udp') return
   const cap = draft.replyCap ?? { ratio: replyRatio, provenAfter: defaultProvenAfter, refusal }
   draft.replyCap = { ...cap, ratio: Math.min(replyRatio, cap.ratio) }
 }
 
-function limitsOf(id: string, { connections, new_connections, within_secs }: Numbers): SourceLimit[] {
+function defaultLimits(id: string, { connections, new_connections, within_secs }: Numbers): SourceLimit[] {
   return [
     {
       name: `under-attack new ${id}`,

@@ -6,10 +6,10 @@ import { requireCapability } from '../../kernel/control/peers.ts'
 import type { Call, Resource } from '../../kernel/http/route.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Clients } from '../clients/exports.ts'
-import { deliverAll } from './delivery.ts'
 import { newClients, UnderAttack } from './entities.ts'
-import { openEnds, openRows, type Services as RowServices } from './keeping.ts'
+import { deliverAll } from './object-kind.ts'
 import type { SwitchBody, SwitchRecord } from './schema.ts'
+import { openSwitchCleanup, openSwitchRows, type Services as RowServices } from './switch-rows.ts'
 import { capability, defaults } from './wire.ts'
 
 export const unsupported = defineCode('under_attack_unsupported_by_client', 422, 3)
@@ -20,26 +20,26 @@ export interface Services extends RowServices {
 export type Switches = ReturnType<typeof openSwitches>
 
 /** One client, or all and those that enroll. */
-export type Place = { readonly client: string } | 'all'
+export type Scope = { readonly client: string } | 'all'
 
 type Made = Pick<Call, 'change' | 'principal'>
 
 export function openSwitches(deps: Services) {
   const { store, clock, control, clients } = deps
-  const { put, drop } = openRows(deps)
+  const { put, drop } = openSwitchRows(deps)
 
-  async function idsOf(place: Place, em: EntityManager): Promise<string[]> {
+  async function findClientIds(place: Scope, em: EntityManager): Promise<string[]> {
     const found = place === 'all' ? await em.find(Client, {}) : [await clients.get(place.client, em)]
     for (const client of found) requireCapability(client, capability, unsupported)
     return [...found.map(({ id }) => id), ...(place === 'all' ? [newClients] : [])]
   }
 
   /** Turns the switch on, everywhere or nowhere; where it is on, it begins anew. */
-  async function on(place: Place, body: SwitchBody, { change, principal }: Made): Promise<SwitchRecord[]> {
+  async function on(place: Scope, body: SwitchBody, { change, principal }: Made): Promise<SwitchRecord[]> {
     const { for_secs, connections, new_connections, within_secs } = { ...defaults, ...body }
     const rows = await change(resourceOf(place), async em => {
       const now = clock.now()
-      const rows = (await idsOf(place, em)).map(
+      const rows = (await findClientIds(place, em)).map(
         (clientId): UnderAttack => ({
           ...{ clientId, reason: body.reason ?? null, madeBy: principal.userId, connections },
           ...{ fromMs: now, untilMs: now + for_secs * 1000, newConnections: new_connections },
@@ -55,7 +55,7 @@ export function openSwitches(deps: Services) {
   }
 
   /** Turns the switch off; where it is off, nothing happens. */
-  async function off(place: Place, { change }: Made): Promise<void> {
+  async function off(place: Scope, { change }: Made): Promise<void> {
     const rows = await change(resourceOf(place), async em => {
       if (place !== 'all') await clients.get(place.client, em)
       const where = place === 'all' ? {} : { clientId: place.client }
@@ -73,7 +73,7 @@ export function openSwitches(deps: Services) {
       return records(await em.find(UnderAttack, where, options), em)
     })
 
-  return { on, off, list, ...openEnds(deps) }
+  return { on, off, list, ...openSwitchCleanup(deps) }
 }
 
 async function records(rows: readonly UnderAttack[], em: EntityManager): Promise<SwitchRecord[]> {
@@ -92,7 +92,7 @@ async function records(rows: readonly UnderAttack[], em: EntityManager): Promise
   }))
 }
 
-export const resourceOf = (place: Place): Resource => ({
+export const resourceOf = (place: Scope): Resource => ({
   kind: 'under_attack',
   id: place === 'all' ? newClients : place.client,
   async version(em) {

@@ -9,7 +9,7 @@ interface Services extends Pick<Kernel, 'store' | 'log'> {
 }
 
 /** Resolves also where it failed: the next hour tries again. */
-export const sweep = ({ store, log, sessions, throttle }: Services): Promise<void> =>
+export const sweepExpired = ({ store, log, sessions, throttle }: Services): Promise<void> =>
   store
     .change(async em => {
       await sessions.sweep(em)

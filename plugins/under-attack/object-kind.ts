@@ -6,7 +6,7 @@ import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { UnderAttack } from './entities.ts'
 import { capability, SwitchRemove, SwitchSet, switchKind } from './wire.ts'
 
-export const objectKeyOf = ({ clientId }: Pick<UnderAttack, 'clientId'>): ObjectKey => ({
+export const toObjectKey = ({ clientId }: Pick<UnderAttack, 'clientId'>): ObjectKey => ({
   ...{ clientId, kind: switchKind, id: clientId }
 })
 
@@ -40,7 +40,7 @@ export async function deliverAll(
 ): Promise<void> {
   const results: Promise<unknown>[] = []
   for (const some of rowBatches(rows)) {
-    results.push(...some.map(row => objects.deliver(objectKeyOf(row), how)))
+    results.push(...some.map(row => objects.deliver(toObjectKey(row), how)))
     await setImmediate()
   }
   await Promise.all(results)

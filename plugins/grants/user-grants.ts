@@ -21,7 +21,7 @@ export const grantCount: RowField = {
   }
 }
 
-export const openRemoval = ({ filled }: Pick<Kernel, 'filled'>): Removal => ({
+export const openUserRemoval = ({ filled }: Pick<Kernel, 'filled'>): Removal => ({
   key: 'removed_grant_ids',
   remove: async ({ id: userId }, em) => ({ ids: await deleteGrants({ userId }, filled, em) })
 })
@@ -40,7 +40,7 @@ export async function deleteGrants(
 }
 
 /** Deletes grants of users and clients deleted while this plugin was disabled, even if a new user has the same id. */
-export async function sweep(filled: SlotReader, em: EntityManager): Promise<void> {
+export async function sweepOrphans(filled: SlotReader, em: EntityManager): Promise<void> {
   const users = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
   const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
   const orphaned = (await em.find(Grant, {})).filter(
