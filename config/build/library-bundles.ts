@@ -1,7 +1,8 @@
 // Bundles the libraries that the sources import: a file for each import specifier, and chunks that they share. A server
 // loads 25 files instead of 1,400. `npm install` in a checkout writes them for config/checkout/fast-imports.mjs, and
 // `npm run build` into dist/libraries.
-import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import type { Plugin } from 'esbuild'
 
@@ -109,12 +110,12 @@ const namedExports: Plugin = {
   }
 }
 
-/** For a checkout. The time of npm's own lock file tells whether the bundles are those of the installed libraries. */
+/** Bundles for a checkout. A hash of npm's hidden lock file ties the bundles to the installed libraries. */
 async function bundleForCheckout(): Promise<void> {
   const outdir = join(root, 'node_modules/.cache/sluice-libraries')
-  const lockMs = statSync(join(root, 'node_modules/.package-lock.json')).mtimeMs
+  const lock = hash('sha256', readFileSync(join(root, 'node_modules/.package-lock.json')))
   const files = await bundleLibraries(outdir)
-  writeFileSync(join(outdir, 'index.json'), JSON.stringify({ lockMs, files }))
+  writeFileSync(join(outdir, 'index.json'), JSON.stringify({ lock, files }))
   console.log(`sluice: ${Object.keys(files).length} libraries are bundled for faster starts`)
 }
 

@@ -1,6 +1,7 @@
 // Makes a start from source cheap. Compiled code is cached on disk, libraries come from few files instead of 1,300, and
 // imports of our own modules skip Node's search. It is JavaScript: Node would strip types of this file at every start.
-import { readFileSync, statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
@@ -10,8 +11,9 @@ const cache = new URL('node_modules/.cache/', root)
 /** Returns the URLs of the bundles by import specifier; none if npm has changed node_modules since they were built. */
 function currentBundles() {
   try {
-    const { lockMs, files } = JSON.parse(readFileSync(new URL('sluice-libraries/index.json', cache), 'utf8'))
-    return statSync(new URL('node_modules/.package-lock.json', root)).mtimeMs === lockMs
+    const { lock, files } = JSON.parse(readFileSync(new URL('sluice-libraries/index.json', cache), 'utf8'))
+    const installed = readFileSync(new URL('node_modules/.package-lock.json', root))
+    return createHash('sha256').update(installed).digest('hex') === lock
       ? new Map(
           Object.entries(files).map(([name, file]) => [name, new URL(`sluice-libraries/${file}`, cache).href])
         )

@@ -1,5 +1,4 @@
-// What a call costs, as counts: of statements of the store, and of commits, each of which waits for the disk. The limits are
-// what it is today. Whoever makes it more says why.
+// Counts statements and commits of calls. Each commit waits for the disk. The limits are today's counts: justify any increase.
 import t, { type Test } from 'tap'
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'

@@ -4,7 +4,7 @@ import { faultOf, isLost } from '../../kernel/store/postgres/failures.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 
 t.test(
-  'on PostgreSQL, an agent whose enrollment code is refused is told why, not that the store is away',
+  'on PostgreSQL, an agent with a refused enrollment code gets the reason, not store_unavailable',
   async t => {
     for (const code of ['enrollment_invalid', 'enrollment_expired', 'wire.closed']) {
       const refusal = new Refused(code, 'ask for a new code')

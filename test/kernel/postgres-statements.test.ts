@@ -1,4 +1,4 @@
-// What statements become on PostgreSQL. Those that it runs are in test/postgres.
+// Tests translated statements as text. test/postgres runs them.
 import t from 'tap'
 import { schemaStatement } from '../../kernel/store/postgres/schema.ts'
 import { writtenBy } from '../../kernel/store/postgres/transaction.ts'

@@ -75,30 +75,27 @@ function spendMs(ms: number): void {
   while (performance.now() - began < ms);
 }
 
-t.test(
-  'a change that has taken longer than a sync is told before those that come meanwhile are made',
-  async t => {
-    const { change, order } = openGroups()
-    const later: Promise<void>[] = []
+t.test('a change that takes longer than a sync is answered before later changes run', async t => {
+  const { change, order } = openGroups()
+  const later: Promise<void>[] = []
 
-    await change('first', () => {
-      later.push(change('second'))
-      spendMs(20)
-    })
-    await Promise.all(later)
+  await change('first', () => {
+    later.push(change('second'))
+    spendMs(20)
+  })
+  await Promise.all(later)
 
-    t.same(order(), [
-      'begin',
-      'first',
-      'commit',
-      'first is told',
-      'begin',
-      'second',
-      'commit',
-      'second is told'
-    ])
-  }
-)
+  t.same(order(), [
+    'begin',
+    'first',
+    'commit',
+    'first is told',
+    'begin',
+    'second',
+    'commit',
+    'second is told'
+  ])
+})
 
 t.test('changes that wait already are synced together, however long they take', async t => {
   const { change, order } = openGroups()
@@ -186,7 +183,7 @@ t.test('a read waits for one group of changes, however many statements it has', 
 })
 
 t.test(
-  'a read has what was just written from memory, and during a change a connection of its own',
+  'a read uses the warm cache after a write, and a separate connection during a change',
   { skip: notRepeated('it tells when its bodies run') },
   async t => {
     const { store } = await open(t)
@@ -301,7 +298,7 @@ t.test('a condition of SQL chooses rows, alone and beside others', async t => {
   )
 })
 
-t.test('a row is put in place of another by its key, and rows are counted by a column', async t => {
+t.test('an upsert replaces a row by its key, and rows are counted by a column', async t => {
   const { store } = await open(t)
   await store.change(async em => {
     await em.upsert(User, userOf('ann'))

@@ -256,7 +256,7 @@ t.test('a stream without data for 30 s is closed', async t => {
   t.equal(await endReason(stream), 'silent')
 })
 
-t.test('a stream whose other end does not read is closed when it has buffered more than 1 MiB', async t => {
+t.test('a stream is closed when its peer does not read and more than 1 MiB is buffered', async t => {
   const [local, remote] = await sockets(t)
   remote.pause()
   const stream = new Stream({ socket: local, codec, handlers: [], clock: fakeClock(), log: recordLog([]) })
@@ -309,7 +309,7 @@ t.test('an invalid frame and a frame that is too large end the stream', async t 
   }
 })
 
-t.test('what waits to be handled is bounded: more is not read meanwhile, and none of it is lost', async t => {
+t.test('the queue of received messages is bounded: reading pauses, and no message is lost', async t => {
   const open = Promise.withResolvers<void>()
   const [a, b] = await sockets(t)
   const clock = fakeClock()

@@ -8,7 +8,8 @@ import type { Client } from 'pg'
  */
 export function abandon(client: Client, isCommitting = false): void {
   const { host, port } = client
-  const [backend, secret] = ['processID', 'secretKey'].map(name => Number(Reflect.get(client, name)))
+  const backend = Number(Reflect.get(client, 'processID'))
+  const secret = Number(Reflect.get(client, 'secretKey'))
   if (backend && secret && !isCommitting) {
     const request = Buffer.alloc(16) // length, code, process id and secret
     for (const [at, word] of [16, 80_877_102, backend, secret].entries()) request.writeInt32BE(word, at * 4)

@@ -87,7 +87,8 @@ export class Group {
     try {
       const result = await work()
       await this.#lastAnswered
-      if (this.#isAborted) throw new TypeError('a statement of the change failed, and the change went on')
+      if (this.#isAborted)
+        throw new TypeError('a statement of the change failed before; the change cannot continue')
       if (this.#unsent.at(-1) === savepoint) this.#unsent.pop()
       else this.#unsent.push('release part')
       return result

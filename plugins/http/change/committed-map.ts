@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { afterCommit } from '../../../kernel/store/after-commit.ts'
 
-/** A map in which a change sees its own updates at once, and others see them after the commit. */
+/** A map with transactional updates: a change sees its own at once, others see them after the commit. */
 export class CommittedMap<K, V> extends Map<K, V> {
   readonly #own = new WeakMap<EntityManager, Map<K, V>>()
 

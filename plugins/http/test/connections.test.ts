@@ -122,7 +122,7 @@ t.test('requests that are sent ahead wait until the responses before them have l
   t.same([before, started, answers], [[], [0, 1], ['0', '1']])
 })
 
-t.test('malformed bytes behind a request are not answered in place of it', async t => {
+t.test('malformed bytes after a request do not replace its response', async t => {
   const arrived = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   const run = async () => {

@@ -167,7 +167,7 @@ t.test('a route that fails after its change has one decision, with the status th
   t.match(decisions[0], { status: 500, reason: 'internal', resourceId: 'bob' })
 })
 
-t.test('a change whose work fails is recorded with the error and without a resource', async t => {
+t.test('a failed change is recorded with its error and without a resource', async t => {
   const broken = (call: Call) =>
     call.change({ kind: 'user', id: 'bob' }, () => Promise.reject(new Fault(clientNotFound, 'x')))
   const { send, decisions } = await httpFixture(t, { routes: [post(broken)] })

@@ -1,4 +1,4 @@
-// What V8 makes of what is made for each request.
+// Measures garbage per request.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'

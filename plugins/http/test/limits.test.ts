@@ -165,7 +165,7 @@ t.test('the signal of a call does not abort while its caller waits', async t => 
   t.match(callSignal, { aborted: false })
 })
 
-t.test('a request whose body ends early logs nothing and is no longer in flight', async t => {
+t.test('a request with a truncated body logs nothing and leaves the in-flight count', async t => {
   const { http, log, send } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const head = `POST /v1/user HTTP/1.1\r\nhost: a\r\nauthorization: ${operator.authorization}\r\n`

@@ -19,7 +19,7 @@ const row = (name: string, size: number | null, state: Row['state']): Row => ({
 })
 const rows = [row('b', 10, 'on'), row('a', 9, 'off'), row('d', null, 'on'), row('c', 100, 'on')]
 
-/** Rows by key, of which at most `atOnce` are read by one query. */
+/** Rows by key. `reads` records the size of each read. */
 const paged = (all: readonly Row[], reads: number[] = []): Listing<Row> => ({
   async page(after, take) {
     reads.push(take)

@@ -189,7 +189,7 @@ t.test('a valid cookie with CSRF proof passes', async t => {
   t.match(passed, { status: 200 })
 })
 
-t.test('an authenticator gives a method of its own: not one of the kernel, nor any text', async t => {
+t.test('an authenticator must use its own method name, in the allowed form', async t => {
   let method = ''
   const principal = () => ({ userId: 'eve', role: 'superadmin', method }) as const
   const { send, log } = await httpFixture(t, { routes, session: () => ({ principal: principal() }) })

@@ -1,4 +1,4 @@
-// What plugins build pages with: escaped HTML, files with hashes, forms with files.
+// Tools for pages of plugins: escaped HTML, files with hashes, forms with files.
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { Type } from 'typebox'
@@ -22,7 +22,7 @@ t.test('every value in HTML is escaped, except HTML itself', async t => {
   t.match(page(html`<p>`, 404), { status: 404, type: 'text/html; charset=utf-8', body: '<!doctype html><p>' })
 })
 
-t.test('an asset is served for good, under a name that changes with its content', async t => {
+t.test('an asset is cacheable forever, under a name that changes with its content', async t => {
   const dir = t.testdir({ 'page.js': 'go()', 'logo.svg': '<svg/>', folder: { 'deep.js': '' } })
   const folder = pathToFileURL(`${dir}/`)
   const assets = openAssets(folder, '/status')

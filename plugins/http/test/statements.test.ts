@@ -1,4 +1,4 @@
-// What a request costs the store, in counts: a figure that grows is a finding, whatever the machine.
+// Counts the statements of requests. Counts do not depend on the machine, so any growth is a regression.
 import t from 'tap'
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { recordStatements } from '../../../test/support/statements.ts'
@@ -7,7 +7,7 @@ import { Rule } from '../../rules/entities.ts'
 import { rulesFixture } from '../../rules/test/fixture.ts'
 
 t.test(
-  'a request runs few statements, prepares none anew, and a change syncs once',
+  'a request runs few prepared statements, and a change syncs once',
   { skip: notRepeated('it counts statements') },
   async t => {
     const { call, user, enroll, connect, push } = await rulesFixture(t)
@@ -53,7 +53,7 @@ t.test(
     t.same(
       limited.filter(text => /\blimit \?(?! \+ 0)/.test(text)),
       [],
-      'SQLite would prepare them anew at each run'
+      'SQLite would prepare them again at each run'
     )
   }
 )
