@@ -1,4 +1,4 @@
-// A real server whose PostgreSQL is away when it starts, and one that is refused.
+// A real server whose PostgreSQL is down when it starts, or refuses the connection.
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -14,9 +14,9 @@ t.teardown(cluster.remove)
 cluster.start()
 await runAt(cluster.at('postgres'), ['create database sluice', 'create role stranger login'])
 
-const dir = join(t.testdir(), 'data') // with the key of the database, from one test to the next
+const dir = join(t.testdir(), 'data') // with the database key, shared by the tests of this file
 
-/** As a supervisor asks: its answer may be as old as a second. */
+/** Polls like a supervisor: the answer may be up to a second old. */
 const nextLook = () => wait(200)
 
 /** Starts a server with a store of this URL. */
@@ -40,7 +40,7 @@ async function serverOn(t: Test, url: string) {
 }
 
 t.test(
-  'a server whose database is away answers 503 with the reason, and serves once the database does',
+  'a server without its database answers 503 with the reason, and serves once the database is up',
   async t => {
     cluster.stop()
     const { server, call, metricsStatus, env, dir } = await serverOn(t, cluster.at('sluice').url)
@@ -67,7 +67,7 @@ t.test(
     t.match(
       await reset(`${dir}-of-another`),
       { code: 6, stderr: /^store_unavailable: / },
-      'a command waits not'
+      'a command does not wait'
     )
 
     cluster.start()
@@ -97,13 +97,13 @@ t.test('SIGTERM ends a server that waits for its database within a second, with 
   t.notMatch(server.output(), /^ +at /m)
 })
 
-t.test('a server outlives its database, also what it does by timers meanwhile', async t => {
+t.test('a server survives an outage of its database, including the work of its timers', async t => {
   cluster.start()
   const { server, call } = await serverOn(t, cluster.at('sluice').url)
   await server.until('server.started')
 
   cluster.stop()
-  await server.until('plugin.failed') // of a timer
+  await server.until('plugin.failed') // reported by a timer
   t.match(await call('/readyz'), { status: 503 })
   t.match(await call('/v1/auth/status'), { status: 503, retryAfter: '2' })
   cluster.start()
@@ -114,7 +114,7 @@ t.test('a server outlives its database, also what it does by timers meanwhile', 
   t.equal(await server.exit, 0)
 })
 
-t.test('a database that takes connections and never answers is away, too', async t => {
+t.test('a database that accepts connections and never answers counts as down', async t => {
   const sockets: Socket[] = []
   const silent = createServer(socket => void sockets.push(socket.on('error', () => {}))).listen(
     0,
@@ -136,7 +136,7 @@ t.test('a database that takes connections and never answers is away, too', async
   t.equal(await server.exit, 0)
 })
 
-t.test('a database that refuses is not waited for: 78 with the remedy', async t => {
+t.test('a start fails at once when the database refuses it: 78 with the remedy', async t => {
   cluster.start()
   const { url } = cluster.at('sluice')
   for (const [refused, remedy] of [
@@ -153,7 +153,7 @@ t.test('a database that refuses is not waited for: 78 with the remedy', async t 
   }
 })
 
-t.test('a database that is back and refuses ends the wait: 78', async t => {
+t.test('a server that waits exits with 78 when the database is up and refuses it', async t => {
   cluster.stop()
   const { server } = await serverOn(t, cluster.at('gone').url)
   await server.until('store.awaited')

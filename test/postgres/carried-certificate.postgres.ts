@@ -1,4 +1,4 @@
-// The certificate of a server goes where its store goes; one whose key is lost is made anew. Real processes.
+// The certificate of a server moves with its store; a lost key means a new certificate. Real processes.
 import {
   copyFileSync,
   existsSync,
@@ -18,39 +18,36 @@ import { startAgent, testCluster } from '../support/test-cluster.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { fingerprintOf, keyIn, startAt, stop } from './second-server.ts'
 
-t.test(
-  'a store whose key is lost gets a new certificate by cert activate --force, and no other way',
-  async t => {
-    const { url } = await emptyDatabase(t)
-    const cluster = await testCluster(t, { SVC_STORE_URL: url })
-    const dir = join(cluster.dir, 'server')
-    const given = join(cluster.dir, 'given.pem')
-    await cluster.call('POST', '/v1/client-enrollments', { name: 'paris' })
-    await startAgent(t, cluster, 'lyon')
-    await stop(cluster.server)
-    rmSync(keyIn(dir))
-    writeFileSync(given, 'none', { mode: 0o600 })
-    const activate = (...more: string[]) =>
-      sluice(['cert', 'activate', '--data-dir', dir, '--output', 'json', ...more], { SVC_STORE_URL: url })
-    t.match(await activate(), { code: 78, stderr: /startup\.store_key/ })
-    const garbage = { SVC_STORE_URL: url, SVC_TLS_CERT_PATH: given, SVC_TLS_KEY_PATH: given }
-    t.match(await sluice(['cert', 'activate', '--force', '--data-dir', dir], garbage), { code: 78 })
-    writeFileSync(keyIn(dir), 'none', { mode: 0o600 })
-    t.match(await activate('--force'), { code: 78, stderr: /not a key of sluice/ })
-    rmSync(keyIn(dir))
+t.test('a store that lost its key gets a new certificate by cert activate --force only', async t => {
+  const { url } = await emptyDatabase(t)
+  const cluster = await testCluster(t, { SVC_STORE_URL: url })
+  const dir = join(cluster.dir, 'server')
+  const given = join(cluster.dir, 'given.pem')
+  await cluster.call('POST', '/v1/client-enrollments', { name: 'paris' })
+  await startAgent(t, cluster, 'lyon')
+  await stop(cluster.server)
+  rmSync(keyIn(dir))
+  writeFileSync(given, 'none', { mode: 0o600 })
+  const activate = (...more: string[]) =>
+    sluice(['cert', 'activate', '--data-dir', dir, '--output', 'json', ...more], { SVC_STORE_URL: url })
+  t.match(await activate(), { code: 78, stderr: /startup\.store_key/ })
+  const garbage = { SVC_STORE_URL: url, SVC_TLS_CERT_PATH: given, SVC_TLS_KEY_PATH: given }
+  t.match(await sluice(['cert', 'activate', '--force', '--data-dir', dir], garbage), { code: 78 })
+  writeFileSync(keyIn(dir), 'none', { mode: 0o600 })
+  t.match(await activate('--force'), { code: 78, stderr: /not a key of sluice/ })
+  rmSync(keyIn(dir))
 
-    const { code, stdout } = await activate('--force')
+  const { code, stdout } = await activate('--force')
 
-    t.equal(code, 0)
-    const { fingerprint, lost } = JSON.parse(stdout)
-    t.not(fingerprint, cluster.fingerprint)
-    t.match(lost, [{ name: 'lyon' }])
-    await cluster.restart()
-    t.equal(fingerprintOf(cluster.server), fingerprint)
-  }
-)
+  t.equal(code, 0)
+  const { fingerprint, lost } = JSON.parse(stdout)
+  t.not(fingerprint, cluster.fingerprint)
+  t.match(lost, [{ name: 'lyon' }])
+  await cluster.restart()
+  t.equal(fingerprintOf(cluster.server), fingerprint)
+})
 
-t.test('the certificate goes with the store to PostgreSQL and back, a staged one, too', async t => {
+t.test('the certificate moves with the store to PostgreSQL and back, and so does a staged one', async t => {
   const [at, other] = [await emptyDatabase(t), await emptyDatabase(t)]
   const cluster = await testCluster(t)
   const [dir, joined] = [join(cluster.dir, 'server'), join(cluster.dir, 'joined')]
@@ -68,7 +65,7 @@ t.test('the certificate goes with the store to PostgreSQL and back, a staged one
   t.same(
     files.map(file => readFileSync(file, 'utf8')),
     before,
-    'those of the old store stay'
+    'the files of the old store stay'
   )
   for (const file of files) rmSync(file)
   mkdirSync(joined, { mode: 0o700 })

@@ -1,4 +1,4 @@
-// The certificate of servers that share a database: sealed in it, and opened by the key file of each.
+// The certificate of servers that share a database: sealed in the database, opened with the key file of each server.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -35,7 +35,7 @@ interface Fixture {
   /** Makes a data directory; returns its path. */
   dirOf(name: string): string
   keepIn(dir: string): ReturnType<typeof openCertificateStore>
-  /** Does with the certificate what a start does in this data directory. Returns the fingerprint. */
+  /** Handles the certificate like a start in this data directory. Returns the fingerprint. */
   startIn(dir: string, given?: string, by?: Database): Promise<string>
   enroll(name: string): Promise<void>
 }
@@ -69,7 +69,7 @@ async function fixture(t: Test): Promise<Fixture> {
 }
 
 t.test(
-  'a second server has the certificate of the first with its key file, and is refused without',
+  'a second server gets the certificate with the key file of the first, and is refused without it',
   async t => {
     const { dirOf, startIn, log, store } = await fixture(t)
     const [one, two] = [dirOf('one'), dirOf('two')]
@@ -99,10 +99,10 @@ t.test(
   }
 )
 
-t.test('of servers that start at once, one makes the certificate, and the others are refused', async t => {
+t.test('when servers start at once, one makes the certificate and the others are refused', async t => {
   const { dirOf, startIn, place } = await fixture(t)
   const dirs = ['one', 'two', 'three'].map(dirOf)
-  const own = await Promise.all(dirs.map(() => openStore(place, []))) // connections of their own, without a lock
+  const own = await Promise.all(dirs.map(() => openStore(place, []))) // separate connections without a lock
   for (const { close } of own) t.teardown(close)
 
   const ends = await Promise.allSettled(dirs.map((dir, at) => startIn(dir, undefined, own[at])))
@@ -115,7 +115,7 @@ t.test('of servers that start at once, one makes the certificate, and the others
   t.same(new Set(await Promise.all(dirs.map(dir => startIn(dir)))), new Set(started))
 })
 
-t.test('what somebody has changed in the database is refused', async t => {
+t.test('a certificate that was edited in the database is refused', async t => {
   const { dirOf, startIn, place } = await fixture(t)
   const dir = dirOf('one')
   await startIn(dir)
@@ -143,7 +143,7 @@ t.test('what somebody has changed in the database is refused', async t => {
 })
 
 t.test(
-  'the files of a build that had them in the data directory are taken over, a staged one, too',
+  'certificate files that an older build left in the data directory are imported, a staged one included',
   async t => {
     const { dirOf, startIn, store, log, enroll, keepIn } = await fixture(t)
     const [old, empty, staged] = [dirOf('old'), dirOf('empty'), dirOf('staged')]
@@ -171,7 +171,7 @@ t.test(
   }
 )
 
-t.test('the files beside a store of SQLite stay: it may be used again', async t => {
+t.test('the certificate files beside a SQLite store stay for a later return to it', async t => {
   const { dirOf, startIn, store } = await fixture(t)
   const dir = dirOf('moved')
   writeFileSync(join(dir, 'sluice.db'), '')
@@ -183,7 +183,7 @@ t.test('the files beside a store of SQLite stay: it may be used again', async t 
   t.equal(await startIn(dir), fingerprint, 'it is in the store, too')
 })
 
-t.test('a certificate is staged by one server, and activated by another', async t => {
+t.test('one server stages a certificate and another activates it', async t => {
   const { dirOf, startIn, store, keepIn, enroll } = await fixture(t)
   const [one, two] = [dirOf('one'), dirOf('two')]
   const before = await startIn(one)
@@ -205,25 +205,22 @@ t.test('a certificate is staged by one server, and activated by another', async 
   t.equal(await (await keepIn(one)).next(), null)
 })
 
-t.test(
-  'a switch that ended between its steps is finished by the next start, and an unnamed draft goes',
-  async t => {
-    const { dirOf, startIn, store, keepIn } = await fixture(t)
-    const dir = dirOf('one')
-    await startIn(dir)
-    const keep = await keepIn(dir)
-    const next = await keep.save('next', await openCertificate(dirOf('next')))
-    await store.change(em => setStoreValue('leaf', next.fingerprint, em))
+t.test('the next start finishes an interrupted switch and deletes an unnamed draft', async t => {
+  const { dirOf, startIn, store, keepIn } = await fixture(t)
+  const dir = dirOf('one')
+  await startIn(dir)
+  const keep = await keepIn(dir)
+  const next = await keep.save('next', await openCertificate(dirOf('next')))
+  await store.change(em => setStoreValue('leaf', next.fingerprint, em))
 
-    t.equal(await startIn(dir), next.fingerprint)
+  t.equal(await startIn(dir), next.fingerprint)
 
-    await keep.save('next', await openCertificate(dirOf('draft')))
-    await startIn(dir)
-    t.equal(await keep.next(), null)
-  }
-)
+  await keep.save('next', await openCertificate(dirOf('draft')))
+  await startIn(dir)
+  t.equal(await keep.next(), null)
+})
 
-t.test('a given certificate is the same on all servers, also before the first client', async t => {
+t.test('a configured certificate is the same on all servers, even before the first client', async t => {
   const { dirOf, startIn, store, keepIn } = await fixture(t)
   const [one, two] = [dirOf('one'), dirOf('two')]
   const pem = (dir: string) => join(dir, 'control.pem')

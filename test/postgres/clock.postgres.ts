@@ -1,4 +1,4 @@
-// The clock of the database steps, by which servers that share it show each other that they live.
+// Steps the clock of the database, which the heartbeats of the servers use.
 import t, { type Test } from 'tap'
 import { type Place, type Server, until, withServers } from '../servers/place.ts'
 import { type SettableClock, settableClock } from '../support/settable-clock.ts'
@@ -22,7 +22,7 @@ function withClock(work: (place: Place, clock: SettableClock) => Promise<void>):
 const seen = ({ query }: Place) =>
   query<{ id: string; at: string }>('select server_id as id, seen_at as at from servers_server order by 1')
 
-/** Waits until each server has shown twice that it lives. */
+/** Waits until each server has sent two heartbeats. */
 async function shown(place: Place): Promise<void> {
   for (let times = 0; times < 2; times++) {
     const before = new Map((await seen(place)).map(({ id, at }) => [id, at]))
@@ -38,7 +38,7 @@ const namesAt = async ({ call }: Server): Promise<unknown> => {
   return JSON.stringify(body).match(/"server_id":"\w+"/g)?.length
 }
 
-t.test('servers do not take each other for dead when the clock of the database steps', options, t =>
+t.test('a step of the database clock does not make servers declare each other dead', options, t =>
   withClock(async (place, clock) => {
     await shown(place)
     for (const ahead of [threeHours, -threeHours, 0]) {
@@ -52,7 +52,7 @@ t.test('servers do not take each other for dead when the clock of the database s
   })
 )
 
-t.test('a server starts beside the row of one that is dead and was seen in the future', options, t =>
+t.test('a server starts although the row of a dead server has a time in the future', options, t =>
   withClock(async (place, clock) => {
     const [a, b] = place.servers as readonly [Server, Server]
     clock.set(threeHours)

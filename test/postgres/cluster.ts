@@ -1,4 +1,4 @@
-// A PostgreSQL of the run's own, on a free port.
+// A PostgreSQL cluster for this run, on a free port.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 
-/** Nothing of it outlives the run: it syncs nothing. It may have a standby. */
+/** Never syncs, since nothing outlives the run. May have a standby. */
 export const followed = `
 max_connections = 300
 shared_buffers = 256MB
@@ -20,40 +20,40 @@ const quick = `${followed}
 wal_level = minimal
 max_wal_senders = 0
 `
-/** Its order of text is not that of bytes, which is that of the store. */
+/** Its collation differs from the byte order that the store uses. */
 const locale = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en']
 
 export interface Cluster {
-  readonly dir: string // with its log
-  at(database: string): PostgresPlace // as the user sluice, who may do anything
-  pid(): number // of the process that has started all others
+  readonly dir: string // contains the log
+  at(database: string): PostgresPlace // as the user sluice, a superuser
+  pid(): number // of the postmaster
   start(): void
   stop(): void
-  /** As a host ends it that has no memory left. */
+  /** Kills it like the OOM killer does. */
   kill(): void
-  /** Sends a signal to all of its processes. */
+  /** Sends a signal to all its processes. */
   signal(name: NodeJS.Signals): void
-  /** Makes a copy that runs, and follows this one. */
+  /** Starts a standby that follows this one. */
   standby(): Promise<Standby>
   /** Stops it, and deletes its files. */
   remove(): void
 }
 
 export interface Standby extends Cluster {
-  /** Makes it what the other was. */
+  /** Promotes the standby to primary. */
   promote(): void
 }
 
 type Env = Readonly<Record<string, string>>
 
-/** Makes one that does not run yet. `settings` are lines of postgresql.conf; '' has what PostgreSQL has. `env`: of its processes. */
+/** Makes a stopped cluster. `settings` are lines of postgresql.conf; '' keeps the defaults. `env` is for its processes. */
 export async function makeCluster(settings = quick, env: Env = {}): Promise<Cluster> {
   const dir = emptyDir()
   run(dir, 'initdb', ['-D', join(dir, 'data'), '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', ...locale])
   return clusterIn(dir, await freePort(), settings, env)
 }
 
-/** One in a directory, with its files in `data`. */
+/** Makes a cluster in a directory, with its files in `data`. */
 function clusterIn(dir: string, port: number, settings: string, env: Env): Standby {
   const data = join(dir, 'data')
   appendFileSync(
@@ -63,7 +63,7 @@ function clusterIn(dir: string, port: number, settings: string, env: Env): Stand
   const pgCtl = (...more: readonly string[]): void =>
     run(dir, 'pg_ctl', ['-D', data, '-w', '-l', join(dir, 'log'), ...more], env)
   const pid = (): number => Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10)
-  /** The one that has started all others is the first. */
+  /** The postmaster is the first process. */
   const processes = (): readonly number[] => {
     const children = readFileSync(`/proc/${pid()}/task/${pid()}/children`, 'utf8').split(' ')
     return [pid(), ...children.filter(Boolean).map(Number)]
@@ -88,7 +88,7 @@ function clusterIn(dir: string, port: number, settings: string, env: Env): Stand
     kill() {
       const all = signal('SIGKILL')
       while (all.some(isRunningStill)) execFileSync('sleep', ['0.01'])
-      for (const file of [join(data, 'postmaster.pid'), join(dir, `.s.PGSQL.${port}.lock`)]) rmSync(file) // a zombie of this number may be left, where nobody waits for it
+      for (const file of [join(data, 'postmaster.pid'), join(dir, `.s.PGSQL.${port}.lock`)]) rmSync(file) // a zombie with this pid may remain where nobody reaps it
       isRunning = false
     },
     signal: name => void signal(name),

@@ -1,4 +1,4 @@
-// Databases of a run of npm run test:postgres that have nothing in them.
+// Empty databases for a run of npm run test:postgres.
 import pg from 'pg'
 import type { Test } from 'tap'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
@@ -6,7 +6,7 @@ import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 
 let made = 0
 
-/** Makes a database, and drops it after the test, whoever uses it. */
+/** Creates a database. Drops it after the test, even with open connections. */
 export async function emptyDatabase(t: Pick<Test, 'teardown'>): Promise<PostgresPlace> {
   const template = process.env['SLUICE_TEST_STORE_URL']
   if (template === undefined) throw new Error('run it by npm run test:postgres')
@@ -20,7 +20,7 @@ export async function emptyDatabase(t: Pick<Test, 'teardown'>): Promise<Postgres
   return at(name)
 }
 
-/** Opens a connection of its own, which may do what a superuser may. */
+/** Opens a separate superuser connection. */
 export async function connectTo(t: Pick<Test, 'teardown'>, { url }: PostgresPlace): Promise<pg.Client> {
   const client = new pg.Client(url)
   client.on('error', () => {}) // its database is dropped
@@ -29,7 +29,7 @@ export async function connectTo(t: Pick<Test, 'teardown'>, { url }: PostgresPlac
   return client
 }
 
-/** Lets PostgreSQL run `body` for each row of a table that is still to be made. */
+/** Makes PostgreSQL run `body` for each row of a table that does not exist yet. */
 export const onEachRow = (table: string, body: string): string => `
   create function each_row() returns trigger language plpgsql as $$ begin ${body} return new; end $$;
   create function on_table() returns event_trigger language plpgsql as $$ begin

@@ -1,4 +1,4 @@
-// A primary that dies and a standby that takes over without the last changes, under a server that runs, or dies, too.
+// A primary dies and a standby without the last changes takes over, while the server runs or dies as well.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -24,7 +24,7 @@ const generationOf = async ({ at }: Pair): Promise<string> => {
   return rows[0].value
 }
 
-/** Calls until the store is back: each answer before is 503. */
+/** Retries until the store is back; every answer before that is 503. */
 async function untilBack(app: TestServer): Promise<void> {
   for (;;) {
     const { status } = await app.call('GET', '/v1/users')
@@ -41,107 +41,104 @@ const ruleOn = (listenPort: number) => ({
   targets: [{ host: '10.0.0.1', port: 80 }]
 })
 
-t.test(
-  'a standby that was behind takes over: what was revoked stays so, and agents are compared in full',
-  async t => {
-    const pair = await pairOf(t)
-    const app = await testServer(t, { keys: { store_url: pair.url } })
-    const make = async (id: string, body: object = {}) => {
-      await app.call('POST', '/v1/users', { user_id: id, display_name: id, ...body })
-      const { body: made } = await app.call<{ token: string; credential_id: string }>(
-        'POST',
-        `/v1/users/${id}/credentials`,
-        {}
-      )
-      return made
-    }
-    const [ann, bob, carl, dora] = [
-      await make('ann', { initial_password: 'first-password-of-ann', password_change_required: false }),
-      await make('bob'),
-      await make('carl', { role: 'superadmin' }),
-      await make('dora')
-    ]
-    await make('root', { role: 'superadmin' })
-    const eve = await make('eve')
-    const agent = await openRunningAgent(t, app, 'paris')
-    const { control } = app.server
-    const lost = await insertClient(app, 'lost')
-    const scripted = (clientToken: string) =>
-      connectAgent(t, { port: control.port(), fingerprint: control.fingerprint, token: clientToken })
-    const granted = await app.call<{ grant_id: string }>('POST', '/v1/grants', {
-      ...{ user_id: 'bob', client_id: '*', listen_port_start: 1, listen_port_end: 9 },
-      protocols: ['tcp']
-    })
-    t.equal(granted.status, 201)
-    t.match(await app.call('POST', '/v1/rules', ruleOn(8001)), { status: 201, body: { state: 'active' } })
-    const signIn = (password: string) =>
-      app.call('POST', '/v1/auth/login', { user_id: 'ann', password }, { authorization: '' })
-    t.equal((await signIn('first-password-of-ann')).status, 200)
-    const before = await generationOf(pair)
-
-    await pair.detach()
-    t.match(await app.call('POST', '/v1/rules', ruleOn(8002)), { status: 201, body: { state: 'active' } })
-    t.equal((await app.call('POST', `/v1/clients/${lost}/revoke`)).status, 204)
-    t.equal((await app.call('DELETE', `/v1/users/ann/credentials/${ann.credential_id}`)).status, 204)
-    const rotated = await app.call<{ token: string }>(
+t.test('after failover to a stale standby revocations hold, and agents get a full comparison', async t => {
+  const pair = await pairOf(t)
+  const app = await testServer(t, { keys: { store_url: pair.url } })
+  const make = async (id: string, body: object = {}) => {
+    await app.call('POST', '/v1/users', { user_id: id, display_name: id, ...body })
+    const { body: made } = await app.call<{ token: string; credential_id: string }>(
       'POST',
-      `/v1/users/eve/credentials/${eve.credential_id}/rotate`
+      `/v1/users/${id}/credentials`,
+      {}
     )
-    t.equal(rotated.status, 201)
-    t.equal((await app.call('PATCH', '/v1/users/bob', { disabled: true })).status, 200)
-    t.equal((await app.call('PATCH', '/v1/users/carl', { role: 'user' })).status, 200)
-    t.equal((await app.call('DELETE', '/v1/users/dora')).status, 200)
-    t.equal((await app.call('DELETE', `/v1/grants/${granted.body.grant_id}`)).status, 200)
-    const reset = { new_password: 'second-password-of-ann', temporary: false, keep_api_tokens: true }
-    t.equal((await app.call('POST', '/v1/users/ann/password', reset)).status, 200)
-    t.equal(agent.engine.rules.size, 2)
-    const opened = agent.engine.opened.length
-
-    pair.failOver()
-    await untilBack(app)
-
-    t.equal((await app.call('GET', '/v1/users/me', undefined, bearer(ann.token))).status, 401)
-    t.match(await app.call('GET', '/v1/users/me', undefined, bearer(bob.token)), {
-      status: 401,
-      body: { error: { code: 'user_disabled' } }
-    })
-    t.match(await app.call('GET', '/v1/users/me', undefined, bearer(carl.token)), { body: { role: 'user' } })
-    t.equal((await app.call('GET', '/v1/users/me', undefined, bearer(dora.token))).status, 401)
-    t.equal((await app.call('GET', '/v1/users/me', undefined, bearer(eve.token))).status, 401)
-    t.equal((await app.call('GET', '/v1/users/me', undefined, bearer(rotated.body.token))).status, 200)
-    t.same((await app.call('GET', '/v1/grants')).body, [])
-    t.equal((await signIn('first-password-of-ann')).status, 401)
-    t.equal((await signIn('second-password-of-ann')).status, 200)
-    await t.rejects(scripted(lost), { code: 'token_revoked' })
-
-    t.not(await generationOf(pair), before)
-    await agent.connected()
-    t.ok(agent.log.some(({ fields }) => fields['reason'] === 'store_restored'))
-    while (agent.engine.rules.size > 1) await wait(20)
-    t.same(
-      [...agent.engine.rules.values()].map(({ from }) => from),
-      [8001],
-      'the rule that the standby does not know is gone'
-    )
-    t.equal(agent.engine.opened.length, opened, 'the other one was not opened again')
-    t.match(
-      app.log.filter(({ event }) => event === 'store.restored'),
-      [
-        {
-          level: 'warn',
-          fields: { cluster: /\/00000002$/, cluster_before: /\/00000001$/, revoked_again: 8 }
-        }
-      ]
-    )
-    t.equal((await app.call('POST', '/v1/rules', ruleOn(8003))).status, 201)
-
-    const after = await generationOf(pair)
-    await app.restart()
-    t.equal(await generationOf(pair), after, 'a restart restores nothing')
+    return made
   }
-)
+  const [ann, bob, carl, dora] = [
+    await make('ann', { initial_password: 'first-password-of-ann', password_change_required: false }),
+    await make('bob'),
+    await make('carl', { role: 'superadmin' }),
+    await make('dora')
+  ]
+  await make('root', { role: 'superadmin' })
+  const eve = await make('eve')
+  const agent = await openRunningAgent(t, app, 'paris')
+  const { control } = app.server
+  const lost = await insertClient(app, 'lost')
+  const scripted = (clientToken: string) =>
+    connectAgent(t, { port: control.port(), fingerprint: control.fingerprint, token: clientToken })
+  const granted = await app.call<{ grant_id: string }>('POST', '/v1/grants', {
+    ...{ user_id: 'bob', client_id: '*', listen_port_start: 1, listen_port_end: 9 },
+    protocols: ['tcp']
+  })
+  t.equal(granted.status, 201)
+  t.match(await app.call('POST', '/v1/rules', ruleOn(8001)), { status: 201, body: { state: 'active' } })
+  const signIn = (password: string) =>
+    app.call('POST', '/v1/auth/login', { user_id: 'ann', password }, { authorization: '' })
+  t.equal((await signIn('first-password-of-ann')).status, 200)
+  const before = await generationOf(pair)
 
-t.test('what a killed server has revoked last stays so when it starts on the standby', async t => {
+  await pair.detach()
+  t.match(await app.call('POST', '/v1/rules', ruleOn(8002)), { status: 201, body: { state: 'active' } })
+  t.equal((await app.call('POST', `/v1/clients/${lost}/revoke`)).status, 204)
+  t.equal((await app.call('DELETE', `/v1/users/ann/credentials/${ann.credential_id}`)).status, 204)
+  const rotated = await app.call<{ token: string }>(
+    'POST',
+    `/v1/users/eve/credentials/${eve.credential_id}/rotate`
+  )
+  t.equal(rotated.status, 201)
+  t.equal((await app.call('PATCH', '/v1/users/bob', { disabled: true })).status, 200)
+  t.equal((await app.call('PATCH', '/v1/users/carl', { role: 'user' })).status, 200)
+  t.equal((await app.call('DELETE', '/v1/users/dora')).status, 200)
+  t.equal((await app.call('DELETE', `/v1/grants/${granted.body.grant_id}`)).status, 200)
+  const reset = { new_password: 'second-password-of-ann', temporary: false, keep_api_tokens: true }
+  t.equal((await app.call('POST', '/v1/users/ann/password', reset)).status, 200)
+  t.equal(agent.engine.rules.size, 2)
+  const opened = agent.engine.opened.length
+
+  pair.failOver()
+  await untilBack(app)
+
+  t.equal((await app.call('GET', '/v1/users/me', undefined, bearer(ann.token))).status, 401)
+  t.match(await app.call('GET', '/v1/users/me', undefined, bearer(bob.token)), {
+    status: 401,
+    body: { error: { code: 'user_disabled' } }
+  })
+  t.match(await app.call('GET', '/v1/users/me', undefined, bearer(carl.token)), { body: { role: 'user' } })
+  t.equal((await app.call('GET', '/v1/users/me', undefined, bearer(dora.token))).status, 401)
+  t.equal((await app.call('GET', '/v1/users/me', undefined, bearer(eve.token))).status, 401)
+  t.equal((await app.call('GET', '/v1/users/me', undefined, bearer(rotated.body.token))).status, 200)
+  t.same((await app.call('GET', '/v1/grants')).body, [])
+  t.equal((await signIn('first-password-of-ann')).status, 401)
+  t.equal((await signIn('second-password-of-ann')).status, 200)
+  await t.rejects(scripted(lost), { code: 'token_revoked' })
+
+  t.not(await generationOf(pair), before)
+  await agent.connected()
+  t.ok(agent.log.some(({ fields }) => fields['reason'] === 'store_restored'))
+  while (agent.engine.rules.size > 1) await wait(20)
+  t.same(
+    [...agent.engine.rules.values()].map(({ from }) => from),
+    [8001],
+    'the rule that the standby lacks is gone'
+  )
+  t.equal(agent.engine.opened.length, opened, 'the other one was not opened again')
+  t.match(
+    app.log.filter(({ event }) => event === 'store.restored'),
+    [
+      {
+        level: 'warn',
+        fields: { cluster: /\/00000002$/, cluster_before: /\/00000001$/, revoked_again: 8 }
+      }
+    ]
+  )
+  t.equal((await app.call('POST', '/v1/rules', ruleOn(8003))).status, 201)
+
+  const after = await generationOf(pair)
+  await app.restart()
+  t.equal(await generationOf(pair), after, 'a restart restores nothing')
+})
+
+t.test('the last revocations of a killed server hold when it starts on the standby', async t => {
   const pair = await pairOf(t)
   const dir = join(t.testdir(), 'data')
   const api = await freePort()
@@ -184,23 +181,26 @@ t.test('what a killed server has revoked last stays so when it starts on the sta
   t.equal(await next.exit, 0)
 })
 
-t.test('doctor warns of a standby that may be behind, and of what a power failure may damage', async t => {
-  const pair = await pairOf(t)
-  const args = ['doctor', '--data-dir', privateDir(t, {})]
-  const env = { ...freePorts, SVC_STORE_URL: pair.url }
-  await expectFound(t, args, env, {
-    'store.unsynced': /fsync and full_page_writes/,
-    'store.standby': /1 standby follows, and synchronous_standby_names is empty/
-  })
+t.test(
+  'doctor warns of a possibly stale standby and of settings that risk data at a power failure',
+  async t => {
+    const pair = await pairOf(t)
+    const args = ['doctor', '--data-dir', privateDir(t, {})]
+    const env = { ...freePorts, SVC_STORE_URL: pair.url }
+    await expectFound(t, args, env, {
+      'store.unsynced': /fsync and full_page_writes/,
+      'store.standby': /1 standby follows, and synchronous_standby_names is empty/
+    })
 
-  const remedy = readFileSync(join(import.meta.dirname, 'synchronous.sql'), 'utf8')
-  t.ok(readFileSync(operating, 'utf8').includes(`\`\`\`sql test/postgres/synchronous.sql\n${remedy}\`\`\``))
-  const statements = [`alter system set fsync = on;`, `alter system set full_page_writes = on;`, remedy]
-  for (const statement of statements.join('').split(';').slice(0, -1)) await pair.primary.query(statement)
-  await untilTrue(pair.primary, `select current_setting('synchronous_standby_names') <> '' as yes`)
+    const remedy = readFileSync(join(import.meta.dirname, 'synchronous.sql'), 'utf8')
+    t.ok(readFileSync(operating, 'utf8').includes(`\`\`\`sql test/postgres/synchronous.sql\n${remedy}\`\`\``))
+    const statements = [`alter system set fsync = on;`, `alter system set full_page_writes = on;`, remedy]
+    for (const statement of statements.join('').split(';').slice(0, -1)) await pair.primary.query(statement)
+    await untilTrue(pair.primary, `select current_setting('synchronous_standby_names') <> '' as yes`)
 
-  t.same(
-    (await findingsOf('store', {}, { keys: { store_url: pair.url } })).map(finding => 'ok' in finding),
-    [true]
-  )
-})
+    t.same(
+      (await findingsOf('store', {}, { keys: { store_url: pair.url } })).map(finding => 'ok' in finding),
+      [true]
+    )
+  }
+)

@@ -1,4 +1,4 @@
-// Changes that share a transaction of PostgreSQL: what each of them is promised all the same.
+// Group commit on PostgreSQL: several changes share a transaction, and each keeps its guarantees.
 import type { EntityManager } from '@mikro-orm/sql'
 import t, { type Test } from 'tap'
 import { User } from '../../kernel/identity/entities.ts'
@@ -25,7 +25,7 @@ async function opened(t: Test, place?: PostgresPlace) {
   return { store, at, ids }
 }
 
-/** Begins a change that lasts until all of these wait: then they are of its group. Resolves when all have ended. */
+/** Runs changes in one group: a first change ends when all of them wait. Resolves when all have ended. */
 async function together<T>(store: Database, works: readonly ((em: EntityManager) => Promise<T>)[]) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const first = store.change(() => promise)
@@ -40,29 +40,26 @@ const transactionOf = async (em: EntityManager): Promise<string> => {
   return row?.id ?? ''
 }
 
-/** What a statement with a value returns, as all those that are kept prepared. */
+/** Returns the result of a statement with a parameter, which is a prepared statement. */
 const prepared = (em: EntityManager) =>
   em.execute<{ text: string }[]>('select statement as text from pg_prepared_statements where name <> ?', [''])
 
-t.test(
-  'changes that wait, and those that come meanwhile, are made in one transaction, at most 8 of them',
-  async t => {
-    const { store } = await opened(t)
+t.test('waiting and arriving changes share one transaction, at most 8 at a time', async t => {
+  const { store } = await opened(t)
 
-    const results = await together(
-      store,
-      Array.from({ length: 20 }, () => transactionOf)
-    )
+  const results = await together(
+    store,
+    Array.from({ length: 20 }, () => transactionOf)
+  )
 
-    const numbers = results.map(result => (result.status === 'fulfilled' ? result.value : null))
-    t.same(
-      [...Map.groupBy(numbers, number => number).values()].map(({ length }) => length),
-      [7, 8, 5] // the first ones have come while another was made
-    )
-  }
-)
+  const numbers = results.map(result => (result.status === 'fulfilled' ? result.value : null))
+  t.same(
+    [...Map.groupBy(numbers, number => number).values()].map(({ length }) => length),
+    [7, 8, 5] // the first ones arrived during another transaction
+  )
+})
 
-t.test('a change that fails is undone alone, whatever it has done, and its own error is told', async t => {
+t.test('a failed change is rolled back alone, and its caller gets its own error', async t => {
   const { store, ids } = await opened(t)
 
   const results = await together<unknown>(store, [
@@ -108,7 +105,7 @@ t.test('a change that fails is undone alone, whatever it has done, and its own e
   t.same(await ids(), ['ann', 'eve', 'fred', 'hans'])
 })
 
-t.test('what a change has begun and not waited for fails no other one', async t => {
+t.test('a statement that a change did not await fails no other change', async t => {
   const { store, ids } = await opened(t)
 
   const results = await together<unknown>(store, [
@@ -124,7 +121,7 @@ t.test('what a change has begun and not waited for fails no other one', async t 
   t.same(await ids(), ['ann', 'bob'])
 })
 
-t.test('when others come between, each change of the group is made again, and is there once', async t => {
+t.test('after a conflict each change of the group runs again, and is stored once', async t => {
   const { store, at, ids } = await opened(t)
   await store.change(adding('ann'))
   const runs: string[] = []
@@ -156,7 +153,7 @@ t.test('when others come between, each change of the group is made again, and is
   t.equal((await store.read(em => em.findOne(User, { id: 'ann' })))?.displayName, 'other, mine')
 })
 
-t.test('a conflict that a change swallows is one all the same', async t => {
+t.test('a conflict counts even if the change swallows the error', async t => {
   const { store, at } = await opened(t)
   await store.change(adding('ann'))
   let runs = 0
@@ -171,20 +168,23 @@ t.test('a conflict that a change swallows is one all the same', async t => {
   t.equal((await store.read(em => em.findOne(User, { id: 'ann' })))?.displayName, 'mine')
 })
 
-t.test('no change is answered before its group is committed: without an answer none is known', async t => {
-  const proxy = await proxyTo(t, await emptyDatabase(t))
-  const { store, ids } = await opened(t, proxy.place)
-  proxy.cutAt('commit')
+t.test(
+  'no change is answered before its group commits; without an answer the outcome is unknown',
+  async t => {
+    const proxy = await proxyTo(t, await emptyDatabase(t))
+    const { store, ids } = await opened(t, proxy.place)
+    proxy.cutAt('commit')
 
-  const results = await together(store, ['ann', 'bob', 'carl'].map(adding))
+    const results = await together(store, ['ann', 'bob', 'carl'].map(adding))
 
-  for (const result of results)
-    t.match(result, { status: 'rejected', reason: { errorCode: { code: 'store_outcome_unknown' } } })
-  t.same(await ids(), ['ann', 'bob', 'carl'])
-  await store.change(adding('dora'))
-})
+    for (const result of results)
+      t.match(result, { status: 'rejected', reason: { errorCode: { code: 'store_outcome_unknown' } } })
+    t.same(await ids(), ['ann', 'bob', 'carl'])
+    await store.change(adding('dora'))
+  }
+)
 
-t.test('a change that is answered is there after PostgreSQL was killed', async t => {
+t.test('an answered change survives a kill of PostgreSQL', async t => {
   const cluster = await makeCluster()
   t.teardown(cluster.remove)
   cluster.start()
@@ -210,7 +210,7 @@ t.test('a change that is answered is there after PostgreSQL was killed', async t
   )
 })
 
-t.test('when the database does not answer, all that wait are refused together', async t => {
+t.test('when the database does not answer, all waiting changes are refused together', async t => {
   const proxy = await proxyTo(t, await emptyDatabase(t))
   const { store } = await opened(t, proxy.place)
   proxy.beSilent()
@@ -224,11 +224,11 @@ t.test('when the database does not answer, all that wait are refused together', 
     t.match(result, { status: 'rejected', reason: { errorCode: { code: 'store_unavailable', http: 503 } } })
   t.ok(
     performance.now() - before < 15_000,
-    'a connection is waited for 5 s, by each group of 8 it would be 35'
+    'a connection times out after 5 s; one group of 8 after another would take 35 s'
   )
 })
 
-t.test('a statement that nobody waits for fails its change, and no other one', async t => {
+t.test('a statement that nobody awaits fails its own change and no other', async t => {
   const { store, ids } = await opened(t)
   const runs: string[] = []
   const work = (id: string, added: string) => async (em: EntityManager) => {
@@ -256,7 +256,7 @@ t.test('a statement that nobody waits for fails its change, and no other one', a
   await t.rejects(store.change(work('alone', 'ann')), /duplicate key/)
 })
 
-t.test('a conflict of a statement that nobody waits for is one: the change is made again', async t => {
+t.test('a conflict in a statement that nobody awaits makes the change run again', async t => {
   const { store, at } = await opened(t)
   await store.change(adding('ann'))
   let runs = 0
@@ -277,7 +277,7 @@ t.test('a conflict of a statement that nobody waits for is one: the change is ma
 })
 
 t.test(
-  'without an answer to its commit, a change whose last statement is unanswered is unknown, too',
+  'without an answer to the commit, a change with an unanswered last statement is unknown, too',
   async t => {
     const proxy = await proxyTo(t, await emptyDatabase(t))
     const { store, ids } = await opened(t, proxy.place)
@@ -293,7 +293,7 @@ t.test(
   }
 )
 
-t.test('what a change asks at once is one message; the beginning and the end of it are none', async t => {
+t.test('concurrent statements of a change are one message; its begin and end need none', async t => {
   const proxy = await proxyTo(t, await emptyDatabase(t))
   const { store } = await opened(t, proxy.place)
   const ask = (em: EntityManager) => em.find(User, { id: 'ann' })
@@ -325,7 +325,7 @@ t.test('a statement is prepared once, and a connection keeps 500', async t => {
   t.equal(most.length, 500)
 })
 
-t.test('a name has one statement on all connections, since a pooler takes that of another', async t => {
+t.test('a name means the same statement on all connections, since a pooler shares them', async t => {
   const texts = [1, 2, 3].map(at => `select ${at} as one where 'x' = ?`)
   const askedIn = async (order: readonly string[]) => {
     const { store } = await opened(t)
@@ -344,7 +344,7 @@ t.test('a name has one statement on all connections, since a pooler takes that o
   t.same(await askedIn(texts.toReversed()), found)
 })
 
-t.test('behind a pooler, where a prepared statement may be gone, changes are made all the same', async t => {
+t.test('changes succeed behind a pooler that has lost a prepared statement', async t => {
   const { store, ids } = await opened(t)
   await store.change(adding('ann'))
   await store.change(em => em.execute('deallocate all'))

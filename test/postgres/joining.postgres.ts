@@ -1,4 +1,4 @@
-// A server joins others with store_url and a copy of the key file: real processes, and an agent that moves.
+// A server joins a cluster with store_url and a copy of the key file: real processes, and an agent that moves.
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { fingerprintOf, keyIn, startAt, stop } from './second-server.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** Runs the listing of the guide as it is printed, but for the places. */
+/** Runs the listing of the guide as printed, except for paths and addresses. */
 async function playJoin(t: Test, from: string, to: string): Promise<void> {
   const file = 'test/postgres/join.sh'
   const text = readFileSync(join(root, file), 'utf8')
@@ -24,7 +24,7 @@ async function playJoin(t: Test, from: string, to: string): Promise<void> {
 }
 
 t.test(
-  'an agent moves from one server to another, which has no more than store_url and the key file',
+  'an agent moves from one server to another that has only store_url and the key file',
   { timeout: 280_000 },
   async t => {
     const { url } = await emptyDatabase(t)
@@ -43,7 +43,7 @@ t.test(
     t.notMatch(wrong.stderr, readFileSync(keyIn(two), 'utf8').trim())
     t.match(await inTwo('doctor'), { code: 1, stdout: /of another store/ })
     t.match(await inTwo('backup', cluster.dir), { code: 2, stderr: /pg_dump .*store\.key/s })
-    t.equal(cluster.server.count('client.disconnected'), 0, 'the first one goes on')
+    t.equal(cluster.server.count('client.disconnected'), 0, 'the first agent stays connected')
 
     await playJoin(t, one, two)
     const beside = await startAt(t, '127.0.0.1:0', two, url)

@@ -1,4 +1,4 @@
-// What one server knows the others know: two servers in this process, on one database.
+// Two servers in this process share one database: each sees the state that the other has stored.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -33,9 +33,9 @@ async function servers(t: Test): Promise<readonly [TestServer, TestServer]> {
   const a = await start('a')
   const starting = start('b')
   const state = { isStarting: true }
-  starting.finally(() => (state.isStarting = false)).catch(() => {}) // who awaits it gets the error
+  starting.finally(() => (state.isStarting = false)).catch(() => {}) // the caller that awaits it gets the error
   while (state.isStarting) {
-    await a.clock.advance(2_000) // it shows each 2 s that it lives, for which the other one waits
+    await a.clock.advance(2_000) // sends the 2 s heartbeat that the other server waits for
     await setImmediate()
   }
   return [a, await starting]
@@ -69,7 +69,7 @@ t.test('the setup token of the last start is valid at each server; failures at b
     t.match(await login(server, root.password), { status: 429, body: { error: { code: 'rate_limited' } } })
 })
 
-t.test('the same Idempotency-Key at two servers at once makes one credential', async t => {
+t.test('one Idempotency-Key at two servers at once makes one token', async t => {
   const [a, b] = await servers(t)
   await a.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann', role: 'user' })
   const path = '/v1/users/ann/credentials'
@@ -83,7 +83,7 @@ t.test('the same Idempotency-Key at two servers at once makes one credential', a
   }
 })
 
-t.test('a file is applied at one server at a time, and pages see a change at each', async t => {
+t.test('one server at a time applies a file, and pages at each server see a change', async t => {
   const [a, b] = await servers(t)
   const seen = async (server: TestServer) =>
     (await server.call<{ last: number }>('GET', '/v1/changes')).body.last

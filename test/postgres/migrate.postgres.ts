@@ -1,4 +1,4 @@
-// sluice store migrate, from SQLite to PostgreSQL and back: real processes, and all that is refused.
+// sluice store migrate, from SQLite to PostgreSQL and back: real processes, and every refusal.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { emptyDatabase } from './empty-database.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** Runs a listing of the guide as it is printed, but for the places. The server is stopped and started by the test. */
+/** Runs a listing of the guide as printed, except for paths. The test stops and starts the server. */
 async function play(t: Test, cluster: TestCluster, file: string, url: string): Promise<string> {
   const text = readFileSync(join(root, file), 'utf8')
   const guide = readFileSync(join(root, 'docs/OPERATING.md'), 'utf8')
@@ -34,7 +34,7 @@ async function stop({ server }: TestCluster): Promise<void> {
   await server.exit
 }
 
-/** Starts a target that answers each part with one word, and never closes. Returns its port. */
+/** Starts a target that answers each part with one word and never closes. Returns its port. */
 async function startTarget(t: Test): Promise<number> {
   const server = createServer(socket => socket.on('error', () => {}).on('data', () => socket.write('hello')))
   t.teardown(() => void server.close())
@@ -42,7 +42,7 @@ async function startTarget(t: Test): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Opens a connection that stays open. Returns what sends a part and resolves with the answer. */
+/** Opens a connection that stays open. Returns a function that sends a part and resolves with the answer. */
 function openLive(t: Test, port: number): () => Promise<string> {
   const socket = dial(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
@@ -55,7 +55,7 @@ function openLive(t: Test, port: number): () => Promise<string> {
 
 const password = 'correct horse battery staple'
 
-/** What an operator has made: a user with a password, one with a token, a grant, a quota, limits and a rule with labels. */
+/** The state that an operator made: a user with a password, one with a token, a grant, a quota, limits, a rule with labels. */
 async function furnish(cluster: TestCluster, listen: number, target: number) {
   const { call } = cluster
   await call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
@@ -82,7 +82,7 @@ async function furnish(cluster: TestCluster, listen: number, target: number) {
 }
 
 t.test(
-  'a store moves to PostgreSQL and back, while its agent forwards: rules, counters, passwords and tokens go on',
+  'a store moves to PostgreSQL and back while its agent forwards; rules, counters, passwords and tokens stay valid',
   { timeout: 280_000 },
   async t => {
     const { url } = await emptyDatabase(t)
@@ -106,7 +106,7 @@ t.test(
     const before = await statusWith(session)
     t.not(before, await statusWith('svc_session=other'))
 
-    /** Stops the server, moves the store, starts the server, and checks that all goes on. */
+    /** Stops the server, moves the store, starts the server, and checks that everything continues. */
     const move = async (listing: string, answers: number): Promise<string> => {
       await stop(cluster)
       t.match(await live(), /hello/, 'forwards while the store is moved')
@@ -128,7 +128,7 @@ t.test(
       t.equal(paris.agent.count('rule.closed'), 0)
       const own = await cluster.call('GET', '/v1/rules', undefined, bearer)
       t.match(own, [{ rule_id: rule, state: 'active', labels: { env: 'prod' } }], 'the token of ann is valid')
-      t.equal(await statusWith(session), before, 'a session goes on')
+      t.equal(await statusWith(session), before, 'a session stays valid')
       return said
     }
 
@@ -147,7 +147,7 @@ t.test(
 )
 
 t.test(
-  'a server that runs, a store in the target and a wrong --to are refused, and change nothing',
+  'a running server, a store in the target and a wrong --to are refused, and nothing changes',
   async t => {
     const [at, other] = [await emptyDatabase(t), await emptyDatabase(t)]
     const cluster = await testCluster(t)

@@ -1,4 +1,4 @@
-// What a move copies and compares, and that it leaves nothing where it fails or is killed.
+// Copying a store: everything is copied and compared, and a failed or killed move leaves nothing behind.
 import { once } from 'node:events'
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -27,7 +27,7 @@ const move = (from: Place, to: Place, more: Partial<Move> = {}) =>
     ...more
   })
 
-/** Rows of the kinds that the databases keep in different ways. */
+/** Rows with values that the databases store in different ways. */
 const odd = [
   `insert into kernel_fact values ('generation', '0123'), ('leaf', 'é ''"\\ ' || char(127, 10, 128225)), ('empty', '')`,
   `insert into kernel_user values ('ann', 'Ann', 'user', 0, 1), ('bob', 'Bob', 'superadmin', 1, ${Number.MAX_SAFE_INTEGER})`,
@@ -43,7 +43,7 @@ const odd = [
   `delete from traffic_series where id = 7`
 ]
 
-/** Makes a store of SQLite with rows, which every plugin has migrated. */
+/** Makes a SQLite store with rows, migrated by every plugin. */
 async function fullStore(t: Test, more: readonly string[] = []): Promise<{ file: string; dir: string }> {
   const dir = t.testdir()
   chmodSync(dir, 0o700)
@@ -59,7 +59,7 @@ function inFile(file: string, ...statements: readonly string[]): void {
   database.close()
 }
 
-/** Returns all rows of all tables, with the types that SQLite keeps them in, and the last numbers. */
+/** Returns all rows of all tables, with their SQLite types, and the last numbers of the sequences. */
 function contentOf(file: string): Map<string, unknown[]> {
   const database = new Database(file)
   const names = database
@@ -92,7 +92,7 @@ const tablesIn = async (t: Test, at: PostgresPlace): Promise<string[]> => {
   return rows.map(({ relname }) => relname)
 }
 
-t.test('each value, and the number that a table gives next, is the same there and back again', async t => {
+t.test('a round trip preserves each value and the next number of each table', async t => {
   const { file, dir } = await fullStore(t)
   const [at, back] = [await emptyDatabase(t), join(dir, 'back.db')]
   const before = contentOf(file)
@@ -112,7 +112,7 @@ t.test('each value, and the number that a table gives next, is the same there an
   await (await openStore(at, stores)).close()
 })
 
-t.test('what would be another value there, or none, is named and not moved', async t => {
+t.test('a value that the other database cannot represent is named and nothing is moved', async t => {
   const cases = [
     [
       `update kernel_user set display_name = 'a' || char(0) || 'b'`,
@@ -144,7 +144,7 @@ t.test('a store of a newer sluice is refused', async t => {
   await t.rejects(move(file, await emptyDatabase(t)), { message: /sluice 99\.0\.0 has opened the store/ })
 })
 
-t.test('tables of plugins that are not loaded stay only when they are named', async t => {
+t.test('tables of plugins that are not loaded stay behind only if they are named', async t => {
   const { file } = await fullStore(t, ['create table notes (id text primary key)'])
   const at = await emptyDatabase(t)
   const refused = { errorCode: { code: 'store_not_movable' }, message: /no plugin that is loaded/ }
@@ -160,10 +160,10 @@ t.test('tables of plugins that are not loaded stay only when they are named', as
   const found = await tablesIn(t, at)
   t.notOk(found.includes('bans_ban') || found.includes('notes'))
   await (await openStore(at, stores)).close()
-  t.ok((await tablesIn(t, at)).includes('bans_ban'), 'the plugin begins anew')
+  t.ok((await tablesIn(t, at)).includes('bans_ban'), 'the plugin starts with empty tables')
 })
 
-t.test('tables of others in the database stay, and one with a name of ours is refused', async t => {
+t.test('foreign tables in the database stay, and one with a name of ours is refused', async t => {
   const { file } = await fullStore(t)
   const [mixed, taken] = [await emptyDatabase(t), await emptyDatabase(t)]
   await (await connectTo(t, mixed)).query('create table invoices (id uuid)')
@@ -175,7 +175,7 @@ t.test('tables of others in the database stay, and one with a name of ours is re
   t.ok((await tablesIn(t, mixed)).includes('invoices'))
 })
 
-t.test('a copy that differs is not kept', async t => {
+t.test('a copy that differs is discarded', async t => {
   const { file } = await fullStore(t)
   for (const body of [
     `new.display_name := new.display_name || '!';`,
@@ -192,7 +192,7 @@ t.test('a copy that differs is not kept', async t => {
   }
 })
 
-t.test('a move that is killed leaves no store, and is made again', { timeout: 120_000 }, async t => {
+t.test('a killed move leaves no store, and a second attempt succeeds', { timeout: 120_000 }, async t => {
   const { file, dir } = await fullStore(t)
   const at = await emptyDatabase(t)
   const client = await connectTo(t, at)
@@ -217,7 +217,7 @@ t.test('a move that is killed leaves no store, and is made again', { timeout: 12
   t.equal(moved.find(({ table }) => table === 'traffic_series')?.rows, 2)
 })
 
-t.test('a move to a file that is killed leaves a draft, which the next one replaces', async t => {
+t.test('a killed move to a file leaves a draft, which the next move replaces', async t => {
   const { file, dir } = await fullStore(t)
   const [at, back] = [await emptyDatabase(t), join(dir, 'back.db')]
   await move(file, at)
@@ -229,7 +229,7 @@ t.test('a move to a file that is killed leaves a draft, which the next one repla
   t.same(readdirSync(dir).sort(), ['back.db', 'sluice.db'])
 })
 
-t.test('a damaged store is refused in words, and nothing is kept', async t => {
+t.test('a damaged store is refused with an explanation, and nothing is stored', async t => {
   const { file } = await fullStore(t)
   const at = await emptyDatabase(t)
   const bytes = readFileSync(file)

@@ -1,4 +1,4 @@
-// A primary and a standby that follows, behind one address.
+// A primary and its standby, behind one address.
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import type { Test } from 'tap'
@@ -7,24 +7,24 @@ import { breakableLink } from '../support/breakable-link.ts'
 import { followed, makeCluster, type Standby } from './cluster.ts'
 
 export interface Pair {
-  readonly url: string // of the database sluice, by the one address
+  readonly url: string // of the database sluice, at the shared address
   readonly primary: pg.Client
-  readonly at: Standby['at'] // of the one that is in force
-  /** What is committed from now on does not reach the standby, which has all that was before. */
+  readonly at: Standby['at'] // of the current primary
+  /** Stops replication; the standby has everything committed before. */
   detach(): Promise<void>
-  /** The primary dies as without power, and the standby takes over its address. */
+  /** Kills the primary like a power failure; the standby takes over its address. */
   failOver(): void
-  /** New connections lead to the standby, which takes over; those that are there stay. */
+  /** Sends new connections to the standby, which is promoted; existing connections stay. */
   divide(): void
 }
 
-/** Makes a primary with a standby that follows. */
+/** Starts a primary and its standby. */
 export async function pairOf(t: Test): Promise<Pair> {
   const primary = await makeCluster(followed)
   t.teardown(primary.remove)
   primary.start()
   await runAt(primary.at('postgres'), [
-    'create role ordinary login', // as OPERATING.md makes it
+    'create role ordinary login', // as in OPERATING.md
     "create database sluice owner ordinary encoding 'UTF8' template template0"
   ])
   const standby = await primary.standby()
@@ -51,7 +51,7 @@ export async function pairOf(t: Test): Promise<Pair> {
   }
 }
 
-/** What the primary commits from now on does not reach its standby, which has all that was before. */
+/** Stops replication to the standby, which has everything committed before. */
 export async function detach(primary: pg.Client, standby: pg.Client): Promise<void> {
   const { rows } = await primary.query('select pg_current_wal_lsn()::text as lsn')
   await untilTrue(standby, `select pg_last_wal_replay_lsn() >= '${rows[0].lsn}' as yes`)
@@ -68,7 +68,7 @@ async function clientOf(t: Test, { at }: Pick<Standby, 'at'>): Promise<pg.Client
   return client
 }
 
-/** PostgreSQL tells nobody what its standby has done. */
+/** Polls, since PostgreSQL has no event for the progress of a standby. */
 export async function untilTrue(client: pg.Client, question: string): Promise<void> {
   while ((await client.query(question)).rows[0]?.yes !== true) await wait(20)
 }

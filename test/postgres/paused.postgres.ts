@@ -1,9 +1,9 @@
-// A server that is paused in the middle of a change, while another one goes on.
+// A server that is paused in the middle of a change, while another one continues.
 import t from 'tap'
 import { type Place, type Server, until, withServers } from '../servers/place.ts'
 import { connectTo } from './empty-database.ts'
 
-/** Pauses the first server when it has deleted a credential, and has not committed that. */
+/** Pauses the first server after it has deleted a credential and before it commits. */
 async function pausedInChange(place: Place) {
   const [paused, other] = place.servers as readonly [Server, Server]
   await other.call({
@@ -33,7 +33,7 @@ async function pausedInChange(place: Place) {
 const timeout = 120_000
 
 t.test(
-  'a server that is paused in a change does not keep others from changing the same rows',
+  'a server that is paused in a change does not stop others from changing the same rows',
   { timeout },
   t =>
     withServers({ servers: ['a', 'b'] }, async place => {

@@ -1,4 +1,4 @@
-// Servers behind PgBouncer of Debian in transaction mode: it gives each transaction any of its connections.
+// Servers behind Debian's PgBouncer in transaction mode: each transaction may use a different connection.
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const operator = 'operator-token-of-the-end-to-end-suite-0123456789'
 const timeout = 120_000
 const { cert, key } = await makeCertificate([])
 
-/** A database, and PgBouncer before it, with the settings that the guide names. */
+/** A database behind PgBouncer, with the settings of the guide. */
 async function pooled(t: Test) {
   const cluster = await makeCluster()
   t.teardown(cluster.remove)
@@ -44,7 +44,7 @@ server_round_robin = 1
 ignore_startup_parameters = options
 `
   )
-  const own = process.getuid?.() === 0 ? ['-u', 'postgres'] : [] // it does not run as root
+  const own = process.getuid?.() === 0 ? ['-u', 'postgres'] : [] // PgBouncer does not run as root
   const child = spawnChild('pgbouncer', [...own, file], { stdio: ['ignore', 'ignore', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   let log = ''
@@ -90,39 +90,35 @@ async function fixture(t: Test) {
   return { cluster, run, client, server: (id: string) => startedServer(run(id, direct), operator) }
 }
 
-t.test('a pooler that keeps signals is found at the start, with the remedy', { timeout }, async t => {
+t.test('a pooler that swallows signals is detected at the start, with the remedy', { timeout }, async t => {
   const { run } = await fixture(t)
   const deaf = run('deaf')
   t.equal(await deaf.exit, 78)
   t.match(deaf.output(), /startup\.store_unusable: .* cannot wake each other: .* store_listen_url/)
 })
 
-t.test(
-  'a read whose statement another connection has prepared is made all the same',
-  { timeout },
-  async t => {
-    const { pooler: url } = await pooled(t)
-    const sessions = new Sessions(
-      { url, password: undefined, isAlone: false },
-      { opened: async () => {}, replaceWriter: async () => {} }
-    )
-    t.teardown(() => sessions.close())
-    await sessions.open()
-    const ask = (of: number) =>
-      sessions.read(async client => (await run(client, { text: 'select $1::int8 as of', values: [of] })).rows)
-    const numbers = Array.from({ length: 8 }, (_, at) => at)
+t.test('a read succeeds although another connection has prepared its statement', { timeout }, async t => {
+  const { pooler: url } = await pooled(t)
+  const sessions = new Sessions(
+    { url, password: undefined, isAlone: false },
+    { opened: async () => {}, replaceWriter: async () => {} }
+  )
+  t.teardown(() => sessions.close())
+  await sessions.open()
+  const ask = (of: number) =>
+    sessions.read(async client => (await run(client, { text: 'select $1::int8 as of', values: [of] })).rows)
+  const numbers = Array.from({ length: 8 }, (_, at) => at)
 
-    const atOnce = await Promise.all(numbers.map(ask))
-    const inTurn: unknown[] = []
-    for (const number of numbers) inTurn.push(await ask(number))
+  const atOnce = await Promise.all(numbers.map(ask))
+  const inTurn: unknown[] = []
+  for (const number of numbers) inTurn.push(await ask(number))
 
-    const expected = numbers.map(of => [{ of }])
-    t.same(atOnce, expected)
-    t.same(inTurn, expected)
-  }
-)
+  const expected = numbers.map(of => [{ of }])
+  t.same(atOnce, expected)
+  t.same(inTurn, expected)
+})
 
-t.test('several servers start, change and read behind a pooler', { timeout }, async t => {
+t.test('a cluster starts, changes and reads behind a pooler', { timeout }, async t => {
   const { server, client } = await fixture(t)
   const [a, b, c] = await Promise.all(['a', 'b', 'c'].map(server))
   if (!a || !b || !c) throw new TypeError('there are three')

@@ -4,8 +4,8 @@ import type { Test } from 'tap'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 
 /**
- * Relays to a database. `cutAt` ends the next connection that sends the text, when the database has answered. `beSilent`
- * ends all, and from then on nothing answers.
+ * Relays to a database. `cutAt` closes the next connection that sends the text, after the database has answered.
+ * `beSilent` closes all connections; from then on nothing answers.
  */
 export async function proxyTo(t: Pick<Test, 'teardown'>, place: PostgresPlace) {
   const { hostname, port, pathname, username } = new URL(place.url)

@@ -1,4 +1,4 @@
-// A server of another release: its version, how many migrations of the plugin acme it has, and its keys are in the environment.
+// A server of another release. The environment sets its version, its migrations of the plugin acme, and its keys.
 import { once } from 'node:events'
 import { Migration } from '@mikro-orm/migrations'
 import { plugins as builtin } from '../../config/plugins.ts'

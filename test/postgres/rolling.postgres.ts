@@ -1,4 +1,4 @@
-// Servers of one PostgreSQL that are upgraded one at a time, and what happens when one of them stops.
+// Servers of one PostgreSQL that are upgraded one at a time, and the effect of a stop.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -30,7 +30,7 @@ interface Release {
 const older: Release = { version: '2.0.0', migrations: 1 }
 const newer: Release = { version: '2.1.0', migrations: 3 }
 
-/** A database of the test's own, and what starts servers of any release on it. */
+/** A database for this test, and a function that starts servers of any release on it. */
 async function fixture(t: Test) {
   const name = `test_${newId(0).slice(-8).toLowerCase()}`
   await runAt(cluster.at('postgres'), [`create database ${name}`])
@@ -95,7 +95,7 @@ async function fixture(t: Test) {
 
 type Server = Awaited<ReturnType<Awaited<ReturnType<typeof fixture>>['server']>>
 
-t.test('what an older server uses is not taken away while it lives', async t => {
+t.test('tables that an older server uses stay while it lives', async t => {
   const { server, launch, acme } = await fixture(t)
   const a = await server('a', older)
   const b = await server('b', newer)
@@ -116,36 +116,29 @@ t.test('what an older server uses is not taken away while it lives', async t => 
   t.equal(await again.exit, 0)
 
   await server('a', newer)
-  t.same(
-    await acme(),
-    ['0001-note', '0002-new', '0003-old+closes'],
-    'the last server that is upgraded runs it'
-  )
+  t.same(await acme(), ['0001-note', '0002-new', '0003-old+closes'], 'the last server to upgrade runs it')
 
   const late = launch('c', older)
   t.equal(await late.exit, 78)
   t.match(late.output(), /acme: the database has schema 3, this build knows 1; start the newer build again/)
 })
 
-t.test(
-  'an older server that was taken for dead when the schema was closed changes nothing any more',
-  async t => {
-    const { server, acme, untilDead } = await fixture(t)
-    const a = await server('a', older)
-    a.signal('SIGSTOP')
-    await untilDead('a')
-    await server('b', newer)
-    t.equal((await acme()).length, 3)
-    a.signal('SIGCONT')
-    const user = { user_id: 'ann', display_name: 'Ann', role: 'user' }
-    t.match(await a.call('POST', '/v1/users', user), {
-      status: 500,
-      body: { error: { code: 'startup.schema_version_too_new' } }
-    })
-  }
-)
+t.test('an older server that was declared dead when the schema was closed can change nothing', async t => {
+  const { server, acme, untilDead } = await fixture(t)
+  const a = await server('a', older)
+  a.signal('SIGSTOP')
+  await untilDead('a')
+  await server('b', newer)
+  t.equal((await acme()).length, 3)
+  a.signal('SIGCONT')
+  const user = { user_id: 'ann', display_name: 'Ann', role: 'user' }
+  t.match(await a.call('POST', '/v1/users', user), {
+    status: 500,
+    body: { error: { code: 'startup.schema_version_too_new' } }
+  })
+})
 
-t.test('a server does not run beside one that is more than one minor version older', async t => {
+t.test('a server refuses to run beside one that is more than one minor version older', async t => {
   const { server, launch } = await fixture(t)
   const a = await server('a', older)
   const far = launch('b', { version: '2.2.0', migrations: 3 })
@@ -160,7 +153,7 @@ t.test('a server does not run beside one that is more than one minor version old
   t.pass('the older one is not refused for that')
 })
 
-t.test('servers that start at the same time migrate once', async t => {
+t.test('servers that start at once migrate once', async t => {
   const { server, acme } = await fixture(t)
   await Promise.all(['a', 'b', 'c'].map(id => server(id, newer)))
   t.same(await acme(), ['0001-note', '0002-new', '0003-old+closes'])
@@ -178,7 +171,7 @@ async function enrolled(place: PostgresPlace, count: number) {
 const connect = async (t: Test, to: Server, token: string) =>
   connectAgent(t, { ...to.at, token, ...(await acceptingScript({})) })
 
-t.test('a server that stops says so first, and its agents go to the other one in waves', async t => {
+t.test('a stopping server announces it, and its agents move to the other one in waves', async t => {
   const { server, place } = await fixture(t)
   const [a, b] = [await server('a', older), await server('b', older)]
   const ids = await enrolled(place, 104)
@@ -198,7 +191,7 @@ t.test('a server that stops says so first, and its agents go to the other one in
     endedAt.push(performance.now())
     t.equal(agent.endCode(), 'shutting_down')
     isAway.abort()
-    await wait(at === 0 ? 100 : 1000 * Math.random()) // as an agent of ours, which takes a random moment within a second
+    await wait(at === 0 ? 100 : 1000 * Math.random()) // like our agents, which wait a random part of a second
     return connect(t, b, ids[at] ?? '')
   })
   const stoppedAt = performance.now()
@@ -209,15 +202,11 @@ t.test('a server that stops says so first, and its agents go to the other one in
     ({ status }) => status === 503
   )
   t.match(ready.body, { checks: [{ name: 'stopping', status: 'failed' }] })
-  t.match(await a.call('GET', '/v1/servers'), { status: 200 }, 'the API goes on')
+  t.match(await a.call('GET', '/v1/servers'), { status: 200 }, 'the API still answers')
 
   if (!isAway.signal.aborted) await new Promise(resolve => isAway.signal.addEventListener('abort', resolve))
   const change = await b.call('PATCH', `/v1/rules/${made.body.rule_id}`, { paused: true })
-  t.match(
-    change,
-    { status: 200, body: { state: 'paused' } },
-    'a change waits for the agent, which is on its way'
-  )
+  t.match(change, { status: 200, body: { state: 'paused' } }, 'a change waits for the agent that is moving')
 
   await Promise.all(moved)
   const sorted = endedAt.sort((one, other) => one - other)
@@ -229,7 +218,7 @@ t.test('a server that stops says so first, and its agents go to the other one in
   t.match((await b.call('GET', '/v1/servers')).body, [{ server_id: 'b', sessions: 104 }])
 })
 
-t.test('a server that is alone stops at once', async t => {
+t.test('the only server of a store stops at once', async t => {
   const { server } = await fixture(t)
   const a = await server('a', older)
   const stoppedAt = performance.now()

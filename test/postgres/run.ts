@@ -1,5 +1,5 @@
-// Runs tests on a PostgreSQL of their own: npm run test:postgres. Those of the store, and of plugins that use it most; with
-// --whole, all of npm test that may open a store. Arguments are options of tap, and test files in place of these.
+// Runs tests on a PostgreSQL that it starts: npm run test:postgres. Default: tests of the store and of the plugins that use
+// it most; --whole: every file of npm test that may open a store. Arguments are tap options, and test files to run instead.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { plugins as builtin } from '../../config/plugins.ts'

@@ -1,4 +1,4 @@
-// A second server on the database of a test, in a process of its own.
+// A second server on the database of a test, in a separate process.
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Process, start } from '../support/process.ts'
@@ -6,7 +6,7 @@ import { token } from '../support/test-cluster.ts'
 
 export const keyIn = (dir: string): string => join(dir, 'store.key')
 
-/** Starts a server of another data directory. */
+/** Starts a server with a different data directory. */
 export async function startAt(t: Test, control: string, dir: string, url: string): Promise<Process> {
   const server = start(t, ['server', '--data-dir', dir], {
     SVC_STORE_URL: url,

@@ -21,7 +21,7 @@ cluster.start()
 const operator = 'operator-token-of-the-end-to-end-suite-0123456789'
 const { cert, key } = await makeCertificate([])
 
-/** A database of the test's own, and what starts servers on it. */
+/** A database for this test, and a function that starts servers on it. */
 async function fixture(t: Test) {
   const name = `test_${newId(0).slice(-8).toLowerCase()}`
   await runAt(cluster.at('postgres'), [`create database ${name}`])
@@ -74,7 +74,7 @@ const ruleOf = (client: string, port: number) => ({
   targets: [{ host: '127.0.0.1', port: 80 }]
 })
 
-t.test('two servers share a store: each knows the other, and the agents of both', async t => {
+t.test('two servers share a store: each knows the other and the agents of both', async t => {
   const { server, client } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
   const paris = await client('paris')
@@ -90,7 +90,7 @@ t.test('two servers share a store: each knows the other, and the agents of both'
   ])
 })
 
-t.test('a server that has just started knows the agents of the others', async t => {
+t.test('a server that has just started knows the agents of its peers', async t => {
   const { server, client } = await fixture(t)
   const b = await server('b')
   const paris = await client('paris')
@@ -105,7 +105,7 @@ t.test('a server that has just started knows the agents of the others', async t 
   })
 })
 
-t.test('a server that was not seen for 60 s is not listed', async t => {
+t.test('a server without a heartbeat for 60 s is not listed', async t => {
   const { server, place } = await fixture(t)
   const a = await server('a')
   const seenSecsAgo = (id: string, secs: number) =>
@@ -119,7 +119,7 @@ t.test('a server that was not seen for 60 s is not listed', async t => {
   )
 })
 
-t.test('a server whose signals nobody hears is refused, with the remedy', async t => {
+t.test('a server that cannot broadcast signals is refused, with the remedy', async t => {
   const { dir, files, place } = await fixture(t)
   const env = { ...files, SVC_STORE_URL: place.url, SVC_STORE_LISTEN_URL: cluster.at('postgres').url }
   const deaf = start(t, ['server', '--data-dir', join(dir, 'deaf')], env)
@@ -127,7 +127,7 @@ t.test('a server whose signals nobody hears is refused, with the remedy', async 
   t.match(deaf.output(), /startup\.store_unusable: .* cannot wake each other: .* store_listen_url/)
 })
 
-t.test('a rule that is made at one server for an agent at another is answered as by its own', async t => {
+t.test('a rule made at one server for an agent at a peer gets the same answer as a local one', async t => {
   const { server, client } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
   const paris = await client('paris')
@@ -143,7 +143,7 @@ t.test('a rule that is made at one server for an agent at another is answered as
   t.equal(agent.ended.aborted, false)
 })
 
-t.test('what an agent at another server refuses is refused', async t => {
+t.test('a refusal by an agent at a peer server reaches the caller', async t => {
   const { server, client } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
   const paris = await client('paris')
@@ -154,7 +154,7 @@ t.test('what an agent at another server refuses is refused', async t => {
   t.match(made, { status: 409, body: { error: { code: 'port_in_use' } } })
 })
 
-t.test('an agent that comes to another server has one session, and the older server lets go', async t => {
+t.test('an agent that moves to a peer has one session, and the old server drops its session', async t => {
   const { server, client } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
   const paris = await client('paris')
@@ -173,7 +173,7 @@ t.test('an agent that comes to another server has one session, and the older ser
   })
 })
 
-t.test('the journal of an agent that goes to another server does not say that it is away', async t => {
+t.test('the journal does not report an agent offline when it moves to a peer server', async t => {
   const { server, client, place } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
   const paris = await client('paris')
@@ -182,7 +182,7 @@ t.test('the journal of an agent that goes to another server does not say that it
   await paris.connect(a, { instanceId: 'one' })
   await first.closed()
   await b.until('client.disconnected')
-  b.signal('SIGTERM') // it has written all that it will
+  b.signal('SIGTERM') // it has written everything that it will write
   t.equal(await b.exit, 0)
 
   const notes = await connectTo(t, place)
@@ -190,11 +190,11 @@ t.test('the journal of an agent that goes to another server does not say that it
     `select to_value as "to" from journal_entry where subject = $1 and kind = 'edge' order by id`,
     [paris.id]
   )
-  // The first server's own note may have come too late: then the second's says it.
+  // The first server's own entry may have come too late: then the second server's entry says it.
   t.strictSame([...new Set(rows.map(({ to }) => to))], ['"connected"'])
 })
 
-t.test('a client that is revoked at one server loses its stream at another', async t => {
+t.test('a client that is revoked at one server loses its stream at a peer', async t => {
   const { server, client } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
   const paris = await client('paris')
@@ -206,7 +206,7 @@ t.test('a client that is revoked at one server loses its stream at another', asy
   t.equal(agent.endCode(), 'token_revoked')
 })
 
-t.test('a credential that is revoked at one server is refused at another at once', async t => {
+t.test('a token that is revoked at one server is refused at a peer at once', async t => {
   const { server } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
   await a.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann', role: 'superadmin' })
@@ -222,7 +222,7 @@ const reportOf = (rule_id: string, seq: number) => ({
   live: [{ rule_id, port: 8001, connections: 3 }]
 })
 
-t.test('what an agent tells live is shown at all servers, until it has left', async t => {
+t.test('live reports of an agent are shown at all servers until it disconnects', async t => {
   const { server, client } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
   const paris = await client('paris')
@@ -239,7 +239,7 @@ t.test('what an agent tells live is shown at all servers, until it has left', as
   t.pass('both were seen')
 })
 
-t.test('what a replaced session still reports is refused, and changes nothing', async t => {
+t.test('late reports of a replaced session are refused and change nothing', async t => {
   const { server, client, place } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
   const paris = await client('paris')
@@ -252,7 +252,7 @@ t.test('what a replaced session still reports is refused, and changes nothing', 
   await t.rejects(report, { code: 'wire.closed' })
 })
 
-t.test('agents of a server that is killed are taken for away after its lease', async t => {
+t.test('agents of a killed server are offline once its lease expires', async t => {
   const { server, client } = await fixture(t)
   const [a, b] = [await server('a'), await server('b')]
   const paris = await client('paris')
@@ -268,7 +268,7 @@ t.test('agents of a server that is killed are taken for away after its lease', a
   })
 })
 
-t.test('a second server of the same name is refused, with the remedy', async t => {
+t.test('a second server with the same name is refused, with the remedy', async t => {
   const { dir, server, place, files } = await fixture(t)
   await server('a')
   const env = { ...files, SVC_STORE_URL: place.url, SVC_SERVER_ID: 'a' }
@@ -277,7 +277,7 @@ t.test('a second server of the same name is refused, with the remedy', async t =
   t.match(other.output(), /server_id a is in use by another server; give each server another name/)
 })
 
-t.test('a server waits for its name until the database sees that its last process has ended', async t => {
+t.test('a server waits for its name until the database sees the end of its previous process', async t => {
   const { dir, place, files } = await fixture(t)
   const database = await connectTo(t, place)
   const name = `hashtext('sluice'), hashtext('a')`
@@ -299,7 +299,7 @@ t.test('a server waits for its name until the database sees that its last proces
 })
 
 t.test(
-  'a second server of the same name is refused also when the first one has lost its connections',
+  'a second server with the same name is refused even after the first one has lost its connections',
   async t => {
     const { dir, server, place, files } = await fixture(t)
     const a = await server('a')

@@ -1,5 +1,5 @@
-// Plays docs/CLUSTER.md: PostgreSQL from nothing, three servers, and an agent that forwards while one after another is
-// killed.
+// Runs docs/CLUSTER.md: PostgreSQL from an empty host, three servers, and an agent that forwards while they are killed one
+// after another.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ interface Server {
   get(path: string): Promise<Response>
 }
 
-/** What systemd reads. */
+/** Parses a systemd unit. */
 const variablesIn = (file: string): Env =>
   Object.fromEntries(
     readFileSync(file, 'utf8')
@@ -44,7 +44,7 @@ const variablesIn = (file: string): Env =>
       })
   )
 
-/** A server as its service runs it: with the folders of its host, and ports of its own, since all are on one machine. */
+/** A server like its unit runs it: with the folders of its host. Ports differ, since all share one machine. */
 async function serverOf(t: Test, host: string, controlPort: number): Promise<Server> {
   const etc = join(host, 'etc/sluice')
   const [api, metrics] = [await freePort(), await freePort()]
@@ -82,7 +82,7 @@ async function serverOf(t: Test, host: string, controlPort: number): Promise<Ser
   return server
 }
 
-/** Plays the page up to three servers that run. */
+/** Runs the page until three servers are up. */
 async function threeServers(t: Test) {
   const dir = t.testdir()
   const port = await freePort()
@@ -123,12 +123,12 @@ const endpointsAt = (ports: Readonly<Record<Name, number>>): Env =>
 interface Traffic {
   /** Bytes in one direction, so far. */
   readonly bytes: () => number
-  /** Resolves when the caller has had the answers to all that it has sent from now on, for some time. */
+  /** Resolves when all data that the caller sends from now on, for some time, has been answered. */
   goesOn(): Promise<void>
   end(): Promise<void>
 }
 
-/** A target that sends back what it gets; a connection begins with a byte of its own. */
+/** An echo target; a connection starts with one byte that identifies the target. */
 async function openTarget(t: Test, mark: string): Promise<number> {
   const server = createServer(socket => {
     socket.on('error', () => {})
@@ -140,7 +140,7 @@ async function openTarget(t: Test, mark: string): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A connection through a port, on which numbered parts go to and fro until its end. Anything else breaks the test. */
+/** A connection through a port that exchanges numbered parts until it ends. Anything unexpected fails the test. */
 function sendThrough(t: Test, port: number): Traffic {
   const partBytes = 1024
   const paceMs = 5
@@ -156,7 +156,7 @@ function sendThrough(t: Test, port: number): Traffic {
     else socket.write(part(++sent))
   }
   socket.once('data', first => {
-    socket.unshift(first.subarray(1)) // the mark
+    socket.unshift(first.subarray(1)) // the identifying byte
     next()
     socket.on('data', data => {
       got = Buffer.concat([got, data])
@@ -179,7 +179,7 @@ function sendThrough(t: Test, port: number): Traffic {
   }
 }
 
-/** Opens a connection through a port; resolves with the mark of the target. */
+/** Opens a connection through a port; resolves with the identifying byte of the target. */
 async function markAt(port: number): Promise<string> {
   const socket = dial(port, '127.0.0.1')
   const [mark] = await once(socket, 'data', { signal: AbortSignal.timeout(10_000) })
@@ -210,7 +210,7 @@ async function startAgent(t: Test, dir: string, server: Server) {
 }
 
 t.test(
-  'one server after another is killed and comes back: not a byte is lost, and another one changes the rule',
+  'servers are killed and restarted one after another: no byte is lost, and a peer changes the rule',
   { timeout: 280_000 },
   async t => {
     const { dir, debian, ports, servers } = await threeServers(t)
@@ -258,7 +258,7 @@ interface Victim {
   readonly traffic: Traffic
 }
 
-/** Kills a server. Returns the one at which the agent is then. */
+/** Kills a server. Returns the server that the agent then uses. */
 async function kill(t: Test, { id, at, agent, traffic }: Victim): Promise<string | undefined> {
   const [before, seen] = [agentIn(await listedAt(at(id))), agent.events.length]
   await at(id).kill()

@@ -1,4 +1,4 @@
-// The store on PostgreSQL: what it promises, and what its connections do when they break.
+// The store on PostgreSQL: its guarantees, and what its connections do when they break.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ const cutAll = (at: PostgresPlace) => runAt(at, [cut])
 const cut = `select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`
 
-t.test('a change is rolled back when it throws, and a part of it alone when that throws', async t => {
+t.test('a change that throws is rolled back, and a nested part alone when only that throws', async t => {
   const { store, countUsers } = await opened(t)
 
   await t.rejects(
@@ -71,7 +71,7 @@ t.test('a change is rolled back when it throws, and a part of it alone when that
   t.equal(await countUsers(), 2)
 })
 
-t.test('changes see one another, and each waits for the one before', async t => {
+t.test('changes are serialized, and each sees the ones before it', async t => {
   const { store } = await opened(t)
   const order: string[] = []
 
@@ -88,7 +88,7 @@ t.test('changes see one another, and each waits for the one before', async t => 
   t.same(order, ['a in', 'a out', 'b in', 'b out', 'c in', 'c out'])
 })
 
-t.test('rows come as they went: names in the order of bytes, null first, and lists of values', async t => {
+t.test('rows come back unchanged: names in byte order, null first, and lists of values', async t => {
   const { store } = await opened(t)
   const names = ['a', 'B', 'ä', 'b', 'A', 'a b', 'a-b']
   await store.change(async em => {
@@ -127,7 +127,7 @@ t.test('rows come as they went: names in the order of bytes, null first, and lis
 })
 
 t.test(
-  'numbers are exact to 2^53, and refused above; a text with U+0000 is refused, and equals none',
+  'numbers are exact to 2^53 and refused above; text with U+0000 is refused and equals nothing',
   async t => {
     const { store } = await opened(t)
     await store.change(em => em.insert(Client, clientOf('a', { revision: Number.MAX_SAFE_INTEGER })))
@@ -155,45 +155,42 @@ t.test(
   }
 )
 
-t.test(
-  'the database does nothing more for a connection that is left, also where it waits for a lock of others',
-  async t => {
-    const { url } = await databaseOf(t)
-    const [holder, left] = [new pg.Client(url), new pg.Client(url)]
-    await Promise.all([holder.connect(), left.connect()])
-    t.teardown(() => holder.end())
-    left.on('error', () => {}) // it is ended
-    const lock = 'select pg_advisory_xact_lock(1)'
-    await holder.query(`begin; ${lock}`)
-    left.query(lock).catch(() => {}) // it is never answered
-    const waiting = async () =>
-      (await holder.query(`select 1 from pg_locks where locktype = 'advisory' and not granted`)).rows.length
-    while ((await waiting()) === 0) await wait(20)
+t.test('the database stops work for an abandoned connection, even if it waits for a lock', async t => {
+  const { url } = await databaseOf(t)
+  const [holder, left] = [new pg.Client(url), new pg.Client(url)]
+  await Promise.all([holder.connect(), left.connect()])
+  t.teardown(() => holder.end())
+  left.on('error', () => {}) // the database closes it
+  const lock = 'select pg_advisory_xact_lock(1)'
+  await holder.query(`begin; ${lock}`)
+  left.query(lock).catch(() => {}) // never answered
+  const waiting = async () =>
+    (await holder.query(`select 1 from pg_locks where locktype = 'advisory' and not granted`)).rows.length
+  while ((await waiting()) === 0) await wait(20)
 
-    abandon(left)
+  abandon(left)
 
-    while ((await waiting()) > 0) await wait(20)
-    t.pass('nothing waits there')
-  }
-)
+  while ((await waiting()) > 0) await wait(20)
+  t.pass('nothing waits there')
+})
 
 t.test(
-  'a change that waits for a row is not taken for one that commits, and ends when it is given up',
+  'a change that waits for a row does not count as committing, and ends when it is given up',
   async t => {
     const { url } = await databaseOf(t)
     const [holder, left] = [new pg.Client(url), new pg.Client({ connectionString: url, pipeline: true })]
     await Promise.all([holder.connect(), left.connect()])
     t.teardown(() => holder.end())
-    left.on('error', () => {}) // it is ended
+    left.on('error', () => {}) // the database closes it
     await holder.query('create table note as select 1 as id')
     await holder.query('begin; update note set id = 2')
-    const group = new Group(left, () => [], true) // without limits of its own, as where their clock has stepped back
+    const group = new Group(left, () => [], true) // without limits, as after a clock step
     await group.run({ text: 'update note set id = 3', values: [] }, false)
-    const failed = t.rejects(group.commit(), 'nobody is told that it was made')
+    const failed = t.rejects(group.commit(), 'no success is reported')
     const waiting = async () => (await holder.query('select 1 from pg_locks where not granted')).rows.length
     while ((await waiting()) === 0) await wait(20)
 
-    left.connection.stream.destroy() // as the driver does after its limit of 20 s
+    left.connection.stream.destroy() // like the driver after its 20 s limit
     abandon(left, group.isCommitting)
 
     while ((await waiting()) > 0) await wait(20)
@@ -203,7 +200,7 @@ t.test(
   }
 )
 
-t.test('what MikroORM makes itself runs, too', async t => {
+t.test('SQL that MikroORM generates works, too', async t => {
   const { store } = await opened(t)
   await store.change(em => em.insert(Client, clientOf('a', { capabilities: { x: '1' } })))
 
@@ -218,52 +215,46 @@ t.test('what MikroORM makes itself runs, too', async t => {
   t.match(rows, [{ id: 'a', revision: 0, capabilities: { x: '1' } }])
 })
 
-t.test(
-  'a change that another one has come between is made again, and its own rows are in it once',
-  async t => {
-    const { store, at, nameOf } = await opened(t)
-    await store.change(em => em.insert(User, userOf('ann')))
-    let runs = 0
+t.test('a change that conflicts runs again, and its rows are stored once', async t => {
+  const { store, at, nameOf } = await opened(t)
+  await store.change(em => em.insert(User, userOf('ann')))
+  let runs = 0
 
-    await store.change(async em => {
-      const seen = await em.findOne(User, { id: 'ann' })
-      if (runs++ < 2) await runAt(at, [`update kernel_user set display_name = 'other ${runs}'`])
-      await em.nativeUpdate(User, { id: 'ann' }, { displayName: `${seen?.displayName}, mine` })
+  await store.change(async em => {
+    const seen = await em.findOne(User, { id: 'ann' })
+    if (runs++ < 2) await runAt(at, [`update kernel_user set display_name = 'other ${runs}'`])
+    await em.nativeUpdate(User, { id: 'ann' }, { displayName: `${seen?.displayName}, mine` })
+    await em.insert(User, userOf('bob'))
+  })
+
+  t.equal(runs, 3)
+  t.equal(await nameOf('ann'), 'other 2, mine')
+})
+
+t.test('a change that conflicts again and again is refused with 503, and leaves no rows', async t => {
+  const { store, at, countUsers } = await opened(t)
+  await store.change(em => em.insert(User, userOf('ann')))
+  let runs = 0
+
+  await t.rejects(
+    store.change(async em => {
       await em.insert(User, userOf('bob'))
-    })
+      await em.findOne(User, { id: 'ann' })
+      await runAt(at, [`update kernel_user set display_name = 'other ${runs++}'`])
+      await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'mine' })
+    }),
+    {
+      errorCode: { code: 'store_unavailable', http: 503 },
+      details: { retry_after_secs: 2 },
+      message: /again/
+    }
+  )
 
-    t.equal(runs, 3)
-    t.equal(await nameOf('ann'), 'other 2, mine')
-  }
-)
+  t.equal(runs, 6)
+  t.equal(await countUsers(), 1)
+})
 
-t.test(
-  'a change that others come between again and again is refused with 503, and nothing of it is there',
-  async t => {
-    const { store, at, countUsers } = await opened(t)
-    await store.change(em => em.insert(User, userOf('ann')))
-    let runs = 0
-
-    await t.rejects(
-      store.change(async em => {
-        await em.insert(User, userOf('bob'))
-        await em.findOne(User, { id: 'ann' })
-        await runAt(at, [`update kernel_user set display_name = 'other ${runs++}'`])
-        await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'mine' })
-      }),
-      {
-        errorCode: { code: 'store_unavailable', http: 503 },
-        details: { retry_after_secs: 2 },
-        message: /again/
-      }
-    )
-
-    t.equal(runs, 6)
-    t.equal(await countUsers(), 1)
-  }
-)
-
-t.test('a change whose connection is cut is refused with 503, and the next one is made', async t => {
+t.test('a change is refused with 503 when its connection is cut, and the next one succeeds', async t => {
   const { store, at, countUsers } = await opened(t)
 
   await t.rejects(
@@ -284,16 +275,16 @@ t.test('a change whose connection is cut is refused with 503, and the next one i
   t.equal(await countUsers(), 1)
 })
 
-t.test('a read whose connection was cut while nobody used it is made again', async t => {
+t.test('a read is retried if its connection was cut while idle', async t => {
   const { at, countUsers } = await opened(t)
 
   await countUsers()
-  execFileSync('psql', [at.url, '-c', cut], { stdio: 'ignore' }) // nothing here runs meanwhile, and sees the end
+  execFileSync('psql', [at.url, '-c', cut], { stdio: 'ignore' }) // nothing runs in this process that could see the end of the connection
 
   t.equal(await countUsers(), 0)
 })
 
-t.test('what was remembered is asked anew when the connection was cut', async t => {
+t.test('a cut connection invalidates cached answers', async t => {
   const { store, at, nameOf } = await opened(t)
   await store.change(em => em.insert(User, userOf('ann')))
   const remember = store.remembered(
@@ -315,26 +306,29 @@ t.test('what was remembered is asked anew when the connection was cut', async t 
   t.equal(await nameOf('bob'), 'Ann')
 })
 
-t.test('a commit without an answer is neither made nor refused: 503, and the row tells', async t => {
-  const direct = await databaseOf(t)
-  const proxy = await proxyTo(t, direct)
-  const { store } = await opened(t, proxy.place)
+t.test(
+  'a commit without an answer gives 503 with an unknown outcome, and the row shows the result',
+  async t => {
+    const direct = await databaseOf(t)
+    const proxy = await proxyTo(t, direct)
+    const { store } = await opened(t, proxy.place)
 
-  proxy.cutAt('commit')
-  await t.rejects(
-    store.change(em => em.insert(User, userOf('ann'))),
-    {
-      errorCode: { code: 'store_outcome_unknown', http: 503 },
-      message: /it is made, or not/
-    }
-  )
+    proxy.cutAt('commit')
+    await t.rejects(
+      store.change(em => em.insert(User, userOf('ann'))),
+      {
+        errorCode: { code: 'store_outcome_unknown', http: 503 },
+        message: /it is made, or not/
+      }
+    )
 
-  t.equal(await store.read(em => em.count(User, { id: 'ann' })), 1)
-  await store.change(em => em.insert(User, userOf('bob')))
-})
+    t.equal(await store.read(em => em.count(User, { id: 'ann' })), 1)
+    await store.change(em => em.insert(User, userOf('bob')))
+  }
+)
 
 t.test(
-  'a database that takes connections and does not answer refuses changes and reads with 503',
+  'a database that accepts connections and does not answer refuses changes and reads with 503',
   async t => {
     const proxy = await proxyTo(t, await databaseOf(t))
     const { store, countUsers } = await opened(t, proxy.place)
@@ -353,7 +347,7 @@ t.test(
 )
 
 t.test(
-  'a connection that is lost in a migration is no fault of the migration: the next start makes it',
+  'a connection lost in a migration is no fault of the migration, and the next start runs it',
   async t => {
     const proxy = await proxyTo(t, await databaseOf(t))
     proxy.cutAt('create table "kernel_user"')
@@ -368,7 +362,7 @@ t.test(
   }
 )
 
-t.test('who needs a database alone is refused while others use it; a command reads beside them', async t => {
+t.test('exclusive use of a database is refused while others use it; a command can still read', async t => {
   const { at } = await opened(t)
 
   await t.rejects(openStore(at, [kernelStore]), {
@@ -381,7 +375,7 @@ t.test('who needs a database alone is refused while others use it; a command rea
 })
 
 t.test(
-  'a database that cannot be used refuses the start with the reason and the remedy: 78, or 6 where waiting helps',
+  'a start with an unusable database exits with the reason and the remedy: 78, or 6 if waiting helps',
   async t => {
     const at = await databaseOf(t)
     const other = (change: (url: URL) => void): PostgresPlace => {
@@ -406,12 +400,12 @@ t.test(
     await refused(
       other(url => (url.port = '1')),
       /start PostgreSQL at 127\.0\.0\.1:1, or correct store_url/,
-      { code: 'store_unavailable', exit: 6 } // a service manager tries again
+      { code: 'store_unavailable', exit: 6 } // a service manager retries
     )
     await refused(
       other(url => (url.hostname = 'db.invalid')),
       /start PostgreSQL at db\.invalid:\d+, or correct store_url/,
-      { code: 'store_unavailable', exit: 6 } // a resolver may be late at the start of a host
+      { code: 'store_unavailable', exit: 6 } // DNS may be late when a host boots
     )
     await runAt(at, [
       `create role stranger login`,
@@ -429,7 +423,7 @@ t.test(
   }
 )
 
-t.test('the database and the configuration that docs/OPERATING.md shows are those of a server', async t => {
+t.test('a server runs with the database and the configuration that docs/OPERATING.md shows', async t => {
   const read = (file: string) => readFileSync(join(import.meta.dirname, '..', '..', file), 'utf8')
   const shown = (file: string): string => {
     const [, text = ''] =

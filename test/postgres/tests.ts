@@ -1,8 +1,8 @@
-// What runs on PostgreSQL, and what does not, each with its reason.
+// Lists the tests that run on PostgreSQL, and those that do not, each with its reason.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 
-/** Tests of the store, and of the plugins whose work is mostly in it: what `.ci/run` has time for. */
+/** Tests of the store and of the plugins that use it most: `.ci/run` has time for these. */
 const chosen = [
   'test/postgres/*.postgres.ts',
   'plugins/{audit,clients,stats,traffic}/test/*.test.ts',
@@ -13,28 +13,27 @@ const chosen = [
 /** As in .taprc. */
 export const suite = ['test/**/*.{test,e2e}.ts', 'plugins/*/test/**/*.{test,e2e}.ts']
 
-/** What does not run there; single tests that are of SQLite alone skip themselves (`notOnPostgres`). */
+/** Files that do not run there. Single tests for SQLite only skip themselves (`notOnPostgres`). */
 export const ofSqlite: Readonly<Record<string, string>> = {
   'plugins/http/test/statements.test.ts':
-    'counts what the driver of SQLite is asked and prepares, and reads its plan of a query',
-  'plugins/rules/test/ports.test.ts': 'reads the plans that SQLite makes of queries',
-  'plugins/backup/test/restore.test.ts': 'backups are of the file of SQLite',
-  'plugins/cli/test/store-copy.e2e.ts': 'copies before a migration are of the file of SQLite',
+    'counts the statements of the SQLite driver, and reads its query plan',
+  'plugins/rules/test/ports.test.ts': 'reads SQLite query plans',
+  'plugins/backup/test/restore.test.ts': 'backups copy the SQLite file',
+  'plugins/cli/test/store-copy.e2e.ts': 'copies before a migration copy the SQLite file',
   'plugins/certificate/test/rotation.test.ts':
-    'has the certificate in files, beside a file of SQLite; test/postgres/certificate.postgres.ts has it in a database',
-  'plugins/doctor/test/server.e2e.ts':
-    'finds what is wrong with a file of SQLite, its directory and its backups',
+    'has the certificate in files beside a SQLite store; test/postgres/certificate.postgres.ts has it in a database',
+  'plugins/doctor/test/server.e2e.ts': 'finds faults in a SQLite file, its directory and its backups',
   'test/access/secrets.e2e.ts':
-    'looks for the key of the certificate in files; a database has it sealed, as test/postgres/carried-certificate.postgres.ts shows',
+    'looks for the certificate key in files; a database seals it, see test/postgres/carried-certificate.postgres.ts',
   'test/kernel/schema.test.ts':
-    'compares the tables with those that MikroORM would make, which names constraints of PostgreSQL in another way',
+    'compares the tables with the schema of MikroORM, which names PostgreSQL constraints differently',
   'test/kernel/store-changes.test.ts':
-    'counts what the driver of SQLite is asked; test/postgres/groups.postgres.ts has the changes of PostgreSQL',
+    'counts the statements of the SQLite driver; test/postgres/groups.postgres.ts covers changes on PostgreSQL',
   'test/kernel/store.test.ts':
-    'opens files of SQLite; test/postgres/store.postgres.ts does the same with databases'
+    'opens SQLite files; test/postgres/store.postgres.ts does the same with databases'
 }
 
-/** The test files of the suite, all or those of `.ci/run`, that may open a store: with those of PostgreSQL alone. */
+/** Returns the test files that may open a store, all or those of `.ci/run`, and the tests for PostgreSQL only. */
 export function testsOnPostgres(root: string, part: 'whole' | 'chosen'): string[] {
   const patterns = part === 'whole' ? [...chosen, ...suite] : chosen
   const files = new Set(patterns.flatMap(pattern => globSync(pattern, { cwd: root })))
@@ -44,11 +43,11 @@ export function testsOnPostgres(root: string, part: 'whole' | 'chosen'): string[
     .sort()
 }
 
-/** Who imports one of these may open a store, in this process or in another one. */
+/** A file that imports one of these may open a store, in this process or in another one. */
 const openers = ['kernel/store/open.ts', 'test/support/process.ts']
 const imported = /(?:^(?:import|export) (?!type )[^'"]*?from |^import |\bimport\()'(\.[^']+)'/gms
 
-/** Returns what tells whether a file may open a store, by all that it imports. */
+/** Returns a predicate: true if a file may open a store, judged by all its imports. */
 export function openingIn(root: string): (file: string) => boolean {
   const imports = new Map<string, readonly string[]>()
   const importsOf = (file: string): readonly string[] => {

@@ -1,4 +1,4 @@
-// A store whose connections lead to a standby that was behind, and what several servers do then.
+// A store with connections to a standby that was behind, and the reaction of a cluster.
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -13,7 +13,7 @@ import { openFailover } from '../../plugins/servers/failover.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { type Pair, pairOf } from './pair.ts'
 
-/** A store with one credential, as a server has it whose lock is not in the way of another one. */
+/** A store with one credential, opened like a server whose lock does not block another one. */
 async function withCredentials(t: Test, { url }: Pair): Promise<(dir: string) => ReturnType<typeof watched>> {
   const place = { url, password: undefined }
   const store = await openStore(place, [kernelStore])
@@ -55,7 +55,7 @@ async function watched(t: Test, place: { url: string; password: undefined }, dir
   }
 }
 
-t.test('each of several servers repeats what it has revoked, also one that comes later', async t => {
+t.test('each server of a cluster repeats its revocations, and so does one that joins later', async t => {
   const pair = await pairOf(t)
   const open = await withCredentials(t, pair)
   const { one: dirOne, two: dirTwo, idle: dirIdle } = dirs(t)
@@ -81,7 +81,7 @@ t.test('each of several servers repeats what it has revoked, also one that comes
   t.equal((await open(dirOne)).log.length, 0)
 })
 
-t.test('a read whose new connection leads to the standby waits until that counts as restored', async t => {
+t.test('a read on a new connection to the standby waits until the standby counts as restored', async t => {
   const pair = await pairOf(t)
   const open = await withCredentials(t, pair)
   const one = await open(dirs(t).one)
@@ -100,7 +100,7 @@ t.test('a read whose new connection leads to the standby waits until that counts
   t.equal(one.restored(), 1)
 })
 
-t.test('a database that does not tell what it is works as before', async t => {
+t.test('a database that does not report its role works as before', async t => {
   const pair = await pairOf(t)
   await pair.primary.query('revoke execute on function pg_control_system() from public')
   const open = await withCredentials(t, pair)
@@ -115,7 +115,7 @@ t.test('a database that does not tell what it is works as before', async t => {
   t.equal(one.restored(), 1)
 })
 
-t.test('what a change, or a part of it, has not revoked in the end is not kept', async t => {
+t.test('a revocation that a change or a part of it rolled back is not recorded', async t => {
   const store = await openStore(await emptyDatabase(t), [kernelStore])
   t.teardown(store.close)
   const seen: unknown[] = []

@@ -1,5 +1,5 @@
-// Plays the listings of docs/CLUSTER.md as they are printed, but for places: each host of the page is a folder, with
-// what the packages of Debian would put there.
+// Runs the listings of docs/CLUSTER.md as printed, except for paths: each host of the page is a folder that contains what
+// the Debian packages would install there.
 import { execFile, execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..', '..', '..')
 const page = readFileSync(join(root, 'docs/CLUSTER.md'), 'utf8')
 const folders = /(?<![\w.-])\/(?=(root|etc|var)\/)/g // of a host
 
-/** Returns a listing of the page, which is a file that is published or played. */
+/** Returns a listing of the page: a file that is published or run. */
 export function shown(t: Test, file: string): string {
   const text = readFileSync(join(root, file), 'utf8')
   t.ok(page.includes(` ${file}\n${text}\`\`\`\n`), `${file} is what the page shows`)
@@ -19,15 +19,15 @@ export function shown(t: Test, file: string): string {
 }
 
 export interface Debian {
-  /** Runs a listing on a host. Names are replaced first, those of other hosts by their folders. */
+  /** Runs a listing on a host. Replaces names first, then the folders of other hosts. */
   play(t: Test, file: string, host: string, names: Readonly<Record<string, string>>): Promise<void>
-  /** Where a text of the page is the content of a file of a host. */
+  /** Returns a text of the page with the paths of a host. */
   at(host: string, text: string): string
-  /** Starts and stops PostgreSQL, as its host would. */
+  /** Starts and stops PostgreSQL, like its host would. */
   postgres(word: 'start' | 'stop'): Promise<void>
 }
 
-/** What is not there on the machine of the test, or would change it. */
+/** Stubs for commands that this machine lacks, or that would change it. */
 const instead = `set -euo pipefail
 ssh() { shift; "$@"; }
 scp() {
@@ -54,7 +54,7 @@ apt-get() {
 export function openDebian(t: Test, { dir, port }: { readonly dir: string; readonly port: number }): Debian {
   const [bin = ''] = globSync('/usr/lib/postgresql/*/bin').sort().reverse()
   if (bin === '') throw new Error('PostgreSQL 15 or newer is missing: apt-get install postgresql')
-  const place = mkdtempSync(join(tmpdir(), 'sluice-several-')) // which the user postgres may enter
+  const place = mkdtempSync(join(tmpdir(), 'sluice-several-')) // a path that the user postgres can enter
   if (process.getuid?.() === 0) execFileSync('chown', ['postgres:', place])
   const run = async (script: string): Promise<void> => {
     const env = {
