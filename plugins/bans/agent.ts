@@ -1,5 +1,5 @@
-// The agent half: makes bans where the engine names a source that goes beyond a limit of its rule, and keeps them, and
-// those of the server, over restarts and without the server.
+// The agent half: bans sources that the engine reports over a limit, and enforces these bans and the server's. Bans
+// survive restarts and do not need the server.
 import {
   type AgentCall,
   type AgentPlugin,
@@ -30,30 +30,30 @@ import {
 } from './wire.ts'
 
 const retryMs = 60_000
-const maxQueued = 10_000 // of a queue
+const maxQueued = 10_000 // capacity of a queue
 
-/** What the plugin keeps for one agent, by its call: a process may hold several agents. */
+/** State of one agent. A process can run several agents, so it is stored by their call. */
 interface State {
   readonly book: BanBook
-  readonly queue: AgentQueue // bans that the server has not stored yet
+  readonly queue: AgentQueue // bans to report to the server
   report: () => void
   cancelEnd: Release
 }
 
 const states = new WeakMap<AgentCall, State>()
 
-/** What the server has not stored yet is in force from the first use on. */
+/** Returns the state. The first call enforces the queued bans, which the server has not stored yet. */
 function openState(call: AgentCall): State {
   const known = states.get(call)
   if (known) return known
   const state: State = { book: new BanBook(), queue: call.queue('bans'), report() {}, cancelEnd() {} }
   states.set(call, state)
-  for (const { item } of state.queue.first(maxQueued)) state.book.put(JSON.parse(item) as Ban) // as `make` has made it
+  for (const { item } of state.queue.first(maxQueued)) state.book.put(JSON.parse(item) as Ban) // as `makeBan` wrote it
   enforce(call)
   return state
 }
 
-/** Brings the sets of the engine up to date, now and when the next ban ends. */
+/** Updates the engine's address sets, now and when the next ban ends. */
 function enforce(call: AgentCall): void {
   const state = openState(call)
   const now = call.time.now()
@@ -64,14 +64,14 @@ function enforce(call: AgentCall): void {
   state.cancelEnd = end === null ? () => {} : call.time.at(end, () => enforce(call))
 }
 
-/** Puts a ban in force, and cuts the live connections of the source where it says so. */
+/** Enforces a ban. Closes the source's live connections if the ban has `live: 'cut'`. */
 function putBan(ban: Ban, call: AgentCall): void {
   const { book } = openState(call)
   const isNew = book.get(ban.id) === undefined
-  const gone = book.put(ban)
-  if (gone)
-    call.log.warn('ban.forgotten', `there are too many bans: that of ${gone.source} ends before its time`, {
-      ban: gone.id
+  const evicted = book.put(ban)
+  if (evicted)
+    call.log.warn('ban.forgotten', `too many bans: the ban of ${evicted.source} ends early`, {
+      ban: evicted.id
     })
   enforce(call)
   if (!isNew || ban.live !== 'cut' || ban.until_ms <= call.time.now()) return
@@ -106,11 +106,11 @@ const field = defineField({
   key,
   message: Policy,
   plan(policy, draft, { id }) {
-    draft.sourceLimits = [...sourceLimits(id, policy), ...draft.sourceLimits] // before those that refuse
+    draft.sourceLimits = [...sourceLimits(id, policy), ...draft.sourceLimits] // ahead of the limits that refuse
   }
 })
 
-/** Bans a source that has gone beyond a limit of the rule. */
+/** Bans a source that exceeded a limit of the rule. */
 function makeBan(source: string, limit: string, ruleId: string, call: AgentCall): void {
   const rule = call.rules.having(field).find(({ spec: { id } }) => id === ruleId)
   const cause = (['new_connections', 'failed_handshakes'] as const).find(
@@ -201,7 +201,7 @@ export default {
   }
 } satisfies AgentPlugin
 
-/** What bans do to a caller. Behind a proxy it is the address that the header gives that is banned. */
+/** Explains how bans affect a caller. Behind a proxy, bans apply to the address in the PROXY header. */
 function explain({ path: { spec, plan }, source, refused }: AskedCaller, call: AgentCall): ExplainStep[] {
   const { book } = openState(call)
   const now = call.time.now()
@@ -211,22 +211,24 @@ function explain({ path: { spec, plan }, source, refused }: AskedCaller, call: A
   if (ban) {
     const { id, source: banned, until_ms, cause, rule_id } = ban
     const from = rule_id === '' ? 'all rules of the client' : 'this rule'
-    const text = `${banned} is banned from ${from} until ${timestamp(until_ms)} by ${causeTexts[cause]}: \`sluice ban list\` has the reason, \`sluice ban remove ${banned}\` lifts it`
+    const text = `${banned} is banned from ${from} until ${timestamp(until_ms)} by ${causeTexts[cause]}: \`sluice ban list\` shows the reason, \`sluice ban remove ${banned}\` lifts it`
     return [{ kind: 'ban', id, verdict: 'stop', reason: refusal, text }]
   }
-  const whose = plan.firstRead ? '; the address in the PROXY header counts, not that of the proxy' : ''
-  const lately = refused.get(refusal)?.isLast ? '; the last caller was one of them' : ''
-  const text = `${bans.length} ${bans.length === 1 ? 'source is' : 'sources are'} banned from it now${lately}${whose}`
+  const addressHint = plan.firstRead
+    ? '; bans apply to the address in the PROXY header, not to the proxy'
+    : ''
+  const lately = refused.get(refusal)?.isLast ? '; the last caller was banned' : ''
+  const text = `${bans.length} ${bans.length === 1 ? 'source is' : 'sources are'} banned from it now${lately}${addressHint}`
   return [{ kind: 'ban', id: spec.id, verdict: 'info', reason: null, text }]
 }
 
 const causeTexts = {
   operator: 'an operator',
   new_connections: 'the agent, for too many new connections',
-  failed_handshakes: 'the agent, for wrong handshakes'
+  failed_handshakes: 'the agent, for failed handshakes'
 } as const satisfies Record<Ban['cause'], string>
 
-/** Returns the function that sends what the queue has, until it is empty. What the server has stored leaves the queue. */
+/** Returns a function that sends the queued bans in batches. A batch leaves the queue once the server has stored it. */
 function openReporter(stream: ControlStream, call: AgentCall): () => void {
   const { queue } = openState(call)
   let last = Promise.resolve()
@@ -241,7 +243,7 @@ function openReporter(stream: ControlStream, call: AgentCall): () => void {
 
   const logFailed = (error: unknown): void => {
     if (stream.signal.aborted) return
-    call.log.warn('ban.report_failed', `bans were not reported, retrying in a minute: ${String(error)}`)
+    call.log.warn('ban.report_failed', `could not report bans, retrying in a minute: ${String(error)}`)
   }
   return () => {
     last = last.then(() => (stream.signal.aborted ? undefined : send())).catch(logFailed)

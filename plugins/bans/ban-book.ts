@@ -1,8 +1,8 @@
-// The bans of one agent: which sources are banned now, from which rules, and for how long the next time.
+// The bans of one agent: the sources banned now, by rule, and the length of each source's next ban.
 import ipaddr from 'ipaddr.js'
 import { type Ban, maxBans, maxCount, maxGrownSecs, type Policy, repeatMs } from './wire.ts'
 
-/** The sets of the engine that deny callers: of all rules, and of one. */
+/** Returns the name of the engine's set of banned addresses, for one rule or, if empty, for all rules. */
 export const addressSet = (ruleId: string): string => (ruleId === '' ? 'bans' : `bans ${ruleId}`)
 
 export interface SetChange {
@@ -12,28 +12,28 @@ export interface SetChange {
 }
 
 export class BanBook {
-  readonly #bans = new Map<string, Ban>() // by id, those that ended within a day among them
-  readonly #inForce = new Map<string, ReadonlySet<string>>() // sources by set, as the engine has them
+  readonly #bans = new Map<string, Ban>() // by id, including bans that ended within a day
+  readonly #inForce = new Map<string, ReadonlySet<string>>() // sources by set, as in the engine
 
   get(id: string): Ban | undefined {
     return this.#bans.get(id)
   }
 
-  /** Beyond 5,000 bans the one that ends first goes. Returns it. */
+  /** Adds a ban. Beyond 5,000 bans, evicts the one that ends first and returns it. */
   put(ban: Ban): Ban | null {
     this.#bans.set(ban.id, ban)
     if (this.#bans.size <= maxBans) return null
     const [first = ban, ...others] = this.#bans.values()
-    const gone = others.reduce((one, other) => (other.until_ms < one.until_ms ? other : one), first)
-    this.#bans.delete(gone.id)
-    return gone
+    const evicted = others.reduce((one, other) => (other.until_ms < one.until_ms ? other : one), first)
+    this.#bans.delete(evicted.id)
+    return evicted
   }
 
   delete(id: string): void {
     this.#bans.delete(id)
   }
 
-  /** Forgets what ended more than a day ago. */
+  /** Deletes bans that ended more than a day ago. */
   forget(now: number): void {
     for (const { id, until_ms } of this.#bans.values()) if (until_ms + repeatMs < now) this.#bans.delete(id)
   }
@@ -42,23 +42,23 @@ export class BanBook {
     return [...this.#bans.values()].filter(({ until_ms }) => now < until_ms)
   }
 
-  /** True if the source is banned from the rule now, by itself. */
+  /** True if a ban in force names exactly this source, for this rule or for all rules. */
   isBanned(source: string, ruleId: string, now: number): boolean {
     return this.inForce(now).some(ban => ban.source === source && ['', ruleId].includes(ban.rule_id))
   }
 
-  /** Returns the bans in force that hold for callers of the rule. */
+  /** Returns the bans in force that apply to callers of the rule. */
   bansOn(ruleId: string, now: number): Ban[] {
     return this.inForce(now).filter(({ rule_id }) => ['', ruleId].includes(rule_id))
   }
 
-  /** Returns the ban that keeps an address from the rule for the longest time. */
+  /** Returns the ban of an address from the rule that ends last. */
   longestBan(address: string, ruleId: string, now: number): Ban | undefined {
     const bans = this.bansOn(ruleId, now).filter(({ source }) => contains(source, address))
     return bans.toSorted((a, b) => b.until_ms - a.until_ms)[0]
   }
 
-  /** Returns the next ban of a source: twice as long with each that came within a day after the last one. */
+  /** Returns the next ban of a source. Its length doubles if the last one ended within a day. */
   nextBan(source: string, ruleId: string, { for_secs }: Pick<Policy, 'for_secs'>, now: number) {
     const earlier = [...this.#bans.values()].filter(
       ban =>
@@ -72,7 +72,7 @@ export class BanBook {
     return { times, from_ms: now, until_ms: now + secs * 1000 }
   }
 
-  /** Returns what the sets of the engine lack to have the bans in force at `now`, and has it as done. */
+  /** Returns the changes that bring the engine's sets to the bans in force at `now`, and assumes they are applied. */
   takeChanges(now: number): SetChange[] {
     const wanted = new Map<string, Set<string>>()
     for (const { rule_id, source } of this.inForce(now))
@@ -89,17 +89,17 @@ export class BanBook {
     return changes
   }
 
-  /** Returns when the next ban ends; null: none is in force. */
+  /** Returns when the next ban ends, or null if no ban is in force. */
   nextEnd(now: number): number | null {
     const ends = this.inForce(now).map(({ until_ms }) => until_ms)
     return ends.length === 0 ? null : ends.reduce((one, other) => Math.min(one, other))
   }
 }
 
-/** Tells whether a prefix, or an address that stands for itself, has the address. */
+/** True if the prefix, or the single address, contains the address. */
 function contains(prefix: string, address: string): boolean {
   const host = ipaddr.process(address)
   if (!prefix.includes('/')) return ipaddr.process(prefix).toString() === host.toString()
   const [base, bits] = ipaddr.parseCIDR(prefix)
-  return base.kind() === host.kind() && host.match(base as never, bits) // of one kind
+  return base.kind() === host.kind() && host.match(base as never, bits) // both are IPv4 or both IPv6
 }

@@ -10,7 +10,14 @@ export interface Services extends Kernel {
   readonly rules: Rules
 }
 
-export function openBanReader({ store, clock, rules }: Services) {
+/** Reads bans in the form that the API shows. */
+export interface BanReader {
+  records(bans: readonly Ban[], em: EntityManager): Promise<BanRecord[]>
+  /** Returns the bans that match the query, newest first. */
+  list(query: BanQuery): Promise<BanRecord[]>
+}
+
+export function openBanReader({ store, clock, rules }: Services): BanReader {
   async function records(bans: readonly Ban[], em: EntityManager): Promise<BanRecord[]> {
     const clients = await em.find(Client, { id: { $in: [...new Set(bans.map(({ clientId }) => clientId))] } })
     const names = new Map(clients.map(({ id, name }) => [id, name]))
@@ -35,17 +42,16 @@ export function openBanReader({ store, clock, rules }: Services) {
     }))
   }
 
-  /** Returns bans, the newest first. */
   const list = ({ client, rule_id, state = 'in_force' }: BanQuery): Promise<BanRecord[]> =>
     store.read(async em => {
-      const parts = rule_id === undefined ? null : await rules.listMembers(rule_id, em)
-      if (parts?.length === 0) return []
-      const places = parts?.map(({ id, clientId }) => ({ clientId, ruleId: { $in: ['', id] } }))
+      const members = rule_id === undefined ? null : await rules.listMembers(rule_id, em)
+      if (members?.length === 0) return []
+      const scopes = members?.map(({ id, clientId }) => ({ clientId, ruleId: { $in: ['', id] } }))
       const bans = await em.find(
         Ban,
         {
           ...(client !== undefined && { clientId: client }),
-          ...(places && { $or: places }),
+          ...(scopes && { $or: scopes }),
           ...(state === 'in_force' && { liftedAt: null, untilMs: { $gt: clock.now() } })
         },
         { orderBy: { id: 'desc' } }

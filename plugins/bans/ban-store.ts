@@ -1,4 +1,4 @@
-// Bans as they are kept: by the server, on the agents, and until when.
+// Stores bans, makes the agents enforce them, and deletes them when they are old.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
@@ -6,16 +6,16 @@ import { normalizePrefix, openRefusedRows, type RefusedRow } from '../rules/expo
 import type { Services } from './ban-reader.ts'
 import { Ban } from './entities.ts'
 import { toObjectKey } from './object-kind.ts'
-import { maxBanSecs, maxBans, type Ban as Reported, repeatMs } from './wire.ts'
+import { maxBanSecs, maxBans, repeatMs, type Ban as WireBan } from './wire.ts'
 
-const keepMs = 30 * repeatMs
+const retentionMs = 30 * repeatMs
 const rowsPerChange = 500
 
-/** Bans that the agent of the client has, or is to have. */
+/** Counts the bans that the client's agent has or will get. */
 export const countBans = (clientId: string, em: EntityManager): Promise<number> =>
   em.count(Ban, { clientId, isSent: true })
 
-/** Returns the function that stores a ban, for its agent and the journal of its rule. */
+/** Returns a function that stores a ban, sends it to its agent and adds it to the journal of its rule. */
 export const openBanInsert =
   ({ control, rules }: Pick<Services, 'control' | 'rules'>) =>
   async (ban: Ban, em: EntityManager): Promise<void> => {
@@ -30,16 +30,18 @@ export const openBanInsert =
     )
   }
 
-export function openBanReports(deps: Services) {
+/** Stores bans that an agent made. Idempotent: skips bans that are already stored. */
+export type ReportBans = (
+  peer: Pick<Peer, 'clientId' | 'change'>,
+  reported: readonly WireBan[]
+) => Promise<void>
+
+export function openBanReports(deps: Services): ReportBans {
   const { clock, control, rules, log } = deps
   const insert = openBanInsert(deps)
   const logRefused = openRefusedRows({ clock, log })
 
-  /** Stores bans that an agent has made; those that it has reported before are known. */
-  return async function report(
-    { clientId, change }: Pick<Peer, 'clientId' | 'change'>,
-    reported: readonly Reported[]
-  ): Promise<void> {
+  return async function report({ clientId, change }, reported) {
     const now = clock.now()
     const refused = await change(async em => {
       const owned = await rules.loadScopes([...new Set(reported.map(({ rule_id }) => rule_id))], em)
@@ -64,8 +66,17 @@ export function openBanReports(deps: Services) {
   }
 }
 
-export function openBanCleanup({ store, clock, control }: Services) {
-  /** Takes bans that ended a day ago off agents, and forgets what ended 30 days ago. */
+export interface BanCleanup {
+  /** Removes bans from agents a day after they end, and deletes them after 30 days. */
+  tidy(): Promise<void>
+  /** Deletes the bans of a removed rule, also on its agent. */
+  ruleRemoved(rule: { readonly id: string }, em: EntityManager): Promise<void>
+  /** Deletes the bans of a removed client. */
+  clientRemoved(client: Pick<Client, 'id'>, em: EntityManager): Promise<void>
+}
+
+export function openBanCleanup({ store, clock, control }: Services): BanCleanup {
+  /** Removes bans from agents a day after they end, and deletes them after 30 days. */
   async function tidy(): Promise<void> {
     const now = clock.now()
     const bans = await store.change(async em => {
@@ -76,7 +87,7 @@ export function openBanCleanup({ store, clock, control }: Services) {
       )
       await control.objects.drop(em, ended.map(toObjectKey), 'cut')
       await em.nativeUpdate(Ban, { id: { $in: ended.map(({ id }) => id) } }, { isSent: false })
-      await em.nativeDelete(Ban, { isSent: false, untilMs: { $lt: now - keepMs } })
+      await em.nativeDelete(Ban, { isSent: false, untilMs: { $lt: now - retentionMs } })
       return ended
     })
     for (const clientId of new Set(bans.map(({ clientId }) => clientId))) control.objects.wake(clientId)
@@ -94,16 +105,27 @@ export function openBanCleanup({ store, clock, control }: Services) {
   return { tidy, ruleRemoved, clientRemoved }
 }
 
-/** What an agent may report: a source as it counts them, for a time that it may ban. */
-const isPlausible = ({ source, cause, from_ms, until_ms }: Reported, now: number): boolean =>
+/** True for a source in the form that agents ban, and a duration within their limit. */
+const isPlausible = ({ source, cause, from_ms, until_ms }: WireBan, now: number): boolean =>
   cause !== 'operator' &&
   normalizePrefix(source) === source &&
   (source.includes(':') ? source.endsWith('/64') : !source.includes('/')) &&
   from_ms < until_ms &&
   until_ms < now + (maxBanSecs + 86_400) * 1000
 
-const toRow = (ban: Reported, clientId: string): Ban => ({
-  ...{ id: ban.id, clientId, ruleId: ban.rule_id, source: ban.source, cause: ban.cause, live: ban.live },
-  ...{ times: ban.times, reason: null, madeBy: null, fromMs: ban.from_ms, untilMs: ban.until_ms },
-  ...{ liftedAt: null, liftedBy: null, isSent: true }
+const toRow = (ban: WireBan, clientId: string): Ban => ({
+  id: ban.id,
+  clientId,
+  ruleId: ban.rule_id,
+  source: ban.source,
+  cause: ban.cause,
+  live: ban.live,
+  times: ban.times,
+  reason: null,
+  madeBy: null,
+  fromMs: ban.from_ms,
+  untilMs: ban.until_ms,
+  liftedAt: null,
+  liftedBy: null,
+  isSent: true
 })

@@ -1,5 +1,5 @@
-// Bans: made by an operator here, or by agents, which report them. Agents have those that hold, and those that ended
-// within a day, by which the next ban of a source grows.
+// Bans by operators, and those that agents report. Agents store bans in force and, so that a repeated ban lasts longer,
+// those that ended within a day.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
@@ -8,8 +8,15 @@ import type { Call, Resource } from '../../kernel/http/route.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Clients } from '../clients/exports.ts'
 import { normalizePrefix, ruleNotFound } from '../rules/exports.ts'
-import { openBanReader, type Services as ReadingServices } from './ban-reader.ts'
-import { countBans, openBanCleanup, openBanInsert, openBanReports } from './ban-store.ts'
+import { type BanReader, openBanReader, type Services as ReaderServices } from './ban-reader.ts'
+import {
+  type BanCleanup,
+  countBans,
+  openBanCleanup,
+  openBanInsert,
+  openBanReports,
+  type ReportBans
+} from './ban-store.ts'
 import { Ban } from './entities.ts'
 import { invalidBan } from './field.ts'
 import { toObjectKey } from './object-kind.ts'
@@ -19,57 +26,70 @@ import { capability, maxBans } from './wire.ts'
 export const banNotFound = defineCode('ban_not_found', 404, 8)
 export const bansUnsupported = defineCode('bans_unsupported_by_client', 422, 3)
 
-export interface Services extends ReadingServices {
+export interface Services extends ReaderServices {
   readonly clients: Clients
 }
-export type Bans = ReturnType<typeof openBans>
+
+type OperatorCall = Pick<Call, 'change' | 'principal'>
+
+/** Creates, lists and lifts bans, and stores those that agents report. */
+export interface Bans extends BanReader, BanCleanup {
+  /** Bans a source in every scope that the body names, or in none if one refuses. */
+  create(body: BanBody, call: OperatorCall): Promise<BanRecord[]>
+  /** Lifts a ban in force. Throws `ban_not_found`. */
+  lift(banId: string, call: OperatorCall): Promise<void>
+  /** Stores bans that an agent made. Idempotent: skips bans that are already stored. */
+  report: ReportBans
+}
 
 type Scope = Pick<Ban, 'clientId' | 'ruleId'>
 
-export function openBans(deps: Services) {
+export function openBans(deps: Services): Bans {
   const { store, clock, control } = deps
-  const reading = openBanReader(deps)
+  const reader = openBanReader(deps)
   const insert = openBanInsert(deps)
   const findScopes = openScopes(deps)
 
-  /** Bans a source on each place that the body names: all of them, or none. */
-  async function create(
-    body: BanBody,
-    { change, principal }: Pick<Call, 'change' | 'principal'>
-  ): Promise<BanRecord[]> {
+  async function create(body: BanBody, { change, principal }: OperatorCall): Promise<BanRecord[]> {
     const source = parseSource(body.source)
     const { for_secs = 3600, reason = null, live = 'cut' } = body
     const bans = await change({ kind: 'ban', id: source }, async em => {
       const now = clock.now()
-      const made: Ban[] = []
-      for (const place of await findScopes(body, em)) {
-        if ((await countBans(place.clientId, em)) >= maxBans)
+      const created: Ban[] = []
+      for (const scope of await findScopes(body, em)) {
+        if ((await countBans(scope.clientId, em)) >= maxBans)
           throw new Fault(
             limitReached,
-            `client ${place.clientId} has ${maxBans} bans; lift some, or wait until a day after they end`,
+            `client ${scope.clientId} has ${maxBans} bans; lift one, or wait until a day after one ends`,
             {
               details: { limit: maxBans }
             }
           )
         const ban: Ban = {
-          ...{ id: newId(now), ...place, source, cause: 'operator', live, times: 1, reason },
-          ...{ madeBy: principal.userId, fromMs: now, untilMs: now + for_secs * 1000 },
-          ...{ liftedAt: null, liftedBy: null, isSent: true }
+          id: newId(now),
+          ...scope,
+          source,
+          cause: 'operator',
+          live,
+          times: 1,
+          reason,
+          madeBy: principal.userId,
+          fromMs: now,
+          untilMs: now + for_secs * 1000,
+          liftedAt: null,
+          liftedBy: null,
+          isSent: true
         }
         await insert(ban, em)
-        made.push(ban)
+        created.push(ban)
       }
-      return made
+      return created
     })
     await Promise.all(bans.map(ban => control.objects.deliver(toObjectKey(ban), 'push')))
-    return store.read(em => reading.records(bans, em))
+    return store.read(em => reader.records(bans, em))
   }
 
-  /** Lifts a ban that is in force. */
-  async function lift(
-    banId: string,
-    { change, principal }: Pick<Call, 'change' | 'principal'>
-  ): Promise<void> {
+  async function lift(banId: string, { change, principal }: OperatorCall): Promise<void> {
     const ban = await change(resourceOf(banId), async em => {
       const found = await em.findOne(Ban, { id: banId })
       const now = clock.now()
@@ -82,27 +102,27 @@ export function openBans(deps: Services) {
     await control.objects.deliver(toObjectKey(ban), 'remove')
   }
 
-  return { ...reading, ...openBanCleanup(deps), report: openBanReports(deps), create, lift }
+  return { ...reader, ...openBanCleanup(deps), report: openBanReports(deps), create, lift }
 }
 
-/** Returns the function that finds where a ban is to hold. Throws where an agent cannot keep bans. */
+/** Returns a function that finds the scopes of a ban. It throws if an agent lacks the capability. */
 const openScopes =
   ({ clients, rules }: Services) =>
   async ({ client, rule_id }: BanBody, em: EntityManager): Promise<Scope[]> => {
-    const parts = rule_id === undefined ? null : await rules.listMembers(rule_id, em)
-    if (parts?.length === 0) throw new Fault(ruleNotFound, `there is no rule ${rule_id}`)
+    const members = rule_id === undefined ? null : await rules.listMembers(rule_id, em)
+    if (members?.length === 0) throw new Fault(ruleNotFound, `there is no rule ${rule_id}`)
     const asked = client === undefined ? null : await clients.get(client, em)
-    const places = parts
-      ? parts.map(({ id, clientId }) => ({ clientId, ruleId: id }))
+    const scopes = members
+      ? members.map(({ id, clientId }) => ({ clientId, ruleId: id }))
       : (asked ? [asked] : await em.find(Client, {})).map(({ id }) => ({ clientId: id, ruleId: '' }))
-    const found = asked ? places.filter(({ clientId }) => clientId === asked.id) : places
+    const found = asked ? scopes.filter(({ clientId }) => clientId === asked.id) : scopes
     if (found.length === 0) throw new Fault(ruleNotFound, `rule ${rule_id} is not on client ${client}`)
     for (const { clientId } of found)
       requireCapability(await clients.get(clientId, em), capability, bansUnsupported)
     return found
   }
 
-/** Throws `validation.ban` for what is no prefix, or is everybody. */
+/** Throws `validation.ban` for text that is not a prefix, or a prefix that covers everybody. */
 function parseSource(text: string): string {
   const source = normalizePrefix(text)
   const details = { field: '/source', reason: 'prefix' }
@@ -111,7 +131,7 @@ function parseSource(text: string): string {
       details
     })
   if (source.endsWith('/0'))
-    throw new Fault(invalidBan, `/source ${source} is everybody; pause the rule instead`, { details })
+    throw new Fault(invalidBan, `/source ${source} covers everybody; pause the rule instead`, { details })
   return source
 }
 

@@ -25,14 +25,14 @@ const add = defineCommand({
     client: Type.Optional(ClientArg),
     rule: Type.Optional(RuleArg),
     for: Type.Optional(Type.String({ description: 'How long: 30s, 10m, 1h, 7d. Default 1h.' })),
-    reason: Type.Optional(Type.String({ description: 'For those who look later.' })),
+    reason: Type.Optional(Type.String({ description: 'Note for other operators.' })),
     keep: Type.Optional(
-      Type.Boolean({ description: 'Open connections of the source go on; default: they are cut.' })
+      Type.Boolean({ description: 'Leave open connections of the source open; default: cut them.' })
     )
   }),
   positional: ['source'],
   async run({ api, args: { source, client, rule, for: time, reason, keep = false }, print }) {
-    const { secondsOf } = await import('../cli/command-exports.ts') // `rule push` loads this file, too
+    const { secondsOf } = await import('../cli/command-exports.ts') // `rule push` also loads this file
     const { bans } = await api.call('POST /v1/bans', {
       body: {
         source,
@@ -49,13 +49,13 @@ const add = defineCommand({
 
 const list = defineCommand({
   name: 'ban list',
-  summary: 'List the sources that are banned, by whom or what, and until when.',
+  summary: 'List the bans in force, with their cause and end.',
   examples: ['sluice ban list --client paris', 'sluice ban list --all'],
   args: Type.Object({
     client: Type.Optional(ClientArg),
     rule: Type.Optional(RuleArg),
     all: Type.Optional(
-      Type.Boolean({ description: 'Also those that ended, or were lifted, within 30 days.' })
+      Type.Boolean({ description: 'Include bans that ended or were lifted within 30 days.' })
     )
   }),
   async run({ api, args: { client, rule, all = false }, print }) {
@@ -73,13 +73,13 @@ const remove = defineCommand({
   aliases: ['lift'],
   summary: 'Lift the bans of a source, or one ban by its id.',
   args: Type.Object({
-    source: Type.String({ description: 'Id of a ban, or a source as `ban list` has it.' })
+    source: Type.String({ description: 'Id of a ban, or a source as `ban list` shows it.' })
   }),
   positional: ['source'],
   async run({ api, args: { source }, print }) {
     const bans = await api.rows('GET /v1/bans')
-    const of = bans.filter(ban => ban.source === source || ban.ban_id === source)
-    const ids = of.length === 0 ? [source] : of.map(({ ban_id }) => ban_id)
+    const matching = bans.filter(ban => ban.source === source || ban.ban_id === source)
+    const ids = matching.length === 0 ? [source] : matching.map(({ ban_id }) => ban_id)
     for (const ban_id of ids) await api.call('DELETE /v1/bans/{ban_id}', { path: { ban_id } })
     print.done(`${ids.length === 1 ? 'the ban' : `${ids.length} bans`} of ${source} lifted`, { lifted: ids })
   }
@@ -92,10 +92,10 @@ export const fills = [
   pushOptionsSlot.fill({
     args: {
       ban_new_connections: count(
-        'Ban a source that begins more connections in a minute, for 10 minutes and longer.'
+        'Ban a source that opens more connections in a minute, for 10 minutes or longer.'
       ),
       ban_failed_handshakes: count(
-        'Ban a source with more wrong handshakes in a minute, for 10 minutes and longer.'
+        'Ban a source with more failed handshakes in a minute, for 10 minutes or longer.'
       )
     },
     body({ ban_new_connections: new_connections, ban_failed_handshakes: failed_handshakes }) {

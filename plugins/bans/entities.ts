@@ -16,7 +16,7 @@ export const BanPolicy = defineEntity({
 })
 export type BanPolicy = InferEntity<typeof BanPolicy>
 
-/** A ban on one client: in force, ended, or lifted. */
+/** A ban on one client, whether in force, ended or lifted. */
 export const Ban = defineEntity({
   name: 'Ban',
   tableName: 'bans_ban',
@@ -38,7 +38,7 @@ export const Ban = defineEntity({
     untilMs: p.bigint('number'),
     liftedAt: p.bigint('number').nullable(),
     liftedBy: p.string().length(32).nullable(),
-    isSent: p.boolean() // the agent has it, or is to have it
+    isSent: p.boolean() // the agent has it or will get it
   }
 })
 export type Ban = InferEntity<typeof Ban>

@@ -1,4 +1,4 @@
-// The rule field `ban`: when the agent bans a source from the rule by itself.
+// The rule field `ban`: the limits above which the agent bans a source from the rule.
 import { type Static, Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { fieldUnsupported, ruleField } from '../rules/exports.ts'
@@ -8,7 +8,7 @@ import { capability, daySecs, key, maxBanSecs, maxCount, Policy } from './wire.t
 export const invalidBan = defineCode('validation.ban', 400, 3)
 
 const { code } = invalidBan
-const refuse = (field: string, reason: string, why: string): Fault =>
+const refusal = (field: string, reason: string, why: string): Fault =>
   new Fault(invalidBan, `${field} ${why}`, { details: { field, reason } })
 
 const integer = (maximum: number, description: string) =>
@@ -16,20 +16,21 @@ const integer = (maximum: number, description: string) =>
 
 const Body = Type.Object(
   {
-    new_connections: integer(maxCount, 'A source that begins more in `within_secs` is banned.'),
+    new_connections: integer(maxCount, 'Bans a source that opens more connections in `within_secs`.'),
     failed_handshakes: integer(
       maxCount,
-      'A source with more wrong handshakes in `within_secs` is banned: no or an unknown TLS name, or a PROXY header of somebody else.'
+      'Bans a source with more failed handshakes in `within_secs`: a missing or unknown TLS name, or a PROXY header from an unknown proxy.'
     ),
     within_secs: integer(daySecs, 'Default 60.'),
     for_secs: integer(
       maxBanSecs,
-      'Of the first ban, default 600. Each further one within a day is twice as long, up to a week.'
+      'Length of the first ban, default 600. Each further ban within a day is twice as long, up to a week.'
     ),
     live: Type.Optional(
       Type.Union([Type.Literal('cut'), Type.Literal('keep')], {
         code,
-        description: 'What becomes of open connections of a banned source. Default: cut.'
+        description:
+          'Whether to close open connections of a banned source (`cut`, the default) or to leave them open (`keep`).'
       })
     )
   },
@@ -37,7 +38,7 @@ const Body = Type.Object(
     additionalProperties: false,
     code,
     description:
-      'Of a TCP rule: its agent bans sources that begin too many connections, or whose handshakes are wrong.',
+      'TCP rules only: the agent bans sources that open too many connections or fail too many handshakes.',
     examples: [{ new_connections: 100, failed_handshakes: 5, within_secs: 60, for_secs: 600 }]
   }
 )
@@ -53,14 +54,14 @@ export const field = ruleField({
   parse(given: Static<typeof Body>, { protocol }) {
     const { new_connections = null, failed_handshakes = null, within_secs, for_secs, live } = given
     if (protocol === 'udp')
-      throw refuse(
+      throw refusal(
         `/${key}`,
         'protocol',
-        'is for TCP rules: over UDP others could have a source banned by forging it'
+        'is for TCP rules only: over UDP anyone could forge a source to have it banned'
       )
     if (new_connections === null && failed_handshakes === null) {
       if (Object.keys(given).length === 0) return null
-      throw refuse(`/${key}`, 'limit', 'needs new_connections, failed_handshakes, or both')
+      throw refusal(`/${key}`, 'limit', 'needs new_connections, failed_handshakes, or both')
     }
     const times = { within_secs: within_secs ?? 60, for_secs: for_secs ?? 600 }
     return { new_connections, failed_handshakes, ...times, live: live ?? 'cut' }
@@ -68,8 +69,12 @@ export const field = ruleField({
   async check() {},
   async save(rule, { new_connections, failed_handshakes, within_secs, for_secs, live }, em) {
     await em.upsert(BanPolicy, {
-      ...{ rule, newConnections: new_connections ?? null, failedHandshakes: failed_handshakes ?? null },
-      ...{ withinSecs: within_secs ?? 60, forSecs: for_secs ?? 600, live: live ?? 'cut' }
+      rule,
+      newConnections: new_connections ?? null,
+      failedHandshakes: failed_handshakes ?? null,
+      withinSecs: within_secs ?? 60,
+      forSecs: for_secs ?? 600,
+      live: live ?? 'cut'
     })
   },
   async clear(rule, em) {
@@ -81,8 +86,11 @@ export const field = ruleField({
       rows.map(row => [
         row.rule,
         {
-          ...{ new_connections: row.newConnections ?? null, failed_handshakes: row.failedHandshakes ?? null },
-          ...{ within_secs: row.withinSecs, for_secs: row.forSecs, live: row.live }
+          new_connections: row.newConnections ?? null,
+          failed_handshakes: row.failedHandshakes ?? null,
+          within_secs: row.withinSecs,
+          for_secs: row.forSecs,
+          live: row.live
         }
       ])
     )
@@ -90,6 +98,8 @@ export const field = ruleField({
   encode: ({ new_connections, failed_handshakes, within_secs, for_secs, live }) => ({
     ...(new_connections != null && { new_connections }),
     ...(failed_handshakes != null && { failed_handshakes }),
-    ...{ within_secs: within_secs ?? 60, for_secs: for_secs ?? 600, live: live ?? 'cut' }
+    within_secs: within_secs ?? 60,
+    for_secs: for_secs ?? 600,
+    live: live ?? 'cut'
   })
 })

@@ -2,7 +2,7 @@ import type { Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Ban } from './entities.ts'
 
-/** Bans that are in force, as the server knows them. */
+/** Exports the bans in force, as the server knows them. */
 export const openMetrics =
   ({ store, clock }: Pick<Kernel, 'store' | 'clock'>): Metrics =>
   async () => {
@@ -14,6 +14,6 @@ export const openMetrics =
       counts.set(key, (counts.get(key) ?? 0) + 1)
     }
     const samples = [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))
-    const help = 'Sources that are banned, by client and cause'
+    const help = 'Bans in force, by client and cause'
     return [{ name: 'svc_bans_in_force', type: 'gauge', help, labels: ['client', 'cause'], samples }]
   }

@@ -1,15 +1,23 @@
-// Sends bans to agents.
+// The managed object that delivers bans to agents.
 import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
 import { Ban } from './entities.ts'
 import { BanRemove, BanSet, banKind, capability, type Ban as WireBan } from './wire.ts'
 
 export const toObjectKey = ({ clientId, id }: Pick<Ban, 'clientId' | 'id'>): ObjectKey => ({
-  ...{ clientId, kind: banKind, id }
+  clientId,
+  kind: banKind,
+  id
 })
 
 const toWireBan = (ban: Ban): WireBan => ({
-  ...{ id: ban.id, source: ban.source, rule_id: ban.ruleId, cause: ban.cause },
-  ...{ from_ms: ban.fromMs, until_ms: ban.untilMs, times: ban.times, live: ban.live }
+  id: ban.id,
+  source: ban.source,
+  rule_id: ban.ruleId,
+  cause: ban.cause,
+  from_ms: ban.fromMs,
+  until_ms: ban.untilMs,
+  times: ban.times,
+  live: ban.live
 })
 
 export const kind = defineObjectKind({

@@ -24,7 +24,7 @@ const minuteMs = 60_000
 export default definePlugin<Deps>({
   name: 'bans',
   version: '1.0.0',
-  description: 'Sources that are banned from rules for a time, by operators and by agents.',
+  description: 'Bans sources from rules for a time, on behalf of operators or by agents.',
   kernel: '^2.0.0',
   needs: { cli: '^1.0.0', http: '^1.0.0', clients: '^1.0.0', rules: '^1.0.0' },
   codes: [invalidBan, banNotFound, bansUnsupported],

@@ -15,7 +15,7 @@ const list = defineList({
   url: '/v1/bans',
   action: 'ban.list',
   access: 'superadmin',
-  summary: 'Lists the sources that are banned, or were, the newest first.',
+  summary: 'Lists bans, newest first.',
   schema: () => ({ query: BanQuery, row: BanRecord, errors: [] }),
   run: ({ bans }: Deps, { query }) => bans.list(query)
 })
@@ -26,8 +26,8 @@ const create = defineRoute({
   action: 'ban.create',
   access: 'superadmin',
   status: 201,
-  summary: 'Bans a source from a rule, from a client, or from every client there is.',
-  description: 'A client that is away has the ban when it comes back.',
+  summary: 'Bans a source from a rule, from a client, or from every current client.',
+  description: 'An offline client gets the ban when it reconnects.',
   schema: () => ({
     body: BanBody,
     reply: BansMade,

@@ -7,14 +7,16 @@ const { code } = invalidBan
 const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 
-const BanId = Type.String({ description: 'Of the ban.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NC'] })
+const BanId = Type.String({ description: 'Id of the ban.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NC'] })
 const Source = Type.String({
-  ...{ maxLength: 64, code, examples: ['198.51.100.7'] },
-  description: 'An address or a prefix; an agent bans an IPv4 address, or the /64 of an IPv6 address.'
+  maxLength: 64,
+  code,
+  examples: ['198.51.100.7'],
+  description: 'An address or a prefix. Agents ban an IPv4 address, or the /64 of an IPv6 address.'
 })
 const Live = Type.Union([Type.Literal('cut'), Type.Literal('keep')], {
   code,
-  description: 'What became of open connections of the source.'
+  description: 'Whether open connections of the source are closed (`cut`) or stay open (`keep`).'
 })
 
 export const BanRecord = closed(
@@ -23,24 +25,27 @@ export const BanRecord = closed(
     source: Source,
     client_id: ClientId,
     client_name: Type.String({ description: 'Name of the client.' }),
-    rule_id: nullable(Type.String(), 'The rule from which it is banned; null: all rules of the client.'),
+    rule_id: nullable(
+      Type.String(),
+      'The rule that the source is banned from; null: all rules of the client.'
+    ),
     cause: Type.Union(
       [Type.Literal('operator'), Type.Literal('new_connections'), Type.Literal('failed_handshakes')],
-      { description: 'What has led to it.' }
+      { description: 'Why the source is banned.' }
     ),
-    reason: nullable(Type.String(), 'As the operator has given it.'),
+    reason: nullable(Type.String(), 'The reason that the operator gave.'),
     made_by: nullable(Type.String(), 'user_id of the operator; null: the agent of the client.'),
     times: Type.Integer({
       minimum: 1,
-      description: 'Bans of the source from the rule, each within a day of the one before.'
+      description: 'Consecutive bans of the source from the rule, each within a day of the previous one.'
     }),
     live: Live,
-    from: timeOf('When it began.'),
-    until: timeOf('When it ends, or would have ended.'),
+    from: timeOf('When the ban began.'),
+    until: timeOf('When the ban ends; for a lifted ban, when it would have ended.'),
     state: Type.Union([Type.Literal('in_force'), Type.Literal('ended'), Type.Literal('lifted')], {
-      description: 'Whether it holds.'
+      description: 'Whether the ban is in force.'
     }),
-    lifted_by: nullable(Type.String(), 'user_id of who has lifted it.')
+    lifted_by: nullable(Type.String(), 'user_id of the operator who lifted it.')
   },
   { $id: 'Ban' }
 )
@@ -50,14 +55,14 @@ export const BanBody = Type.Object(
   {
     source: Source,
     client: Type.Optional(
-      Type.String({ maxLength: 64, description: 'client_id. Without it and rule_id: every client there is.' })
+      Type.String({ maxLength: 64, description: 'client_id. Without it and rule_id: every current client.' })
     ),
     rule_id: Type.Optional(Type.String({ maxLength: 26, description: 'One rule, on all its clients.' })),
     for_secs: Type.Optional(
       Type.Integer({ minimum: 1, maximum: maxBanSecs, code, description: 'Default 3600.' })
     ),
     reason: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, code, description: 'For those who look later.' })
+      Type.String({ minLength: 1, maxLength: 256, code, description: 'Note for other operators.' })
     ),
     live: Type.Optional(Live)
   },
@@ -65,19 +70,19 @@ export const BanBody = Type.Object(
 )
 export type BanBody = Static<typeof BanBody>
 
-export const BansMade = closed({ bans: Type.Array(BanRecord, { description: 'One for each client.' }) })
+export const BansMade = closed({ bans: Type.Array(BanRecord, { description: 'One ban per client.' }) })
 
 export const BanQuery = closed({
   client: Type.Optional(Type.String({ maxLength: 64, description: 'client_id.' })),
   rule_id: Type.Optional(
     Type.String({
       maxLength: 26,
-      description: 'Bans from this rule, and those from all rules of its clients.'
+      description: 'Only bans from this rule, or from all rules of its clients.'
     })
   ),
   state: Type.Optional(
     Type.Union([Type.Literal('in_force'), Type.Literal('all')], {
-      description: 'Default in_force; all: also those that ended within 30 days.'
+      description: 'Default in_force; all adds bans that ended or were lifted within 30 days.'
     })
   )
 })

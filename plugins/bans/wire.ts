@@ -8,16 +8,16 @@ export const key = 'ban'
 export const banKind = 'ban'
 export const capability: Capability = { id: 'bans', since: '2.1.0' }
 
-/** The reason under which statistics count callers who are banned. */
+/** The reason under which the statistics count banned callers. */
 export const refusal = 'source_banned'
 
 export const daySecs = 86_400
 export const maxCount = 1_000_000
 export const maxBanSecs = 365 * daySecs
-export const maxGrownSecs = 7 * daySecs // of bans that agents make
-/** A ban within this time after the last one of the source counts with it. */
+export const maxGrownSecs = 7 * daySecs // longest ban that an agent makes
+/** A ban counts as repeated within this time after the source's last ban ended. */
 export const repeatMs = daySecs * 1000
-export const maxBans = 5_000 // of a client, in force or remembered; and of an agent
+export const maxBans = 5_000 // per client, in force or ended within a day
 
 const count = Type.Integer({ minimum: 1, maximum: maxCount })
 const Live = Type.Union([Type.Literal('cut'), Type.Literal('keep')])
@@ -75,9 +75,9 @@ export const BanRemove = defineRequest({
   response: BanTaken
 })
 
-const Stored = defineMessage({ name: 'sluice.bans.Kept', proto, body: Type.Object({}) })
+const Stored = defineMessage({ name: 'sluice.bans.Stored', proto, body: Type.Object({}) })
 
-export const maxReported = 500 // of at most 250 bytes: a frame holds 256 KiB
+export const maxReported = 500 // at most 250 bytes each; a frame holds 256 KiB
 
 export const Report = defineRequest({
   name: 'sluice.bans.Report',

@@ -1,5 +1,5 @@
-// The agent half: while the switch is on, every rule is planned tighter. It is kept over restarts, and ends by the server's
-// time, with or without the server.
+// The agent half: while the switch is on, every rule gets tighter limits. The switch survives restarts, and ends by the
+// server's time, with or without the server.
 import {
   type AgentCall,
   type AgentPlugin,
@@ -13,11 +13,11 @@ import { tightenRule } from './tighten-rule.ts'
 import { capability, messages, refusal, type Switch, SwitchRemove, SwitchSet, switchKind } from './wire.ts'
 
 interface State {
-  on: Switch | null // also one that has ended
+  on: Switch | null // may have ended
   cancelEnd: Release
 }
 
-/** By the call of an agent: a process may hold several. */
+/** State by the call of an agent: a process can run several agents. */
 const states = new WeakMap<AgentCall, State>()
 
 function openState(call: AgentCall): State {
@@ -26,13 +26,13 @@ function openState(call: AgentCall): State {
   return state
 }
 
-/** The switch, while it is on. */
+/** Returns the switch, or null while it is off. */
 function currentSwitch(call: AgentCall): Switch | null {
   const { on } = openState(call)
   return on && call.time.now() < on.until_ms ? on : null
 }
 
-/** Turns the switch on, or off, and plans all rules anew. */
+/** Turns the switch on or off, and plans all rules again. */
 async function turn(on: Switch | null, call: AgentCall): Promise<void> {
   const state = openState(call)
   const before = currentSwitch(call)
@@ -42,7 +42,7 @@ async function turn(on: Switch | null, call: AgentCall): Promise<void> {
   state.cancelEnd = now ? call.time.at(now.until_ms, () => end(call)) : () => {}
   if (now) {
     const until = timestamp(now.until_ms)
-    call.log.warn('under_attack.on', `limits for each source are tight until ${until}`, { until })
+    call.log.warn('under_attack.on', `per-source limits are tightened until ${until}`, { until })
   } else if (before) logOff(call)
   await call.rules.replan()
 }
@@ -53,9 +53,9 @@ async function end(call: AgentCall): Promise<void> {
 }
 
 const logOff = ({ log }: AgentCall): void =>
-  log.info('under_attack.off', 'limits for each source are those of the rules again')
+  log.info('under_attack.off', 'the rules have their own per-source limits again')
 
-/** What the switch does to a caller. Limits that rules have of their own are told of by their plugins. */
+/** Explains how the switch affects a caller. Other plugins explain the rules' own limits. */
 function explain({ path: { plan }, source, open, refused }: AskedCaller, call: AgentCall): ExplainStep[] {
   const on = currentSwitch(call)
   if (!on) return []
@@ -71,12 +71,12 @@ function explain({ path: { plan }, source, open, refused }: AskedCaller, call: A
   if (isAsked && atOnce && open >= atOnce.max)
     return stop(`${source} has ${open} connections open of ${atOnce.max}, a new one is refused`)
   const lately = refused.get(refusal)
-  // Of UDP the replies that the switch caps count under the same reason.
+  // On UDP, replies capped by the switch count under the same reason.
   if (isAsked && fresh && plan.protocol === 'tcp' && lately?.isLast && lately.agoMs < fresh.perMs)
-    return stop(`the last caller was refused, a source may begin ${fresh.max} in ${fresh.perMs / 1000} s`)
+    return stop(`the last caller was refused, a source may open ${fresh.max} in ${fresh.perMs / 1000} s`)
   const limits = atOnce
-    ? `a source may have ${atOnce.max} connections, and begin ${fresh?.max} in ${on.within_secs} s`
-    : 'the limits of the rule for a source are a quarter of what they were'
+    ? `a source may have ${atOnce.max} open connections and open ${fresh?.max} in ${on.within_secs} s`
+    : 'the per-source limits of the rule are a quarter of their values'
   return [{ ...step, verdict: 'info', reason: null, text: `${until}: ${limits}` }]
 }
 

@@ -9,7 +9,7 @@ const count = (description: string) => Type.Optional(Type.Integer({ minimum: 1, 
 
 const on = defineCommand({
   name: 'under-attack on',
-  summary: 'Tighten the limits for each source on all rules of a client, or of every client, for a time.',
+  summary: 'Tighten the per-source limits of all rules for a time, on one client or on every client.',
   examples: [
     'sluice under-attack on --for 2h --reason "flood since noon"',
     'sluice under-attack on --client paris'
@@ -17,10 +17,10 @@ const on = defineCommand({
   args: Type.Object({
     client: Type.Optional(ClientArg),
     for: Type.Optional(Type.String({ description: 'How long: 30s, 10m, 1h, 7d. Default 1h.' })),
-    reason: Type.Optional(Type.String({ description: 'For those who look later.' })),
-    connections: count('That a source may have open on rules without a limit for sources; default 20.'),
-    new_connections: count('That it may begin there in --within-secs; default 20.'),
-    within_secs: count('Of --new-connections; default 10.')
+    reason: Type.Optional(Type.String({ description: 'Note for other operators.' })),
+    connections: count('Open connections per source, on rules without source limits; default 20.'),
+    new_connections: count('New connections per source in --within-secs, on those rules; default 20.'),
+    within_secs: count('Period for --new-connections; default 10.')
   }),
   async run({ api, args: { client, for: time, ...more }, print }) {
     const body = { ...more, ...(time !== undefined && { for_secs: secondsOf(time) }) }
@@ -35,7 +35,7 @@ const on = defineCommand({
 
 const off = defineCommand({
   name: 'under-attack off',
-  summary: 'Give rules their own limits back, on a client, or wherever the switch is on.',
+  summary: 'Restore the limits of the rules, on one client or on every client.',
   args: Type.Object({ client: Type.Optional(ClientArg) }),
   async run({ api, args: { client }, print }) {
     if (client === undefined) await api.call('DELETE /v1/under-attack')
@@ -49,7 +49,8 @@ const off = defineCommand({
 
 const list = defineCommand({
   name: 'under-attack list',
-  summary: 'List where the switch is on, and until when; the row without a client is for those that enroll.',
+  summary:
+    'List where the switch is on, and its end; the row without a client applies to clients that enroll.',
   args: Type.Object({}),
   run: async ({ api, print }) => print.data(await api.rows('GET /v1/under-attack'), columns)
 })

@@ -1,11 +1,11 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 
-/** The switch of one client, or of those that enroll while it is on for all; until it ends or is turned off. */
+/** The switch of one client. The row with id `newClients` is for clients that enroll while it is on for all. */
 export const UnderAttack = defineEntity({
   name: 'UnderAttack',
   tableName: 'under_attack',
   properties: {
-    clientId: p.string().length(26).primary(), // newClients: those that enroll
+    clientId: p.string().length(26).primary(), // or `newClients`
     reason: p.string().length(256).nullable(),
     madeBy: p.string().length(32),
     fromMs: p.bigint('number'),

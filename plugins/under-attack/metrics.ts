@@ -1,7 +1,7 @@
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { Switches } from './switches.ts'
 
-/** Where the switch is on, as the server knows it. */
+/** Exports the clients with the switch on, as the server knows it. */
 export const openMetrics =
   ({ switches }: { readonly switches: Switches }): Metrics =>
   async () => {

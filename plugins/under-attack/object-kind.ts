@@ -1,4 +1,4 @@
-// Sends the switch to agents.
+// The managed object that delivers the switch to agents.
 import { setImmediate } from 'node:timers/promises'
 import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -7,7 +7,9 @@ import { UnderAttack } from './entities.ts'
 import { capability, SwitchRemove, SwitchSet, switchKind } from './wire.ts'
 
 export const toObjectKey = ({ clientId }: Pick<UnderAttack, 'clientId'>): ObjectKey => ({
-  ...{ clientId, kind: switchKind, id: clientId }
+  clientId,
+  kind: switchKind,
+  id: clientId
 })
 
 export const kind = defineObjectKind({
@@ -23,8 +25,12 @@ export const kind = defineObjectKind({
       found.map(({ clientId: id, untilMs, connections, newConnections, withinSecs }) => [
         id,
         {
-          ...{ id, revision: revisions.get(id) ?? 0, until_ms: untilMs, connections },
-          ...{ new_connections: newConnections, within_secs: withinSecs }
+          id,
+          revision: revisions.get(id) ?? 0,
+          until_ms: untilMs,
+          connections,
+          new_connections: newConnections,
+          within_secs: withinSecs
         }
       ])
     )
@@ -32,7 +38,7 @@ export const kind = defineObjectKind({
   removal: ({ id, revision }) => ({ id, revision })
 })
 
-/** Resolves when all have answered, or not in time. The first ones have it while the last ones are still asked. */
+/** Sends the switch to agents in batches. Resolves when each agent has replied or timed out. */
 export async function deliverAll(
   rows: readonly UnderAttack[],
   how: 'push' | 'remove',

@@ -21,7 +21,7 @@ const minuteMs = 60_000
 export default definePlugin<Deps>({
   name: 'under-attack',
   version: '1.0.0',
-  description: 'One switch that tightens the limits for each source on all rules, for a time.',
+  description: 'One switch that temporarily tightens the per-source limits of all rules.',
   kernel: '^2.0.0',
   needs: { cli: '^1.0.0', http: '^1.0.0', clients: '^1.0.0', rules: '^1.0.0' },
   codes: [unsupported],

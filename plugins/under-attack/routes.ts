@@ -12,7 +12,7 @@ interface Deps {
 const url = '/v1/under-attack'
 const urlOfClient = '/v1/clients/:client_id/under-attack'
 const description =
-  'Limits for each source are a quarter of what rules have, the thresholds of bans, too; rules without one get the numbers of the body. UDP rules reply with at most 3 times what was asked. It ends by itself; a client that is away has it when it comes back.'
+  'Divides per-source limits and ban thresholds by 4; rules without source limits get those of the body. UDP rules reply with at most 3 times the bytes received. The switch turns off after `for_secs`; an offline client gets it when it reconnects.'
 
 const list = defineList({
   url,
@@ -50,7 +50,7 @@ const on = defineRoute({
   url: urlOfClient,
   action: 'under_attack.on',
   access: 'superadmin',
-  summary: 'Turns the switch "under attack" on for a client; where it is on, it begins anew.',
+  summary: 'Turns the switch "under attack" on for a client, or restarts it.',
   description,
   schema: () => ({
     params: ClientParams,

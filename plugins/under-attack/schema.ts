@@ -7,16 +7,22 @@ const orNull = (schema: ReturnType<typeof Type.String>, description: string) =>
 
 const numbers = {
   connections: Type.Integer({
-    ...{ minimum: 1, maximum: maxCount, examples: [defaults.connections] },
-    description: 'Connections and flows that a source may have open, on rules without a limit for sources.'
+    minimum: 1,
+    maximum: maxCount,
+    examples: [defaults.connections],
+    description: 'Open connections and flows per source, on rules without source limits.'
   }),
   new_connections: Type.Integer({
-    ...{ minimum: 1, maximum: maxCount, examples: [defaults.new_connections] },
-    description: 'Connections and flows that it may begin there in `within_secs`.'
+    minimum: 1,
+    maximum: maxCount,
+    examples: [defaults.new_connections],
+    description: 'New connections and flows per source in `within_secs`, on those rules.'
   }),
   within_secs: Type.Integer({
-    ...{ minimum: 1, maximum: maxWithinSecs, examples: [defaults.within_secs] },
-    description: 'Of new_connections.'
+    minimum: 1,
+    maximum: maxWithinSecs,
+    examples: [defaults.within_secs],
+    description: 'Period for new_connections.'
   })
 }
 
@@ -24,13 +30,13 @@ export const SwitchRecord = closed(
   {
     client_id: orNull(
       Type.String(),
-      'Of the client; null: clients that enroll while the switch is on for all.'
+      'Id of the client; null: clients that enroll while the switch is on for all.'
     ),
     client_name: orNull(Type.String(), 'Name of the client.'),
-    reason: orNull(Type.String(), 'As the operator has given it.'),
+    reason: orNull(Type.String(), 'The reason that the operator gave.'),
     made_by: Type.String({ description: 'user_id of the operator.', examples: ['root'] }),
     from: timeOf('When it was turned on.'),
-    until: timeOf('When it ends by itself.'),
+    until: timeOf('When it turns off.'),
     ...numbers
   },
   { $id: 'UnderAttack' }
@@ -43,7 +49,7 @@ export const SwitchBody = closed(
       Type.Integer({ minimum: 1, maximum: maxForSecs, description: `Default ${defaults.for_secs}.` })
     ),
     reason: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: 'For those who look later.' })
+      Type.String({ minLength: 1, maxLength: 256, description: 'Note for other operators.' })
     ),
     ...Type.Partial(Type.Object(numbers)).properties
   },
@@ -53,7 +59,7 @@ export type SwitchBody = Static<typeof SwitchBody>
 
 export const Switched = closed({
   under_attack: Type.Array(SwitchRecord, {
-    description: 'One for each client, and one for those that enroll.'
+    description: 'One per client, and one for clients that enroll.'
   })
 })
 

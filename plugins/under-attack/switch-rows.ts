@@ -1,4 +1,4 @@
-// The rows of the switch: what they make of agents and journals, and how they come and go by themselves.
+// Writes the rows of the switch, with their deliveries and journal entries, and deletes them when they end.
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Client } from '../../kernel/identity/entities.ts'
@@ -12,8 +12,15 @@ export interface Services extends Kernel {
   readonly rules: Rules
 }
 
-/** Changes the rows of all agents in few statements. */
-export function openSwitchRows({ control, rules }: Services) {
+/** Writes and deletes rows in batches, so that a change for all clients takes few statements. */
+export interface SwitchRows {
+  /** Inserts or replaces rows, and sends them to the agents. */
+  put(rows: readonly UnderAttack[], em: EntityManager): Promise<void>
+  /** Deletes rows, here and on the agents. `cause` is for the journal. */
+  drop(rows: readonly UnderAttack[], cause: string, em: EntityManager): Promise<void>
+}
+
+export function openSwitchRows({ control, rules }: Services): SwitchRows {
   const addJournalEntry = (
     row: UnderAttack,
     to: 'on' | null,
@@ -30,17 +37,17 @@ export function openSwitchRows({ control, rules }: Services) {
 
   async function put(rows: readonly UnderAttack[], em: EntityManager): Promise<void> {
     for (const some of rowBatches(rows, 8)) await write(some, em)
-    const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
-    await control.objects.put(em, ...ofAgents.map(toObjectKey))
-    await Promise.all(ofAgents.map(row => addJournalEntry(row, 'on', 'request', em))) // which are kept together
+    const agentRows = rows.filter(({ clientId }) => clientId !== newClients)
+    await control.objects.put(em, ...agentRows.map(toObjectKey))
+    await Promise.all(agentRows.map(row => addJournalEntry(row, 'on', 'request', em))) // stored in one batch
   }
 
   async function drop(rows: readonly UnderAttack[], cause: string, em: EntityManager): Promise<void> {
     for (const some of rowBatches(rows))
       await em.nativeDelete(UnderAttack, { clientId: { $in: some.map(({ clientId }) => clientId) } })
-    const ofAgents = rows.filter(({ clientId }) => clientId !== newClients)
-    await control.objects.drop(em, ofAgents.map(toObjectKey), 'cut')
-    await Promise.all(ofAgents.map(row => addJournalEntry(row, null, cause, em)))
+    const agentRows = rows.filter(({ clientId }) => clientId !== newClients)
+    await control.objects.drop(em, agentRows.map(toObjectKey), 'cut')
+    await Promise.all(agentRows.map(row => addJournalEntry(row, null, cause, em)))
   }
 
   return { put, drop }
@@ -55,17 +62,31 @@ const write = (rows: readonly UnderAttack[], em: EntityManager): Promise<unknown
        until_ms = excluded.until_ms, connections = excluded.connections,
        new_connections = excluded.new_connections, within_secs = excluded.within_secs`,
     rows.flatMap(row => [
-      ...[row.clientId, row.reason ?? null, row.madeBy, row.fromMs, row.untilMs],
-      ...[row.connections, row.newConnections, row.withinSecs]
+      row.clientId,
+      row.reason ?? null,
+      row.madeBy,
+      row.fromMs,
+      row.untilMs,
+      row.connections,
+      row.newConnections,
+      row.withinSecs
     ]),
     'run'
   )
 
-export function openSwitchCleanup(deps: Services) {
+export interface SwitchCleanup {
+  /** Gives a newly enrolled client the switch that is on for all. */
+  clientChanged(client: Pick<Client, 'id'>, em: EntityManager): Promise<void>
+  /** Deletes the switch of a removed client. */
+  clientRemoved(client: Pick<Client, 'id'>, em: EntityManager): Promise<void>
+  /** Deletes switches that have ended. Agents turn theirs off without the server. */
+  tidy(): Promise<void>
+}
+
+export function openSwitchCleanup(deps: Services): SwitchCleanup {
   const { store, clock, control } = deps
   const { put, drop } = openSwitchRows(deps)
 
-  /** A client that has just enrolled has the switch of those that enroll. */
   async function clientChanged({ id }: Pick<Client, 'id'>, em: EntityManager): Promise<void> {
     const model = await em.findOne(UnderAttack, { clientId: newClients })
     if (!model || model.untilMs <= clock.now()) return
@@ -78,7 +99,6 @@ export function openSwitchCleanup(deps: Services) {
   const clientRemoved = async ({ id: clientId }: Pick<Client, 'id'>, em: EntityManager): Promise<void> =>
     void (await em.nativeDelete(UnderAttack, { clientId }))
 
-  /** Forgets switches that have ended: agents have ended theirs themselves. */
   async function tidy(): Promise<void> {
     const ended = await store.change(async em => {
       const where = { untilMs: { $lte: clock.now() } }

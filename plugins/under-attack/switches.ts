@@ -1,4 +1,3 @@
-// The switch of each client, and of those that enroll while it is on for all.
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode } from '../../kernel/base/errors.ts'
@@ -9,7 +8,12 @@ import type { Clients } from '../clients/exports.ts'
 import { newClients, UnderAttack } from './entities.ts'
 import { deliverAll } from './object-kind.ts'
 import type { SwitchBody, SwitchRecord } from './schema.ts'
-import { openSwitchCleanup, openSwitchRows, type Services as RowServices } from './switch-rows.ts'
+import {
+  openSwitchCleanup,
+  openSwitchRows,
+  type Services as RowServices,
+  type SwitchCleanup
+} from './switch-rows.ts'
 import { capability, defaults } from './wire.ts'
 
 export const unsupported = defineCode('under_attack_unsupported_by_client', 422, 3)
@@ -17,32 +21,48 @@ export const unsupported = defineCode('under_attack_unsupported_by_client', 422,
 export interface Services extends RowServices {
   readonly clients: Clients
 }
-export type Switches = ReturnType<typeof openSwitches>
 
-/** One client, or all and those that enroll. */
+/** Turns the switch on and off, and lists where it is on. */
+export interface Switches extends SwitchCleanup {
+  /** Turns the switch on in the whole scope, or nowhere if an agent lacks the capability. Restarts it where it is on. */
+  on(scope: Scope, body: SwitchBody, call: OperatorCall): Promise<SwitchRecord[]>
+  /** Turns the switch off. Does nothing where it is off. */
+  off(scope: Scope, call: OperatorCall): Promise<void>
+  list(): Promise<SwitchRecord[]>
+}
+
+/** One client, or all clients and those that enroll later. */
 export type Scope = { readonly client: string } | 'all'
 
-type Made = Pick<Call, 'change' | 'principal'>
+type OperatorCall = Pick<Call, 'change' | 'principal'>
 
-export function openSwitches(deps: Services) {
+export function openSwitches(deps: Services): Switches {
   const { store, clock, control, clients } = deps
   const { put, drop } = openSwitchRows(deps)
 
-  async function findClientIds(place: Scope, em: EntityManager): Promise<string[]> {
-    const found = place === 'all' ? await em.find(Client, {}) : [await clients.get(place.client, em)]
+  async function findClientIds(scope: Scope, em: EntityManager): Promise<string[]> {
+    const found = scope === 'all' ? await em.find(Client, {}) : [await clients.get(scope.client, em)]
     for (const client of found) requireCapability(client, capability, unsupported)
-    return [...found.map(({ id }) => id), ...(place === 'all' ? [newClients] : [])]
+    return [...found.map(({ id }) => id), ...(scope === 'all' ? [newClients] : [])]
   }
 
-  /** Turns the switch on, everywhere or nowhere; where it is on, it begins anew. */
-  async function on(place: Scope, body: SwitchBody, { change, principal }: Made): Promise<SwitchRecord[]> {
+  async function on(
+    scope: Scope,
+    body: SwitchBody,
+    { change, principal }: OperatorCall
+  ): Promise<SwitchRecord[]> {
     const { for_secs, connections, new_connections, within_secs } = { ...defaults, ...body }
-    const rows = await change(resourceOf(place), async em => {
+    const rows = await change(resourceOf(scope), async em => {
       const now = clock.now()
-      const rows = (await findClientIds(place, em)).map(
+      const rows = (await findClientIds(scope, em)).map(
         (clientId): UnderAttack => ({
-          ...{ clientId, reason: body.reason ?? null, madeBy: principal.userId, connections },
-          ...{ fromMs: now, untilMs: now + for_secs * 1000, newConnections: new_connections },
+          clientId,
+          reason: body.reason ?? null,
+          madeBy: principal.userId,
+          connections,
+          fromMs: now,
+          untilMs: now + for_secs * 1000,
+          newConnections: new_connections,
           withinSecs: within_secs
         })
       )
@@ -54,11 +74,10 @@ export function openSwitches(deps: Services) {
     return store.read(em => records(rows, em))
   }
 
-  /** Turns the switch off; where it is off, nothing happens. */
-  async function off(place: Scope, { change }: Made): Promise<void> {
-    const rows = await change(resourceOf(place), async em => {
-      if (place !== 'all') await clients.get(place.client, em)
-      const where = place === 'all' ? {} : { clientId: place.client }
+  async function off(scope: Scope, { change }: OperatorCall): Promise<void> {
+    const rows = await change(resourceOf(scope), async em => {
+      if (scope !== 'all') await clients.get(scope.client, em)
+      const where = scope === 'all' ? {} : { clientId: scope.client }
       const rows = await em.find(UnderAttack, where)
       await drop(rows, 'request', em)
       return rows.filter(({ clientId }) => clientId !== newClients)
@@ -92,11 +111,11 @@ async function records(rows: readonly UnderAttack[], em: EntityManager): Promise
   }))
 }
 
-export const resourceOf = (place: Scope): Resource => ({
+export const resourceOf = (scope: Scope): Resource => ({
   kind: 'under_attack',
-  id: place === 'all' ? newClients : place.client,
+  id: scope === 'all' ? newClients : scope.client,
   async version(em) {
-    const id = place === 'all' ? newClients : place.client
+    const id = scope === 'all' ? newClients : scope.client
     const found = await em.findOne(UnderAttack, { clientId: id })
     return found && [found.fromMs, found.untilMs]
   }

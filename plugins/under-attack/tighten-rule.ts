@@ -1,12 +1,11 @@
-// What the switch makes of a rule.
 import type { EngineRuleDraft, RuleSpec, SourceLimit } from '../../agent/plugin.ts'
 import { divisor, refusal, replyRatio, type Switch } from './wire.ts'
 
 type Numbers = Pick<Switch, 'connections' | 'new_connections' | 'within_secs'>
 
-const defaultProvenAfter = 8 // datagrams, as of a rule with a cap of its own
+const defaultProvenAfter = 8 // datagrams, the default of a rule's own cap
 
-/** Divides the limits for each source, the thresholds of bans among them, and gives some to a rule that has none. */
+/** Divides the rule's per-source limits and ban thresholds by 4. A rule without source limits gets those of the switch. */
 export function tightenRule(draft: EngineRuleDraft, { id }: Pick<RuleSpec, 'id'>, numbers: Numbers): void {
   const isLimited = draft.sourceLimits.some(limit => limit.refusal !== null)
   const own = draft.sourceLimits.map(limit => ({
@@ -23,7 +22,10 @@ function defaultLimits(id: string, { connections, new_connections, within_secs }
   return [
     {
       name: `under-attack new ${id}`,
-      ...{ of: 'new', max: new_connections, perMs: within_secs * 1000, refusal }
+      of: 'new',
+      max: new_connections,
+      perMs: within_secs * 1000,
+      refusal
     },
     { name: `under-attack open ${id}`, of: 'open', max: connections, perMs: 1, refusal }
   ]

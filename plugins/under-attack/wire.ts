@@ -7,15 +7,15 @@ const proto = new URL('./under-attack.proto', import.meta.url)
 export const switchKind = 'under_attack'
 export const capability: Capability = { id: 'under-attack', since: '2.1.0' }
 
-/** The reason under which statistics count what the switch alone refuses. */
+/** The reason under which the statistics count callers that only the switch refuses. */
 export const refusal = 'under_attack'
 
 export const maxCount = 1_000_000
 export const maxWithinSecs = 86_400
 export const maxForSecs = 30 * 86_400
-/** By what limits that rules have for a source are divided. */
+/** Divides the rules' per-source limits. */
 export const divisor = 4
-/** The most bytes of replies for each byte of a caller that is not proven. */
+/** Most bytes of replies per byte received from a caller that is not proven. */
 export const replyRatio = 3
 export const defaults = { for_secs: 3_600, connections: 20, new_connections: 20, within_secs: 10 } as const
 

@@ -1,4 +1,4 @@
-// Both halves: a server, and an agent on a fake engine.
+// Both halves: a server and an agent with a fake engine.
 import t, { type Test } from 'tap'
 import { runAgent, testServer } from '../../../kit/public.ts'
 import { secondsOf } from '../../cli/command-exports.ts'
@@ -20,22 +20,26 @@ async function openApp(t: Test) {
   let port = 8080
   const push = (ban: unknown, more: object = {}) =>
     server.call<{ rule_id: string }>('POST', '/v1/rules', {
-      ...{ client: 'edge', listen_port: port++, targets: [{ host: '10.0.0.1', port: 80 }], ban, ...more }
+      client: 'edge',
+      listen_port: port++,
+      targets: [{ host: '10.0.0.1', port: 80 }],
+      ban,
+      ...more
     })
   const add = (body: object) => server.call<{ bans: Record[] }>('POST', '/v1/bans', body)
   const list = async (query = '') => (await server.call<Record[]>('GET', `/v1/bans${query}`)).body
   const denied = (set: string) => [...(agent.engine.addresses.get(set) ?? [])]
-  /** The engine names a source that goes beyond a limit of the newest rule. */
+  /** The engine reports a source over a limit of the newest rule. */
   const over = (source: string, at = 0): void => {
     const [ruleId, rule] = [...agent.engine.rules].at(-1) ?? []
     const limit = rule?.sourceLimits[at]?.name
     if (ruleId === undefined || limit === undefined) throw new TypeError('the rule has no limit')
     agent.engine.emit({ kind: 'source-over', ruleId, source, limit })
   }
-  /** Resolves when the server has so many bans. */
+  /** Resolves when the server has `count` bans. */
   const known = async (count: number): Promise<readonly Record[]> => {
     const read = async () => {
-      await server.clock.advance(100) // an agent has a share of the server's time
+      await server.clock.advance(100) // the agent runs on the server's clock
       return list()
     }
     return until(read, bans => bans.length === count)
@@ -43,7 +47,7 @@ async function openApp(t: Test) {
   return { server, agent, push, add, list, denied, over, known }
 }
 
-t.test('a ban of an operator is in force on the client, and is lifted', async t => {
+t.test('an operator bans a source on a client and lifts the ban', async t => {
   const { server, agent, push, add, list, denied } = await openApp(t)
   await push(null)
   t.match([...agent.engine.rules.values()][0]?.addressGuards, [
@@ -81,7 +85,7 @@ t.test('a ban of an operator is in force on the client, and is lifted', async t 
   t.match(await list('?state=all'), [{ state: 'lifted', lifted_by: '_operator' }])
 })
 
-t.test('a ban ends by itself, also over a restart of the agent', async t => {
+t.test('a ban survives an agent restart and ends on time', async t => {
   const { server, agent, push, add, list, denied } = await openApp(t)
   const { body: rule } = await push(null)
   await add({ source: '198.51.100.7', rule_id: rule.rule_id, for_secs: 60, live: 'keep' })
@@ -98,50 +102,40 @@ t.test('a ban ends by itself, also over a restart of the agent', async t => {
   t.match(await list(`?state=all&rule_id=${rule.rule_id}`), [{ state: 'ended', rule_id: rule.rule_id }])
 })
 
-t.test(
-  'an agent bans a source that goes beyond a limit, for longer each time, and tells the server',
-  async t => {
-    const { server, push, denied, over, known } = await openApp(t)
-    const { body: rule } = await push({ new_connections: 10, failed_handshakes: 3, for_secs: 100 })
-    t.match(rule, { ban: { within_secs: 60, live: 'cut' } })
+t.test('an agent bans a source over a limit, for longer each time, and reports the bans', async t => {
+  const { server, push, denied, over, known } = await openApp(t)
+  const { body: rule } = await push({ new_connections: 10, failed_handshakes: 3, for_secs: 100 })
+  t.match(rule, { ban: { within_secs: 60, live: 'cut' } })
 
-    over('192.0.2.1')
-    over('192.0.2.1')
-    t.same(denied(`bans ${rule.rule_id}`), ['192.0.2.1'])
-    t.match(await known(1), [{ source: '192.0.2.1', cause: 'new_connections', times: 1, made_by: null }])
-    await server.clock.advance(101_000)
-    over('192.0.2.1', 1)
-    over('2001:db8::/64')
-    const bans = await known(2)
-    t.match(
-      bans
-        .map(({ source, times, from, until }) => [
-          source,
-          times,
-          (Date.parse(until) - Date.parse(from)) / 1000
-        ])
-        .sort(),
-      [
-        ['192.0.2.1', 2, 200],
-        ['2001:db8::/64', 1, 100]
-      ]
-    )
-    const { body: journal } = await server.call<{ kind: string }[]>(
-      'GET',
-      `/v1/rules/${rule.rule_id}/journal`
-    )
-    t.match(
-      journal.filter(({ kind }) => kind === 'ban'),
-      [
-        { cause: 'new_connections' },
-        { to: '192.0.2.1', cause: 'failed_handshakes' },
-        { cause: 'new_connections' }
-      ]
-    )
-  }
-)
+  over('192.0.2.1')
+  over('192.0.2.1')
+  t.same(denied(`bans ${rule.rule_id}`), ['192.0.2.1'])
+  t.match(await known(1), [{ source: '192.0.2.1', cause: 'new_connections', times: 1, made_by: null }])
+  await server.clock.advance(101_000)
+  over('192.0.2.1', 1)
+  over('2001:db8::/64')
+  const bans = await known(2)
+  t.match(
+    bans
+      .map(({ source, times, from, until }) => [source, times, (Date.parse(until) - Date.parse(from)) / 1000])
+      .sort(),
+    [
+      ['192.0.2.1', 2, 200],
+      ['2001:db8::/64', 1, 100]
+    ]
+  )
+  const { body: journal } = await server.call<{ kind: string }[]>('GET', `/v1/rules/${rule.rule_id}/journal`)
+  t.match(
+    journal.filter(({ kind }) => kind === 'ban'),
+    [
+      { cause: 'new_connections' },
+      { to: '192.0.2.1', cause: 'failed_handshakes' },
+      { cause: 'new_connections' }
+    ]
+  )
+})
 
-t.test('what an agent bans without the server is kept, and reported later', async t => {
+t.test('an agent stores bans made without the server and reports them later', async t => {
   const { server, agent, push, denied, over, known } = await openApp(t)
   const { body: rule } = await push({ new_connections: 10 })
   await server.stop()
@@ -156,7 +150,7 @@ t.test('what an agent bans without the server is kept, and reported later', asyn
   t.same(denied(`bans ${rule.rule_id}`), [])
 })
 
-t.test('what has no meaning is refused, and changes nothing', async t => {
+t.test('an invalid ban or policy is refused and changes nothing', async t => {
   const { push, add, list } = await openApp(t)
   for (const [ban, more, field] of [
     [{ new_connections: 0 }, {}, '/ban/new_connections'],
@@ -181,7 +175,7 @@ t.test('what has no meaning is refused, and changes nothing', async t => {
   t.same(await list(), [])
 })
 
-t.test('the bans of a rule go with it', async t => {
+t.test('deleting a rule deletes its bans', async t => {
   const { server, push, add, known, list, denied } = await openApp(t)
   const { body: rule } = await push(null)
   await add({ source: '192.0.2.1', rule_id: rule.rule_id })
@@ -192,18 +186,17 @@ t.test('the bans of a rule go with it', async t => {
   t.same(denied(`bans ${rule.rule_id}`), [])
 })
 
-t.test('beyond 5,000 bans the one that ends first goes', t => {
+t.test('beyond 5,000 bans the one that ends first is evicted', t => {
   const book = new BanBook()
   const ban = (at: number): Ban => ({
-    ...{
-      id: String(at),
-      source: `10.0.${at >> 8}.${at & 255}`,
-      rule_id: '',
-      cause: 'operator',
-      live: 'cut',
-      times: 1
-    },
-    ...{ from_ms: 0, until_ms: 10_000 - at }
+    id: String(at),
+    source: `10.0.${at >> 8}.${at & 255}`,
+    rule_id: '',
+    cause: 'operator',
+    live: 'cut',
+    times: 1,
+    from_ms: 0,
+    until_ms: 10_000 - at
   })
   for (let at = 0; at < 5_000; at++) t.equal(book.put(ban(at)), null)
   t.match(book.put(ban(0.5)), { id: '4999' })
@@ -211,7 +204,7 @@ t.test('beyond 5,000 bans the one that ends first goes', t => {
   t.end()
 })
 
-t.test('a time is a number and a unit', t => {
+t.test('a duration is a number and a unit', t => {
   t.same(['30s', '10m', '1h', '7d'].map(secondsOf), [30, 600, 3_600, 604_800])
   for (const bad of ['1', 'h', '1w', '-1h', '1.5h']) t.throws(() => secondsOf(bad), /is no time/)
   t.end()

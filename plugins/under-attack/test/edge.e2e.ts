@@ -1,4 +1,4 @@
-// The switch in a real server and a real agent. TEST_ENGINE=portable takes the other engine.
+// The switch with a real server and a real agent. TEST_ENGINE=portable selects the other engine.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -6,7 +6,9 @@ import { freePort } from '../../../test/support/ports.ts'
 import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
 
 const engine = process.env['TEST_ENGINE'] ?? 'native'
-const [attacker, honest, banned] = ['127.0.0.61', '127.0.0.62', '127.0.0.63']
+const attacker = '127.0.0.61'
+const honest = '127.0.0.62'
+const banned = '127.0.0.63'
 
 async function openEcho(t: Test): Promise<number> {
   const sockets = new Set<Socket>()
@@ -23,7 +25,7 @@ async function openEcho(t: Test): Promise<number> {
   return (server.address() as { port: number }).port // of a TCP server
 }
 
-/** Connects from an address, and says something; null: the call is refused. */
+/** Connects from an address and sends a greeting. Returns null if the call is refused. */
 async function call(t: Test, port: number, from: string): Promise<Socket | null> {
   const socket = connect({ port, host: '127.0.0.1', localAddress: from })
   socket.on('error', () => {})
@@ -63,26 +65,32 @@ async function openEdge(t: Test) {
   }
   const explain = (port: number, source: string) =>
     cluster.call<{ outcome: string; decided_by: { reason: string } }>('POST', '/v1/explain', {
-      ...{ client: 'paris', port, protocol: 'tcp', source }
+      client: 'paris',
+      port,
+      protocol: 'tcp',
+      source
     })
   return { cluster, paris, env, push, rejected, explain }
 }
 
-t.test(`one switch tightens what sources may do, and gives it back (${engine})`, async t => {
+t.test(`the switch tightens per-source limits until it is off (${engine})`, async t => {
   const { cluster, paris, env, push, rejected, explain } = await openEdge(t)
   const open = await push()
   const limited = await push({ ban: { new_connections: 8 } })
-  const kept = await Promise.all([1, 2, 3, 4].map(() => call(t, open.port, attacker)))
+  const openBefore = await Promise.all([1, 2, 3, 4].map(() => call(t, open.port, attacker)))
 
   const numbers = ['--connections', '3', '--new-connections', '1000']
   const { code, stderr } = await cluster.cli(['under-attack', 'on', '--for', '1h', ...numbers])
   t.equal(code, 0, stderr)
 
-  t.ok((await Promise.all(kept.map(echoes))).every(Boolean), 'what is open goes on, also beyond the limit')
+  t.ok(
+    (await Promise.all(openBefore.map(echoes))).every(Boolean),
+    'open connections continue, even beyond the limit'
+  )
   const began = await Promise.all([1, 2, 3, 4].map(() => call(t, open.port, attacker)))
   t.equal(began.filter(socket => socket === null).length, 1, 'the fourth is refused')
   t.match(await explain(open.port, attacker), { outcome: 'refused', decided_by: { reason: 'under_attack' } })
-  t.ok(await call(t, open.port, honest), 'another source goes on')
+  t.ok(await call(t, open.port, honest), 'another source can connect')
   t.match(await explain(open.port, honest), { outcome: 'forwarded' })
   t.match(await rejected(open.id), { under_attack: 1 })
 
@@ -92,14 +100,14 @@ t.test(`one switch tightens what sources may do, and gives it back (${engine})`,
   t.equal(await call(t, limited.port, banned), null, 'banned at a quarter of 8')
 
   await startAgent(t, cluster, 'lyon', { env })
-  t.match((await cluster.cli(['under-attack', 'list'])).stdout, /lyon/, 'who enrolls has it, too')
+  t.match((await cluster.cli(['under-attack', 'list'])).stdout, /lyon/, 'a client that enrolls gets it')
 
   t.equal((await cluster.cli(['under-attack', 'off'])).code, 0)
   t.ok(await call(t, open.port, attacker))
   t.equal((await cluster.cli(['under-attack', 'list'])).stdout.includes('paris'), false)
 })
 
-t.test(`without the server it holds, over a restart, and ends by its time (${engine})`, async t => {
+t.test(`without the server the switch survives an agent restart and ends on time (${engine})`, async t => {
   const { cluster, paris, push } = await openEdge(t)
   const { port } = await push()
   await cluster.call('PUT', `/v1/clients/${paris.clientId}/under-attack`, { for_secs: 20, connections: 1 })
@@ -114,5 +122,5 @@ t.test(`without the server it holds, over a restart, and ends by its time (${eng
   t.equal(await call(t, port, attacker), null)
   await paris.agent.until('under_attack.off')
   const isOpen = async (): Promise<boolean> => (await call(t, port, attacker)) !== null
-  while (!(await isOpen())); // rules are planned anew behind that line
+  while (!(await isOpen())); // the agent replans the rules after that log line
 })

@@ -1,4 +1,4 @@
-// Both halves: a server, and an agent on a fake engine.
+// Both halves: a server and an agent with a fake engine.
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { AgentPlugin, SourceLimit } from '../../../agent/plugin.ts'
@@ -20,7 +20,7 @@ async function openApp(t: Test, plugins: readonly AgentPlugin[] = []) {
     return (await server.call<{ rule_id: string }>('POST', '/v1/rules', body)).body.rule_id
   }
   const list = async () => (await server.call<SwitchRecord[]>('GET', url)).body
-  /** What each rule of the engine has: in place, or since it was opened. */
+  /** Returns the limits of each rule in the engine, from its last change or its opening. */
   const planned = () =>
     [...agent.engine.rules.values()].map(rule => {
       const { filters = rule } = agent.engine.filtersSet.findLast(({ ruleId }) => ruleId === rule.id) ?? {}
@@ -31,55 +31,52 @@ async function openApp(t: Test, plugins: readonly AgentPlugin[] = []) {
 
 const limit = (of: SourceLimit['of'], max: number) => ({ of, max })
 
-t.test(
-  'limits for a source are a quarter while it is on, rules without one get one, and all end',
-  async t => {
-    const { server, agent, ofClient, push, list, planned } = await openApp(t)
-    await push({
-      source_limit: { connections: 9, new_connections: 3 },
-      ban: { new_connections: 100, failed_handshakes: 8 }
-    })
-    await push({ ban: { failed_handshakes: 8 } })
-    await push({ protocol: 'udp', amplification: { ratio: 2, proven_after: 0 } })
-    await push({ protocol: 'udp' })
-    const before = planned()
-    const opened = agent.engine.opened.length
+t.test('the switch divides per-source limits by 4, gives limits to rules without, and ends', async t => {
+  const { server, agent, ofClient, push, list, planned } = await openApp(t)
+  await push({
+    source_limit: { connections: 9, new_connections: 3 },
+    ban: { new_connections: 100, failed_handshakes: 8 }
+  })
+  await push({ ban: { failed_handshakes: 8 } })
+  await push({ protocol: 'udp', amplification: { ratio: 2, proven_after: 0 } })
+  await push({ protocol: 'udp' })
+  const before = planned()
+  const opened = agent.engine.opened.length
 
-    const { status, body } = await server.call<SwitchRecord>('PUT', ofClient, {
-      for_secs: 60,
-      reason: 'flood'
-    })
+  const { status, body } = await server.call<SwitchRecord>('PUT', ofClient, {
+    for_secs: 60,
+    reason: 'flood'
+  })
 
-    t.match({ status, body }, {
-      status: 200,
-      body: { client_name: 'edge', reason: 'flood', made_by: '_operator', connections: 20, within_secs: 10 }
-    } as object)
-    const own = [limit('new', 20), limit('open', 20)].map(one => ({ ...one, refusal: 'under_attack' }))
-    t.match(planned(), [
-      { limits: [limit('new', 25), limit('failed', 2), limit('new', 1), limit('open', 2)], cap: null },
-      { limits: [limit('failed', 2), ...own], cap: null },
-      { limits: own, cap: { ratio: 2, provenAfter: 0, refusal: 'amplification' } },
-      { limits: own, cap: { ratio: 3, provenAfter: 8, refusal: 'under_attack' } }
-    ])
-    t.equal(agent.engine.opened.length, opened + 1, 'but for the cap rules change in place')
-    t.match(await list(), [{ client_id: agent.clientId }])
-    const rule = await push()
-    t.match(planned().at(-1), { limits: own })
+  t.match({ status, body }, {
+    status: 200,
+    body: { client_name: 'edge', reason: 'flood', made_by: '_operator', connections: 20, within_secs: 10 }
+  } as object)
+  const own = [limit('new', 20), limit('open', 20)].map(one => ({ ...one, refusal: 'under_attack' }))
+  t.match(planned(), [
+    { limits: [limit('new', 25), limit('failed', 2), limit('new', 1), limit('open', 2)], cap: null },
+    { limits: [limit('failed', 2), ...own], cap: null },
+    { limits: own, cap: { ratio: 2, provenAfter: 0, refusal: 'amplification' } },
+    { limits: own, cap: { ratio: 3, provenAfter: 8, refusal: 'under_attack' } }
+  ])
+  t.equal(agent.engine.opened.length, opened + 1, 'rules change in place, except for the cap')
+  t.match(await list(), [{ client_id: agent.clientId }])
+  const rule = await push()
+  t.match(planned().at(-1), { limits: own })
 
-    await server.clock.advance(60_000)
+  await server.clock.advance(60_000)
 
-    t.same(planned(), [...before, { limits: [], cap: null }])
-    t.same(await list(), [])
-    await server.clock.advance(60_000) // a round of the server
-    const { body: journal } = await server.call<{ kind: string }[]>('GET', `/v1/rules/${rule}/journal`)
-    t.match(
-      journal.filter(({ kind }) => kind === 'under_attack'),
-      [{ to: null, cause: 'ended' }]
-    )
-  }
-)
+  t.same(planned(), [...before, { limits: [], cap: null }])
+  t.same(await list(), [])
+  await server.clock.advance(60_000) // a round of the server
+  const { body: journal } = await server.call<{ kind: string }[]>('GET', `/v1/rules/${rule}/journal`)
+  t.match(
+    journal.filter(({ kind }) => kind === 'under_attack'),
+    [{ to: null, cause: 'ended' }]
+  )
+})
 
-t.test('it is kept over a restart without the server, and ends there', async t => {
+t.test('the switch survives an agent restart without the server, and ends on time', async t => {
   const { server, agent, ofClient, push, planned } = await openApp(t)
   await push()
   await server.call('PUT', ofClient, { for_secs: 60, connections: 7, new_connections: 8, within_secs: 9 })
@@ -92,7 +89,7 @@ t.test('it is kept over a restart without the server, and ends there', async t =
   t.ok(agent.log.some(({ event }) => event === 'under_attack.off'))
 })
 
-t.test('on for all, off for one, and off for all', async t => {
+t.test('the switch is on for all, off for one, and off for all', async t => {
   const { server, agent, ofClient, push, list, planned } = await openApp(t)
   await push()
   t.match(await server.call('PUT', url, { for_secs: 600 }), {
@@ -101,7 +98,7 @@ t.test('on for all, off for one, and off for all', async t => {
   } as object)
   t.equal(planned()[0]?.limits.length, 2)
   t.match(await server.call('DELETE', ofClient), { status: 204 })
-  t.match(await server.call('DELETE', ofClient), { status: 204 }, 'off is off')
+  t.match(await server.call('DELETE', ofClient), { status: 204 }, 'off again does nothing')
   t.same(planned()[0]?.limits, [])
   t.match(await list(), [{ client_id: null }])
 
@@ -110,7 +107,7 @@ t.test('on for all, off for one, and off for all', async t => {
 })
 
 t.test(
-  'a switch for all clients costs few statements, and the event loop has its turn between them',
+  'a switch for all clients takes few statements and yields to the event loop',
   { skip: notOnPostgres('it counts statements of SQLite') },
   async t => {
     const { server } = await openApp(t)
@@ -134,7 +131,7 @@ t.test(
 
       t.match(await switching, { status })
       const commit = sql.indexOf('commit')
-      const made = sql.slice(sql.lastIndexOf('rollback to part2', commit) + 1, commit) // the kit makes each change twice
+      const made = sql.slice(sql.lastIndexOf('rollback to part2', commit) + 1, commit) // the kit runs each change twice
       const countOf = (text: RegExp): number => made.filter(one => text.test(one)).length
       t.equal(countOf(/^insert into journal_entry/), 8, `${method}: entries`)
       t.equal(countOf(/^update kernel_client/), 6, `${method}: revisions`)
@@ -155,7 +152,7 @@ t.test('an agent that is too old is refused, and nothing is turned on', async t 
   t.same(await list(), [])
 })
 
-t.test('what has no meaning is refused', async t => {
+t.test('an invalid switch is refused', async t => {
   const { server, ofClient } = await openApp(t)
   for (const body of [{ for_secs: 0 }, { for_secs: 31 * 86_400 }, { connections: 0 }, { divisor: 2 }])
     t.match(await server.call('PUT', ofClient, body), { status: 400 }, JSON.stringify(body))
@@ -165,9 +162,10 @@ t.test('what has no meaning is refused', async t => {
   } as object)
 })
 
-t.test('limits of plugins that are loaded later are tightened, too', async t => {
+t.test('the switch also tightens limits of plugins that are loaded later', async t => {
   const later: AgentPlugin = {
-    ...{ name: 'acme-limit', agent: '^1.5.0' },
+    name: 'acme-limit',
+    agent: '^1.5.0',
     plan(draft, { id }) {
       const own = { name: `acme ${id}`, of: 'open', max: 40, perMs: 1, refusal: 'acme' } as const
       draft.sourceLimits = [...draft.sourceLimits, own]
